@@ -1,0 +1,45 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <ostream>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// The unit in which a wheel tells time: an integer of its own, never a time point.
+///
+/// A wheel does not know how long a tick lasts or when it began to count; whoever drives it does.
+/// 60 bits are kept, so that an entry's deadline and its state fit one word. Construction and
+/// addition saturate: a value out of range becomes `min()` or `max()`, and a deadline of `max()`
+/// means "never". At 1 ns a tick the range is 18 years each way, at 1 ms it is 18 million.
+class Tick {
+public:
+    static constexpr std::int64_t kMax = (std::int64_t{1} << 59) - 1;
+    static constexpr std::int64_t kMin = -kMax - 1;
+
+    constexpr Tick() noexcept = default;
+    constexpr explicit Tick(std::int64_t value) noexcept
+        : value_{value > kMax ? kMax : value < kMin ? kMin : value} {}
+
+    static constexpr Tick max() noexcept { return Tick{kMax}; }
+    static constexpr Tick min() noexcept { return Tick{kMin}; }
+
+    constexpr std::int64_t value() const noexcept { return value_; }
+
+    /// The tick `ticks` later (earlier when negative).
+    friend constexpr Tick operator+(Tick tick, std::int64_t ticks) noexcept {
+        return Tick{tick.value_ + Tick{ticks}.value_};
+    }
+
+    friend constexpr bool operator==(Tick, Tick) noexcept = default;
+    friend constexpr auto operator<=>(Tick, Tick) noexcept = default;
+
+    friend std::ostream& operator<<(std::ostream& out, Tick tick) { return out << tick.value_; }
+
+private:
+    std::int64_t value_ = 0;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <timingwheel/Tick.h>
+
+#include <boost/intrusive/list_hook.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// One timeout as a wheel sees it: two links and a deadline.
+///
+/// Derive from it to put objects of your own into a `TimingWheel`. The links belong to the bucket
+/// that holds the entry; the entry does not know which one that is, and need not: the lists are
+/// circular.
+///
+/// The deadline shares its word with four bits that belong to the entry's owner. The wheel reads
+/// the deadline, once per placement, and never writes the word, so an owner may move the deadline
+/// of a queued entry to a *later* tick at any time, even from another thread: the entry is then
+/// found with a later deadline when its bucket expires, and is placed again.
+///
+/// Memory         24 bytes
+/// Thread safety  the word is atomic; the links belong to whoever guards the wheel
+/// Lifetime       the user's; an entry must leave its wheel before it dies (asserted)
+class TimerTaskEntry
+    : public boost::intrusive::list_base_hook<
+          boost::intrusive::link_mode<boost::intrusive::safe_link>> {
+public:
+    static constexpr unsigned kOwnerBits = 4;
+
+    TimerTaskEntry() noexcept = default;
+    /// A copy is a new entry with the same deadline, in no wheel.
+    TimerTaskEntry(TimerTaskEntry const& other) noexcept
+        : list_base_hook{}, word_{pack(other.deadline(), 0)} {}
+    /// Leaves the links alone: the entry stays where it is, with its own deadline.
+    TimerTaskEntry& operator=(TimerTaskEntry const&) noexcept { return *this; }
+
+    Tick deadline() const noexcept { return deadlineOf(word_.load(std::memory_order_relaxed)); }
+
+    /// True while the entry is in a wheel.
+    bool isQueued() const noexcept { return is_linked(); }
+
+    static constexpr std::uint64_t pack(Tick deadline, unsigned ownerBits) noexcept {
+        return static_cast<std::uint64_t>(deadline.value()) << kOwnerBits | ownerBits;
+    }
+    static constexpr Tick deadlineOf(std::uint64_t word) noexcept {
+        return Tick{static_cast<std::int64_t>(word) >> kOwnerBits};
+    }
+    static constexpr unsigned ownerBitsOf(std::uint64_t word) noexcept {
+        return static_cast<unsigned>(word & ((1U << kOwnerBits) - 1));
+    }
+
+    /// Deadline and owner's bits: for the owner.
+    std::atomic<std::uint64_t>& word() noexcept { return word_; }
+    std::atomic<std::uint64_t> const& word() const noexcept { return word_; }
+
+private:
+    std::atomic<std::uint64_t> word_{0};
+};
+
+static_assert(sizeof(TimerTaskEntry) == 24 || sizeof(void*) != 8);
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <timingwheel/wheel/TimingWheelBase.h>
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A hierarchical timing wheel of the user's own objects: told the time, without thread, clock or
+/// lock. For caches, connection tables, simulators, event loops.
+///
+///     struct Lease : timingwheel::TimerTaskEntry { ... };
+///     timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 20}};
+///     wheel.add(lease, timingwheel::Tick{25});
+///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
+///
+/// The workload it is built for: many entries, most of them cancelled or moved before they are due.
+/// How it works, what it costs and its invariants stand at `TimingWheelBase`, which this only gives
+/// a type.
+///
+/// Order          advanceTo hands entries over by deadline; within one tick in no promised order
+/// Thread safety  none: one thread at a time
+/// Lifetime       entries belong to the caller, and must outlive their stay in the wheel
+/// Errors         std::invalid_argument for an option out of range, std::bad_alloc where a level
+///                has to be built; both change nothing
+template <std::derived_from<TimerTaskEntry> Entry>
+class TimingWheel {
+public:
+    explicit TimingWheel(TimingWheelOptions options = {}) : base_{options} {}
+
+    /// Adds an entry. What is returned says whether it is due already; then it was not stored.
+    /// REQUIRES: the entry is in no wheel.
+    Placement add(Entry& entry, Tick deadline) {
+        base_.reserve(deadline);
+        setDeadline(entry, deadline);
+        return base_.place(entry);
+    }
+
+    /// Takes an entry out. Returns false if it was in no wheel.
+    bool cancel(Entry& entry) noexcept {
+        if (!entry.isQueued()) return false;
+        base_.remove(entry);
+        return true;
+    }
+
+    /// Moves an entry, queued or not, to another deadline.
+    Placement reschedule(Entry& entry, Tick deadline) {
+        base_.reserve(deadline);
+        cancel(entry);
+        setDeadline(entry, deadline);
+        return base_.place(entry);
+    }
+
+    /// Never later than the earliest deadline; none when the wheel holds no bucket. O(1).
+    std::optional<Tick> nextExpiration() const noexcept { return base_.nextExpiration(); }
+
+    /// Moves the clock to `now` and hands over every entry that is due by then, each once, by
+    /// deadline. `due` may add, cancel and move any entry, also the one it was given. An entry that
+    /// it adds at or before the clock is due at once (`add` says so) and not handed over here. When
+    /// `due` throws, the entry it was given counts as handed over, and the next call goes on.
+    /// Returns how many were handed over.
+    template <std::invocable<Entry&> Due>
+    std::size_t advanceTo(Tick now, Due&& due) {
+        std::size_t handedOver = 0;
+        while (base_.hasFlushed() || base_.flush(now)) {
+            while (base_.hasFlushed()) {
+                TimerTaskEntry& entry = base_.takeFlushed();
+                if (!base_.place(entry).isDue()) continue;
+                ++handedOver;
+                due(static_cast<Entry&>(entry));
+            }
+        }
+        base_.advanceClock(now);
+        return handedOver;
+    }
+
+    Tick currentTick() const noexcept { return base_.currentTick(); }
+    std::size_t size() const noexcept { return base_.size(); }
+    bool empty() const noexcept { return base_.empty(); }
+
+    /// What is where: for looking at.
+    std::span<TimingWheelLevel const> levels() const noexcept { return base_.levels(); }
+    DelayHeap const& delayHeap() const noexcept { return base_.delayHeap(); }
+
+    /// The wheel without the type.
+    TimingWheelBase& base() noexcept { return base_; }
+
+    /// Throws std::logic_error that names the first broken invariant. O(entries).
+    void checkInvariants() const { base_.checkInvariants(); }
+
+private:
+    static void setDeadline(Entry& entry, Tick deadline) noexcept {
+        entry.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
+    }
+
+    TimingWheelBase base_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

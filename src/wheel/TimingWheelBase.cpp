@@ -1,0 +1,170 @@
+#include <timingwheel/wheel/TimingWheelBase.h>
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace {
+
+// No level needs to reach farther than any two ticks can lie apart.
+constexpr std::int64_t kWidest = std::int64_t{1} << 61;
+
+std::int64_t timesUpToWidest(std::int64_t granularity, std::int64_t wheelSize) noexcept {
+    return granularity > kWidest / wheelSize ? kWidest : granularity * wheelSize;
+}
+
+std::int64_t checkedWheelSize(std::int64_t wheelSize) {
+    if (wheelSize < TimingWheelBase::kMinWheelSize)
+        throw std::invalid_argument{"wheelSize is " + std::to_string(wheelSize) +
+                                    ": it must be at least " +
+                                    std::to_string(TimingWheelBase::kMinWheelSize)};
+    if (wheelSize > TimingWheelBase::kMaxWheelSize)
+        throw std::invalid_argument{"wheelSize is " + std::to_string(wheelSize) +
+                                    ": it must be at most " +
+                                    std::to_string(TimingWheelBase::kMaxWheelSize)};
+    return wheelSize;
+}
+
+[[noreturn]] void broken(char const* invariant, TimingWheelLevel const& level,
+                         TimerTaskList const& bucket, std::int64_t value) {
+    std::ostringstream message;
+    message << invariant << " is broken at level " << level.number() << ", slot " << bucket.slot()
+            << ", expiration " << bucket.expiration() << ", level's clock " << level.clock()
+            << ": " << value;
+    throw std::logic_error{message.str()};
+}
+
+}  // namespace
+
+TimingWheelBase::TimingWheelBase(TimingWheelOptions options)
+    : origin_{std::min<std::int64_t>(options.start.value(), 0)},
+      wheelSize_{checkedWheelSize(options.wheelSize)} {
+    clock_ = positionOf(options.start);
+    buildLevels(clock_);
+}
+
+TimingWheelBase::~TimingWheelBase() = default;
+
+void TimingWheelBase::buildLevels(std::int64_t position) {
+    while (position >= reach_) {
+        std::int64_t const granularity = levels_.empty() ? 1 : levels_.back().interval();
+        auto const number = static_cast<std::uint32_t>(levels_.size());
+        TimingWheelLevel level{number, static_cast<std::uint32_t>(wheelSize_), granularity,
+                               timesUpToWidest(granularity, wheelSize_), clock_};
+        heap_.reserve((levels_.size() + 1) * static_cast<std::size_t>(wheelSize_));
+        levels_.push_back(std::move(level));
+        reach_ = levels_.back().limit();
+    }
+}
+
+void TimingWheelBase::moveClock(std::int64_t position) noexcept {
+    clock_ = position;
+    for (TimingWheelLevel& level : levels_) {
+        if (position < level.clock() + level.granularity()) break;  // nor do coarser ones move
+        level.moveClock(position);
+    }
+    reach_ = levels_.back().limit();
+}
+
+Tick TimingWheelBase::advanceClock(Tick tick) noexcept {
+    std::int64_t position = positionOf(tick);
+    if (position <= clock_ || hasFlushed()) return currentTick();
+    while (heap_.top().expiration <= position) {
+        TimerTaskList& earliest = *heap_.top().bucket;
+        if (!earliest.empty()) {
+            position = earliest.expiration();
+            break;
+        }
+        heap_.pop();
+        earliest.disarm();
+    }
+    moveClock(position);
+    return currentTick();
+}
+
+std::optional<TimingWheelBase::Flush> TimingWheelBase::flush(Tick limit) noexcept {
+    assert(!hasFlushed());
+    std::int64_t const position = positionOf(limit);
+    while (heap_.top().expiration <= position) {
+        TimerTaskList& bucket = *heap_.top().bucket;
+        Flush const flush{bucket.level(), bucket.slot(), tickOf(bucket.expiration())};
+        // The stamp comes off before any entry is placed again: one that lands in this very slot
+        // is for the next turn, and must find an unarmed bucket.
+        moveClock(bucket.expiration());
+        heap_.pop();
+        bucket.disarm();
+        if (bucket.empty()) continue;
+        flushed_.takeAll(bucket);
+        return flush;
+    }
+    return std::nullopt;
+}
+
+TimerTaskEntry* TimingWheelBase::takeAny() noexcept {
+    if (hasFlushed()) return &takeFlushed();
+    while (!heap_.empty()) {
+        TimerTaskList& bucket = *heap_.top().bucket;
+        if (!bucket.empty()) {
+            --size_;
+            return &bucket.takeFirst();
+        }
+        heap_.pop();
+        bucket.disarm();
+    }
+    return nullptr;
+}
+
+std::int64_t TimingWheelBase::granularityWithin(std::int64_t ticks) const noexcept {
+    std::int64_t granularity = 1;
+    while (granularity <= ticks / wheelSize_) granularity *= wheelSize_;
+    return granularity;
+}
+
+void TimingWheelBase::checkInvariants(Deadlines deadlines) const {
+    std::unordered_map<TimerTaskList const*, std::int64_t> armed;
+    for (DelayHeap::Item const& item : heap_.items())
+        if (!armed.emplace(item.bucket, item.expiration).second)
+            broken("H1 (armed once)", levels_[item.bucket->level()], *item.bucket, item.expiration);
+
+    std::size_t counted = flushed_.entries().size();
+
+    for (TimingWheelLevel const& level : levels_) {
+        for (TimerTaskList const& bucket : level.buckets()) {
+            auto const inHeap = armed.find(&bucket);
+            if (bucket.isArmed() != (inHeap != armed.end()))
+                broken("H1 (in the heap while armed)", level, bucket, bucket.expiration());
+            if (bucket.isArmed() && inHeap->second != bucket.expiration())
+                broken("H2 (expiration changed in the heap)", level, bucket, inHeap->second);
+            if (level.clock() != level.startOfSlot(clock_))
+                broken("W1 (clock is the wheel's, rounded down)", level, bucket, clock_);
+            if (!bucket.empty() && !bucket.isArmed())
+                broken("W3 (holds an entry, so is armed)", level, bucket, bucket.expiration());
+
+            for (TimerTaskEntry const& entry : bucket.entries()) {
+                std::int64_t const deadline = positionOf(entry.deadline());
+                ++counted;
+                if (deadline < bucket.expiration())
+                    broken("W3 (expiration <= deadline)", level, bucket, deadline);
+                if (deadlines == Deadlines::mayBeLater) continue;
+                if (deadline / level.granularity() % wheelSize_ != bucket.slot())
+                    broken("W2 (slot of the deadline)", level, bucket, deadline);
+                if (deadline >= bucket.expiration() + level.granularity())
+                    broken("W3 (deadline within the slot)", level, bucket, deadline);
+                if (deadline < level.clock() + level.granularity() || deadline >= level.limit())
+                    broken("W4 (deadline within the level's range)", level, bucket, deadline);
+            }
+        }
+    }
+    if (counted != size_) {
+        std::ostringstream message;
+        message << "the size is broken: " << size_ << " counted, " << counted << " in buckets";
+        throw std::logic_error{message.str()};
+    }
+}
+
+}  // namespace v1
+}  // namespace timingwheel
