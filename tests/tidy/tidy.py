@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""The project's rules about itself: tidy.py layers | style | links | format | self-test
+
+layers     every #include of the library goes the way that docs/architecture.md allows
+style      lines of 100 columns, functions of 70 lines, no marks of unfinished work, a /// comment
+           in every public header
+links      relative links in the documents lead somewhere
+format     clang-format has nothing to change (skipped where clang-format 14 is missing)
+self-test  each of the above notices a planted violation
+
+Prints `file:line: what is wrong` and exits with 1, or prints nothing and exits with 0.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MAX_COLUMNS = 100
+MAX_FUNCTION_LINES = 70
+SKIPPED = 77
+MARKS = re.compile(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b")
+
+
+def files(root, *patterns):
+    """Files below root, without what is built or hidden."""
+    found = {path for pattern in patterns for path in root.glob(pattern) if path.is_file()}
+    return sorted(
+        path
+        for path in found
+        if not any(p.startswith(".") or p == "build" for p in path.relative_to(root).parts)
+    )
+
+
+def libraryFiles(root):
+    demo = root / "src" / "demo"
+    return [
+        path
+        for path in files(root, "include/**/*.h", "src/**/*.h", "src/**/*.cpp")
+        if demo not in path.parents
+    ]
+
+
+def lines(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+# ---- layers ------------------------------------------------------------------------------------
+
+
+def fencedBlock(text, tag):
+    match = re.search(r"^```" + tag + r"\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    return match.group(1).splitlines() if match else None
+
+
+def readRules(document):
+    """From the blocks `layers` (`name -> names`) and `files` (`name: globs`), two dictionaries."""
+    text = document.read_text(encoding="utf-8")
+    layers, globs = fencedBlock(text, "layers"), fencedBlock(text, "files")
+    if layers is None or globs is None:
+        raise SystemExit(f"{document}: needs a block tagged `layers` and one tagged `files`")
+    allowed = {}
+    for line in filter(str.strip, layers):
+        name, _, rest = line.partition("->")
+        allowed[name.strip()] = rest.split()
+    patterns = {name: [] for name in allowed}
+    for line in filter(str.strip, globs):
+        name, _, rest = line.partition(":")
+        patterns.setdefault(name.strip(), []).extend(rest.split())
+    return allowed, patterns
+
+
+def matches(path, pattern):
+    """Like a shell: * stays within a folder, ** does not."""
+    parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}
+    regex = "".join(parts.get(p, re.escape(p)) for p in re.split(r"(\*\*/|\*\*|\*)", pattern))
+    return re.fullmatch(regex, path) is not None
+
+
+def resolve(root, source, name):
+    """The library file that an #include means, or None: then it is somebody else's."""
+    for folder in (source.parent, root / "include", root / "src"):
+        if (folder / name).is_file():
+            return (folder / name).resolve()
+    return None
+
+
+def checkRules(document, allowed, patterns):
+    order = list(allowed)
+    for name, dependencies in allowed.items():
+        for other in dependencies:
+            if other not in allowed:
+                yield f"{document}: {name} -> {other}: there is no such layer"
+            elif other == "system":
+                yield f"{document}: {name} -> system: nothing includes system"
+            elif order.index(other) >= order.index(name):
+                yield f"{document}: {name} -> {other}: a layer depends on earlier ones only"
+    for name in patterns:
+        if name not in allowed:
+            yield f"{document}: files of {name}: there is no such layer"
+
+
+def checkLayers(root):
+    document = root / "docs" / "architecture.md"
+    if not document.is_file():
+        yield f"{document}: missing, so there are no layers to check"
+        return
+    allowed, patterns = readRules(document)
+    yield from checkRules(document, allowed, patterns)
+
+    layerOf = {}
+    for path in libraryFiles(root):
+        name = path.relative_to(root).as_posix()
+        owners = [l for l, globs in patterns.items() if any(matches(name, g) for g in globs)]
+        if len(owners) != 1:
+            yield f"{path}:1: must belong to exactly one layer, not to {owners or 'none'}"
+        layerOf[path.resolve()] = owners[0] if owners else None
+
+    for path, layer in layerOf.items():
+        if layer is None:
+            continue
+        public = root.resolve() / "include" in path.parents
+        for number, line in enumerate(lines(path), 1):
+            match = re.match(r'\s*#\s*include\s*([<"])([^">]+)', line)
+            if not match:
+                continue
+            bracket, name = match.groups()
+            target = resolve(root, path, name)
+            if target is None:
+                if bracket == '"' or name.startswith("timingwheel/"):
+                    yield f"{path}:{number}: {name} is not a file of the library"
+                if public and name.startswith("boost/heap/"):
+                    yield f"{path}:{number}: Boost.Heap stays out of public headers"
+                continue
+            other = layerOf.get(target)
+            if public and root.resolve() / "src" in target.parents:
+                yield f"{path}:{number}: a public header includes {name}, which is not installed"
+            if other is not None and other != layer and other not in allowed.get(layer, []):
+                yield f"{path}:{number}: layer {layer} must not include {name} of layer {other}"
+
+
+# ---- style -------------------------------------------------------------------------------------
+
+NOT_CODE = re.compile(
+    r"//[^\n]*|/\*.*?\*/"  # comments
+    r'|R"(?P<d>[^ ()\\\t\v\f\n]*)\(.*?\)(?P=d)"'  # raw strings
+    r'|"(?:\\.|[^"\\\n])*"'  # strings
+    r"|(?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])+'"  # characters, but not the ' in 1'000
+    r"|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",  # preprocessor lines
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def withoutTemplateHeads(head):
+    """`template <class T> void f()` -> `void f()`, so that `class` below means a class."""
+    while (start := re.search(r"\btemplate\s*<", head)) is not None:
+        depth, end = 1, start.end()
+        while depth > 0 and end < len(head):
+            depth += {"<": 1, ">": -1}.get(head[end], 0)
+            end += 1
+        head = head[: start.start()] + head[end:]
+    return head
+
+
+def functionBlocks(text):
+    """(first line, last line) of every function body, found by counting braces.
+
+    Roughly: a block that stands directly in a namespace or class, and is not one itself.
+    """
+    blanked = NOT_CODE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+    stack, head, line, parentheses = [], "", 1, 0
+    for c in blanked:
+        line += c == "\n"
+        if c == "(":
+            parentheses += 1
+        elif c == ")":
+            parentheses -= 1
+        if parentheses == 0 and c == "{":
+            scope = withoutTemplateHeads(head).split("(")[0]
+            if re.search(r"\b(namespace|class|struct|union|enum|extern)\b", scope):
+                stack.append(("scope", line))
+            elif all(kind == "scope" for kind, _ in stack):
+                stack.append(("function", line))
+            else:
+                stack.append(("inner", line))
+            head = ""
+        elif parentheses == 0 and c == "}" and stack:
+            kind, start = stack.pop()
+            if kind == "function":
+                yield start, line
+            head = ""
+        elif parentheses == 0 and c == ";":
+            head = ""
+        else:
+            head += c
+
+
+def checkStyle(root):
+    code = ("include/**/*.h", "src/**/*.h", "src/**/*.cpp")
+    others = ("tests/**/*.h", "tests/**/*.cpp", "docs/examples/*.cpp", "test_package/*.cpp")
+    scripts = ("**/*.py", "**/CMakeLists.txt", "**/*.cmake", "dev")
+    for path in files(root, *code, *others, *scripts):
+        for number, line in enumerate(lines(path), 1):
+            if len(line) > MAX_COLUMNS:
+                yield f"{path}:{number}: {len(line)} columns, at most {MAX_COLUMNS}"
+            if MARKS.search(line):
+                yield f"{path}:{number}: unfinished work: {line.strip()}"
+    for path in files(root, *code):
+        for first, last in functionBlocks(path.read_text(encoding="utf-8")):
+            if last - first + 1 > MAX_FUNCTION_LINES:
+                length = last - first + 1
+                yield f"{path}:{first}: a function of {length} lines, at most {MAX_FUNCTION_LINES}"
+    for path in files(root, "include/**/*.h"):
+        if not any(line.lstrip().startswith("///") for line in lines(path)):
+            yield f"{path}:1: a public header says with /// what it is for"
+
+
+# ---- links -------------------------------------------------------------------------------------
+
+
+def anchors(path):
+    """The anchors that a Markdown file's headings get."""
+    text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+\s+(.*?)\s*$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def checkLinks(root):
+    for path in files(root, "**/*.md"):
+        fenced = False
+        for number, line in enumerate(lines(path), 1):
+            if line.lstrip().startswith("```"):
+                fenced = not fenced
+            if fenced:
+                continue
+            for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                name, _, anchor = link.partition("#")
+                target = path.parent / name if name else path
+                if not target.exists():
+                    yield f"{path}:{number}: {link} leads nowhere"
+                elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+                    yield f"{path}:{number}: {link}: no such heading"
+
+
+# ---- format ------------------------------------------------------------------------------------
+
+
+def clangFormat():
+    """Versions differ in what they make of the same style, so only version 14 is asked."""
+    for name in ("clang-format-14", "clang-format"):
+        if shutil.which(name):
+            version = subprocess.run([name, "--version"], capture_output=True, text=True).stdout
+            if re.search(r"version 14\.", version):
+                return name
+    return None
+
+
+def checkFormat(root):
+    program = clangFormat()
+    if program is None:
+        print("skipped: clang-format 14 is not installed")
+        sys.exit(SKIPPED)
+    patterns = [f"{d}/**/*.{e}" for d in ("include", "src", "tests", "docs", "test_package")
+                for e in ("h", "cpp")]  # fmt: skip
+    sources = files(root, *patterns)
+    if not sources:
+        return
+    command = [program, "--style=file", "--dry-run", *map(str, sources)]
+    output = subprocess.run(command, capture_output=True, text=True).stderr
+    for line in output.splitlines():
+        if "-Wclang-format-violations" in line:
+            yield line.replace("code should be clang-formatted", "run ./dev lint --fix")
+
+
+# ---- self-test ---------------------------------------------------------------------------------
+
+CLEAN = {
+    "docs/architecture.md": "# A\n\n## The b-part\n\n[x](#the-b-part)\n"
+    "```layers\nbase ->\nwheel -> base\nsystem -> base wheel\n```\n"
+    "```files\nbase: include/timingwheel/*.h\nwheel: include/timingwheel/wheel/** src/wheel/**\n"
+    "system: src/system/**\n```\n",
+    "include/timingwheel/Tick.h": "/// A tick.\n#include <cstdint>\nnamespace n {\n"
+    "template <class T>\nstruct S {\n    int a{1'000};\n    int f(S x = {}) { return x.a; }\n};\n"
+    "}\n",
+    "src/wheel/Heap.h": '#include "timingwheel/Tick.h"\n',
+    "src/system/Timer.cpp": '#include "wheel/Heap.h"\n#include <timingwheel/Tick.h>\n',
+}
+LONG_FUNCTION = "namespace n {\nvoid f() {\n" + "    f();\n" * MAX_FUNCTION_LINES + "}\n}\n"
+LONG_CONSTRUCTOR = "struct X {\n    X() : a{1} {\n" + "f();\n" * MAX_FUNCTION_LINES + "}\n};\n"
+# check, file, what is put there, what must be said
+PLANTED = [
+    (checkLayers, "src/wheel/Heap.h", '#include "system/Timer.cpp"\n', "must not include"),
+    (checkLayers, "include/timingwheel/Tick.h", "#include <timingwheel/wheel/W.h>\n", "not a file"),
+    (checkLayers, "include/timingwheel/Tick.h", '#include "wheel/Heap.h"\n', "not installed"),
+    (checkLayers, "include/timingwheel/Tick.h", "#include <boost/heap/heap.hpp>\n", "Boost.Heap"),
+    (checkLayers, "src/stray/Stray.cpp", "\n", "exactly one layer"),
+    (checkLayers, "docs/architecture.md", "```layers\nsystem ->\nx -> system\n```\n```files\n```\n",
+     "nothing includes system"),
+    (checkLayers, "docs/architecture.md", "```layers\nx -> y\ny ->\n```\n```files\n```\n",
+     "earlier ones only"),
+    (checkStyle, "src/wheel/Long.cpp", "// " + "x" * MAX_COLUMNS + "\n", "columns"),
+    (checkStyle, "src/wheel/Long.cpp", LONG_FUNCTION, "a function of"),
+    (checkStyle, "src/wheel/Long.cpp", LONG_CONSTRUCTOR, "a function of"),
+    (checkStyle, "src/wheel/Mark.cpp", "// TO" + "DO\n", "unfinished"),
+    (checkStyle, "include/timingwheel/Bare.h", "#include <vector>\n", "///"),
+    (checkLinks, "docs/x.md", "[x](nowhere.md)\n", "leads nowhere"),
+    (checkLinks, "docs/x.md", "[x](architecture.md#c)\n", "no such heading"),
+    (checkFormat, "src/wheel/Ugly.cpp", "int  f( ) ;\n", "lint --fix"),
+]  # fmt: skip
+
+
+def write(root, name, text):
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(text, encoding="utf-8")
+
+
+def checkSelf(root):
+    # The planted files live in a folder of their own; the style is the project's.
+    for check, name, text, expected in [(c, None, None, None) for c in CHECKS.values()] + PLANTED:
+        if check is checkSelf or (check is checkFormat and (clangFormat() is None or name is None)):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            tree = Path(folder)
+            shutil.copy(root / ".clang-format", tree)
+            for cleanName, cleanText in CLEAN.items():
+                write(tree, cleanName, cleanText)
+            if name:
+                write(tree, name, text)
+            found = list(check(tree))
+        if name and not any(expected in problem for problem in found):
+            yield f"{check.__name__} did not notice `{expected}` planted in {name}, but {found}"
+        if not name and found:
+            yield f"{check.__name__} complains about a clean tree: {found}"
+
+
+CHECKS = {
+    "layers": checkLayers,
+    "style": checkStyle,
+    "links": checkLinks,
+    "format": checkFormat,
+    "self-test": checkSelf,
+}
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    problems = list(CHECKS[sys.argv[1]](Path(__file__).resolve().parents[2]))
+    print("\n".join(problems), end="\n" if problems else "")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
