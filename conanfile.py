@@ -1,0 +1,91 @@
+import os
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, load, rmdir
+
+required_conan_version = ">=2.0.15"
+
+
+class TimingwheelConan(ConanFile):
+    name = "timingwheel"
+    description = "Hierarchical timing wheels: timers for C++20, by the million"
+    license = "MIT"
+    author = "timingwheel contributors"
+    topics = ("timer", "timeout", "timing-wheel", "scheduler", "async")
+    package_type = "library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"shared": [True, False], "fPIC": [True, False]}
+    default_options = {"shared": False, "fPIC": True}
+    implements = ["auto_shared_fpic"]
+    exports_sources = (
+        "CMakeLists.txt",
+        "LICENSE",
+        "include/*",
+        "src/*",
+        "tests/*",
+        # These look at the repository and at the finished package.
+        "!tests/package/*",
+        "!tests/tidy/*",
+    )
+
+    @property
+    def _with_tests(self):
+        return not self.conf.get("tools.build:skip_test", default=False, check_type=bool)
+
+    def set_version(self):
+        # The version stands in one place: the header that users see.
+        header = load(self, os.path.join(self.recipe_folder, "include/timingwheel/version.h"))
+        define = r"#define TIMINGWHEEL_VERSION_{} +(\d+)"
+        parts = ("MAJOR", "MINOR", "PATCH")
+        self.version = ".".join(re.search(define.format(p), header).group(1) for p in parts)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def requirements(self):
+        # Public headers include Boost.Intrusive.
+        self.requires("boost/[>=1.74 <2]", transitive_headers=True)
+
+    def build_requirements(self):
+        if self._with_tests:
+            self.test_requires("gtest/[>=1.12 <2]")
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def generate(self):
+        tc = CMakeToolchain(self)
+        tc.user_presets_path = False  # nothing is written into the source folder
+        tc.cache_variables["TIMINGWHEEL_BUILD_TESTS"] = self._with_tests
+        tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
+        tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
+        tc.generate()
+        CMakeDeps(self).generate()
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+        if self._with_tests:
+            cmake.ctest(["--output-on-failure", "--label-exclude", "slow"])
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        CMake(self).install()
+        # Conan's generators write these for the consumer.
+        rmdir(self, os.path.join(self.package_folder, "lib", "cmake"))
+        rmdir(self, os.path.join(self.package_folder, "lib", "pkgconfig"))
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_file_name", "timingwheel")
+        self.cpp_info.set_property("cmake_target_name", "timingwheel::timingwheel")
+        self.cpp_info.set_property("pkg_config_name", "timingwheel")
+        self.cpp_info.libs = ["timingwheel"]
+        self.cpp_info.requires = ["boost::headers"]
+        if self.options.shared:
+            self.cpp_info.defines = ["TIMINGWHEEL_SHARED"]
+        if self.settings.os in ("Linux", "FreeBSD"):
+            self.cpp_info.system_libs = ["pthread"]

@@ -1,0 +1,60 @@
+// A stranger's program: what somebody writes on the first day with the package. It schedules,
+// cancels and waits on the real clock, then drives a wheel of its own, where entries cascade.
+#include <timingwheel/SystemTimer.h>
+#include <timingwheel/version.h>
+#include <timingwheel/wheel/TimingWheel.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+void check(bool ok, char const* what) {
+    std::printf("%s: %s\n", ok ? "ok" : "WRONG", what);
+    if (!ok) std::exit(EXIT_FAILURE);
+}
+
+void useSystemTimer() {
+    std::atomic<int> ran{0};
+    timingwheel::SystemTimer timer;
+    auto timeout = timer.newTimeout([&] { ran += 100; }, 30s);
+    timer.newTimeout([&] { ++ran; }, 30ms);
+    check(timeout.cancel(), "a pending timeout is cancelled");
+    timer.drain();
+    check(ran == 1, "the other one ran, the cancelled one did not");
+}
+
+struct Lease : timingwheel::TimerTaskEntry {
+    explicit Lease(std::string owner) : holder(std::move(owner)) {}
+    std::string holder;
+};
+
+void useWheel() {
+    timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 20}};
+    Lease early{"early"};
+    Lease late{"late"};
+    wheel.add(early, timingwheel::Tick{7});
+    wheel.add(late, timingwheel::Tick{425});  // on the third level: it cascades twice
+    check(wheel.nextExpiration() == timingwheel::Tick{7}, "the wheel knows its next expiration");
+
+    std::string expired;
+    auto const expire = [&](Lease& lease) { expired += lease.holder + ' '; };
+    wheel.advanceTo(timingwheel::Tick{424}, expire);
+    check(expired == "early ", "nothing expires early");
+    wheel.advanceTo(timingwheel::Tick{425}, expire);
+    check(expired == "early late ", "both have expired");
+}
+
+}  // namespace
+
+int main() {
+    std::printf("timingwheel %d.%d.%d\n", TIMINGWHEEL_VERSION_MAJOR, TIMINGWHEEL_VERSION_MINOR,
+                TIMINGWHEEL_VERSION_PATCH);
+    useSystemTimer();
+    useWheel();
+}

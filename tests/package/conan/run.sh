@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes the Conan package of the library in every way, and uses it. Called by ./dev conan, which
+# installs what is needed. Everything lands in build/conan; Conan asks no server for anything.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+here=$PWD/tests/package/conan work=$PWD/build/conan
+mkdir -p "$work"
+
+say() { printf '   conan: %s\n' "$*"; }
+
+# A command whose output matters only when it fails.
+quietly() {
+    local log=$work/log started=$SECONDS what=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null || { tail -n 60 "$log"; say "$what: FAILED, see $log"; exit 1; }
+    say "$what: ok ($((SECONDS - started)) s)"
+}
+
+if ! cmp -s "$here/requirements.txt" "$work/venv/requirements.txt"; then
+    say "getting the client from PyPI: $(cat "$here/requirements.txt")"
+    rm -rf "$work/venv"
+    python3 -m venv "$work/venv"
+    "$work/venv/bin/pip" install -q --disable-pip-version-check -r "$here/requirements.txt"
+    cp "$here/requirements.txt" "$work/venv/"
+fi
+PATH=$work/venv/bin:$PATH
+export CONAN_HOME=$work/home
+
+# The versions that are installed: both profiles name them.
+boost=$(sed -n 's/^#define BOOST_LIB_VERSION "\(.*\)"/\1/p' /usr/include/boost/version.hpp)
+case $boost in *_*_*) ;; *) boost=${boost}_0 ;; esac # 1_74 means 1.74.0
+export BOOST_VERSION=${boost//_/.}
+GTEST_VERSION=$(pkg-config --modversion gtest)
+export GTEST_VERSION
+
+rm -rf "$CONAN_HOME"
+quietly "profile" conan profile detect
+conan remote disable '*' >/dev/null 2>&1
+cat >>"$CONAN_HOME/global.conf" <<END
+core:non_interactive=True
+tools.build:jobs=2
+tools.cmake.cmake_layout:test_folder=$work/test_package
+tools.cmake.cmaketoolchain:user_presets=
+END
+conan export "$here/boost" --version="$BOOST_VERSION" >/dev/null 2>&1
+conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
+
+# The recipe's own run of the tests is tried once; ./dev test has run them already.
+noTests=(-c tools.build:skip_test=True)
+for shared in False True; do
+    options=(--build=missing --build="timingwheel/*" -o "timingwheel/*:shared=$shared")
+    quietly "create, shared=$shared, [platform_requires]" \
+        conan create . -pr "$here/platform.profile" "${noTests[@]}" "${options[@]}"
+    quietly "create, shared=$shared, [replace_requires]" \
+        conan create . -pr "$here/wrapper.profile" "${noTests[@]}" "${options[@]}"
+
+    consumer=$work/consumer-$shared
+    rm -rf "$consumer"
+    quietly "a consumer installs it" conan install tests/package/consumer -of "$consumer" \
+        -pr "$here/wrapper.profile" "${noTests[@]}" -o "timingwheel/*:shared=$shared"
+    quietly "it finds the package and Boost::headers" cmake -S tests/package/consumer \
+        -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_TOOLCHAIN_FILE="$consumer/conan_toolchain.cmake"
+    quietly "it builds" cmake --build "$consumer" -j2
+    # shellcheck disable=SC2016  # $0 is the inner bash's
+    quietly "it runs" bash -c '. "$0/conanrun.sh"; "$0/consumer"' "$consumer"
+done
+quietly "create with the recipe's tests" \
+    conan create . -pr "$here/wrapper.profile" --build=missing --build="timingwheel/*"

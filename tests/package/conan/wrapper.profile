@@ -1,0 +1,10 @@
+# The system's Boost and GoogleTest as Conan packages: a consumer gets Boost::headers from Conan, as
+# with ConanCenter's own.
+include(default)
+
+[settings]
+compiler.cppstd=20
+
+[replace_requires]
+boost/*: system-boost/{{ os.environ["BOOST_VERSION"] }}
+gtest/*: system-gtest/{{ os.environ["GTEST_VERSION"] }}
