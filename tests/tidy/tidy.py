@@ -5,7 +5,7 @@ layers     every #include of the library goes the way that docs/architecture.md 
 style      lines of 100 columns, functions of 70 lines, no marks of unfinished work, a /// comment
            in every public header
 links      relative links in the documents lead somewhere
-format     clang-format has nothing to change (skipped where clang-format 14 is missing)
+format     clang-format has nothing to change (skipped where clang-format 16 is missing)
 self-test  each of the above notices a planted violation
 
 Prints `file:line: what is wrong` and exits with 1, or prints nothing and exits with 0.
@@ -250,11 +250,11 @@ def checkLinks(root):
 
 
 def clangFormat():
-    """Versions differ in what they make of the same style, so only version 14 is asked."""
-    for name in ("clang-format-14", "clang-format"):
+    """Versions differ in what they make of the same style, so only version 16 is asked."""
+    for name in ("clang-format-16", "clang-format"):
         if shutil.which(name):
             version = subprocess.run([name, "--version"], capture_output=True, text=True).stdout
-            if re.search(r"version 14\.", version):
+            if re.search(r"version 16\.", version):
                 return name
     return None
 
@@ -262,7 +262,7 @@ def clangFormat():
 def checkFormat(root):
     program = clangFormat()
     if program is None:
-        print("skipped: clang-format 14 is not installed")
+        print("skipped: clang-format 16 is not installed")
         sys.exit(SKIPPED)
     patterns = [f"{d}/**/*.{e}" for d in ("include", "src", "tests", "docs", "test_package")
                 for e in ("h", "cpp")]  # fmt: skip
