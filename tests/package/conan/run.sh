@@ -39,6 +39,7 @@ conan remote disable '*' >/dev/null 2>&1
 cat >>"$CONAN_HOME/global.conf" <<END
 core:non_interactive=True
 tools.build:jobs=2
+tools.cmake.cmaketoolchain:generator=Ninja
 tools.cmake.cmake_layout:test_folder=$work/test_package
 tools.cmake.cmaketoolchain:user_presets=
 END
