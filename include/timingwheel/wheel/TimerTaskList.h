@@ -51,6 +51,13 @@ public:
         return first;
     }
 
+    /// The last entry, taken out. REQUIRES: not empty.
+    TimerTaskEntry& takeLast() noexcept {
+        TimerTaskEntry& last = entries_.back();
+        entries_.pop_back();
+        return last;
+    }
+
     /// Moves all entries of `other`, in their order, behind the entries of this list: O(1).
     void takeAll(TimerTaskList& other) noexcept { entries_.splice(entries_.end(), other.entries_); }
 

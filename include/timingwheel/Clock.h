@@ -1,0 +1,61 @@
+#pragma once
+
+#include <timingwheel/export.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace timingwheel {
+inline namespace v1 {
+
+class ClockListener;
+
+/// Where a timer takes the time from, and how its driver thread sleeps.
+///
+/// All clocks share one time-point type, that of std::chrono::steady_clock, so that a deadline is a
+/// plain steady time point and one of the system clock does not compile. A timer expects a clock
+/// that does not go back; if it does, nothing fires early and nothing is lost, but the timer waits
+/// until the clock has caught up.
+///
+/// Thread safety  every function may be called from any thread
+/// Lifetime       a clock outlives the timers that use it
+class TIMINGWHEEL_API Clock {
+public:
+    using TimePoint = std::chrono::steady_clock::time_point;
+
+    Clock() = default;
+    virtual ~Clock();
+    Clock(Clock const&) = delete;
+    Clock& operator=(Clock const&) = delete;
+
+    virtual TimePoint now() const noexcept = 0;
+
+    /// Blocks until `condition` is notified or this clock has reached `until`
+    /// (`TimePoint::max()`: until notified). May return early; the caller looks again.
+    virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+                      TimePoint until) = 0;
+
+    /// A timer announces itself. A clock that is set by hand tells its listeners; others need not.
+    virtual void subscribe(std::weak_ptr<ClockListener> listener);
+
+    /// std::chrono::steady_clock, the default of every timer.
+    static Clock& steady() noexcept;
+};
+
+/// What a clock that is set by hand asks of the timers that read it.
+class TIMINGWHEEL_API ClockListener {
+public:
+    virtual ~ClockListener();
+    /// When this timer next has something to do, at the latest; nothing if never.
+    virtual std::optional<Clock::TimePoint> nextExpiration() = 0;
+    /// Runs what is due now. Returns when all of it has run, on whatever executor.
+    virtual void runDue() = 0;
+    /// True when the calling thread is inside a task of this timer.
+    virtual bool isInsideTask() const noexcept = 0;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <timingwheel/export.h>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace detail {
+class Shard;
+}
+
+/// What an executor is given: "run one of the tasks that were queued", never which.
+///
+/// Call it once. One that is destroyed without having been called counts as rejected: the task is
+/// told to the timer's error handler and is never run. It may be copied, for executors that want
+/// that: the copies together are still good for one task.
+class TIMINGWHEEL_API Claim {
+public:
+    Claim(Claim const& other) noexcept;
+    Claim(Claim&& other) noexcept : shard_{std::exchange(other.shard_, nullptr)} {}
+    Claim& operator=(Claim other) noexcept {
+        std::swap(shard_, other.shard_);
+        return *this;
+    }
+    ~Claim();
+
+    /// Runs one task, if one is left: it may have been cancelled, moved or returned by stop().
+    /// Throws nothing: the timer's error handler hears of what a task throws.
+    void operator()() noexcept;
+
+private:
+    friend class detail::Shard;
+    explicit Claim(detail::Shard& shard) noexcept;
+
+    detail::Shard* shard_;
+};
+
+template <class E>
+concept HasExecute = requires(E& executor, Claim claim) { executor.execute(std::move(claim)); };
+template <class E>
+concept HasGetExecutor =
+    requires(E& context, Claim claim) { context.get_executor().execute(std::move(claim)); };
+
+/// Where tasks run: by default inline on the thread that drives the timer.
+///
+/// Refers to anything with `execute(f)`, or with `get_executor().execute(f)`, such as a
+/// boost::asio::thread_pool. A task that blocks belongs there: inline it holds up every other.
+///
+/// Lifetime       the executor outlives the timer, or the timer's stop()
+/// Errors         an executor that throws, or drops what it was given, rejects that one task
+class Executor {
+public:
+    /// Inline.
+    Executor() noexcept = default;
+
+    template <class E>
+        requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
+                 (HasExecute<E> || HasGetExecutor<E>))
+    Executor(E& executor) noexcept  // implicit: {.executor = pool}
+        : executor_{std::addressof(executor)},
+          execute_{[](void* target, Claim claim) {
+              if constexpr (HasExecute<E>) {
+                  static_cast<E*>(target)->execute(std::move(claim));
+              } else {
+                  static_cast<E*>(target)->get_executor().execute(std::move(claim));
+              }
+          }} {}
+
+    bool isInline() const noexcept { return execute_ == nullptr; }
+    /// REQUIRES: not inline.
+    void execute(Claim claim) const { execute_(executor_, std::move(claim)); }
+
+private:
+    void* executor_ = nullptr;
+    void (*execute_)(void*, Claim) = nullptr;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

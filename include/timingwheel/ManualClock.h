@@ -1,0 +1,60 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Duration.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A clock that moves when it is told to: for tests of code that uses timers.
+///
+///     timingwheel::ManualClock clock;
+///     timingwheel::SystemTimer timer{{.clock = clock}};
+///     timer.newTimeout(task, 30min);
+///     clock.advance(30min);            // the task has run when this returns
+///
+/// It is the real timer, thread and all, that runs under it: only now() and the driver's sleep come
+/// from here. `advance` moves from one expiration to the next, so that every task sees its own
+/// time: a task that schedules itself again after 1 s runs 3,600 times in an hour. `jump` sets the
+/// time at once, as a suspended machine would, forward or back. Both return when everything that
+/// was due has run, on whatever executor, and never if a task makes itself due again at the very
+/// same instant for ever.
+///
+/// Thread safety  any thread; calls of advance and jump are made one after the other
+/// Errors         std::logic_error from inside a task: it would wait for itself
+class TIMINGWHEEL_API ManualClock final : public Clock {
+public:
+    explicit ManualClock(TimePoint start = TimePoint{}) noexcept;
+    ~ManualClock() override;
+
+    TimePoint now() const noexcept override;
+
+    void advance(Duration duration);
+    void advanceTo(TimePoint time);
+    void jump(Duration duration);
+    void jumpTo(TimePoint time);
+
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint until) override;
+    void subscribe(std::weak_ptr<ClockListener> listener) override;
+
+private:
+    using Listeners = std::vector<std::shared_ptr<ClockListener>>;
+
+    Listeners listeners();
+    void refuseInsideTask();
+    void runDue();
+    void setNow(TimePoint time) noexcept;
+
+    std::atomic<std::int64_t> now_;
+    std::mutex moving_;
+    std::mutex listenersMutex_;
+    std::vector<std::weak_ptr<ClockListener>> listeners_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

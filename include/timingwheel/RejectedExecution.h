@@ -1,0 +1,18 @@
+#pragma once
+
+#include <timingwheel/export.h>
+
+#include <stdexcept>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A timer's limit of pending timeouts was reached, or an executor refused a task.
+class TIMINGWHEEL_API RejectedExecution : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+    ~RejectedExecution() override;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <timingwheel/Timeout.h>
+#include <timingwheel/detail/TaskOperations.h>
+#include <timingwheel/export.h>
+#include <timingwheel/wheel/TimerTaskList.h>
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace detail {
+class Shard;
+}
+
+/// One timeout that stop() returned: what it was, so that it can be stored or scheduled again.
+class TIMINGWHEEL_API StoppedTimeout {
+public:
+    Clock::TimePoint deadline() const noexcept { return timeout().deadline(); }
+    /// What was left when the timer stopped, never negative.
+    std::chrono::nanoseconds remaining() const noexcept { return timeout().remaining(); }
+    /// A handle to it; isCancelled() is true.
+    Timeout timeout() const noexcept;
+    /// The TimerTask object; null if the task is a callable.
+    std::shared_ptr<TimerTask> task() const;
+    /// The callable, if it is a `Task`; otherwise null. It may be moved from.
+    template <class Task>
+    Task* target() const noexcept {
+        return static_cast<Task*>(targetIf(&detail::kTaskOperations<Task>));
+    }
+
+private:
+    friend class StoppedTimeouts;
+    explicit StoppedTimeout(detail::TimeoutNode& node) noexcept : node_{&node} {}
+    void* targetIf(detail::TaskOperations const* operations) const noexcept;
+
+    detail::TimeoutNode* node_;
+};
+
+/// What stop() returns: exactly those timeouts that were accepted and will not run, with their
+/// tasks. A move-only range that owns them.
+///
+///     for (auto const& stopped : timer.stop()) store(stopped.task(), stopped.remaining());
+///
+/// Hooks belong to their users, who have them; here they are only counted.
+///
+/// Memory         allocates nothing: the timeouts are linked through their own entries
+/// Lifetime       may outlive the timer; tasks die with the range
+class TIMINGWHEEL_API StoppedTimeouts {
+public:
+    class Iterator {
+    public:
+        using value_type = StoppedTimeout;
+        using difference_type = std::ptrdiff_t;
+
+        Iterator() noexcept = default;
+        StoppedTimeout operator*() const noexcept;
+        Iterator& operator++() noexcept {
+            ++position_;
+            return *this;
+        }
+        Iterator operator++(int) noexcept { return Iterator{position_++}; }
+        friend bool operator==(Iterator const&, Iterator const&) noexcept = default;
+
+    private:
+        friend class StoppedTimeouts;
+        explicit Iterator(TimerTaskList::List::const_iterator position) noexcept
+            : position_{position} {}
+        TimerTaskList::List::const_iterator position_;
+    };
+
+    StoppedTimeouts() noexcept = default;
+    StoppedTimeouts(StoppedTimeouts&& other) noexcept;
+    StoppedTimeouts& operator=(StoppedTimeouts&& other) noexcept;
+    ~StoppedTimeouts();
+
+    Iterator begin() const noexcept { return Iterator{timeouts_.entries().begin()}; }
+    Iterator end() const noexcept { return Iterator{timeouts_.entries().end()}; }
+    /// Timeouts in the range.
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+    /// Hooks that were pending and will not run.
+    std::size_t hooks() const noexcept { return hooks_; }
+
+private:
+    friend class detail::Shard;
+    void clear() noexcept;
+
+    TimerTaskList timeouts_;
+    std::size_t size_ = 0;
+    std::size_t hooks_ = 0;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

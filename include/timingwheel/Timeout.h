@@ -1,0 +1,131 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/export.h>
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+class Timer;
+class TimerTask;
+namespace detail {
+class TimeoutNode;
+struct TimeoutAccess;
+}  // namespace detail
+
+/// A handle to one scheduled timeout: what became of it, and the way to cancel it.
+///
+/// A small regular type: empty by default, copied, compared, hashed, kept in a map. It says the
+/// truth for as long as it is kept, also after its timer is gone, and keeps no capture of the task
+/// alive: those are destroyed before cancel() returns, or when the task has run.
+///
+/// Each accepted timeout ends in exactly one way: its task was entered (isExpired), a cancel()
+/// returned true or the timer's stop() returned it (isCancelled), or the executor refused it
+/// (isRejected). A task that waits in an executor's queue is still pending.
+///
+/// Complexity     everything O(1); cancel() takes the lock of one shard, the questions none
+/// Thread safety  like std::shared_ptr: distinct handles of one timeout from any threads, const
+///                functions of one handle too. Everything may be called from inside a task
+/// Lifetime       dropping the handle does not cancel; see ScopedTimeout for one that does
+class TIMINGWHEEL_API Timeout {
+public:
+    Timeout() noexcept = default;
+    Timeout(Timeout const& other) noexcept;
+    Timeout(Timeout&& other) noexcept : node_{std::exchange(other.node_, nullptr)} {}
+    Timeout& operator=(Timeout other) noexcept {
+        std::swap(node_, other.node_);
+        return *this;
+    }
+    ~Timeout() {
+        if (node_ != nullptr) release();
+    }
+
+    /// Cancels. True for exactly one caller, and then the task never runs, also if it was already
+    /// due and waited for its turn. The task's captures are gone when this returns. A periodic
+    /// task that is running is not run again. False for an empty handle.
+    bool cancel() const;
+
+    /// Cancels, or else waits until a run that has begun is over and its captures are gone. Does
+    /// not wait from inside the task itself. Returns what cancel() would have.
+    bool cancelAndWait() const;
+
+    /// Accepted, and its task has not been entered; also between two runs of a periodic one.
+    bool isPending() const noexcept;
+    /// The task was entered: true inside it too. A periodic one expires when it will not run again.
+    bool isExpired() const noexcept;
+    bool isCancelled() const noexcept;
+    bool isRejected() const noexcept;
+
+    /// When it is, or was, due: rounded up to the timer's tick. max() means never.
+    Clock::TimePoint deadline() const noexcept;
+    /// What is left until the deadline, never negative. Once the timer has stopped: what was left
+    /// then.
+    std::chrono::nanoseconds remaining() const noexcept;
+
+    /// The timer, or null when it is gone or the handle is empty.
+    Timer* timer() const noexcept;
+    /// The TimerTask object that was scheduled, while it is pending or running; otherwise null.
+    std::shared_ptr<TimerTask> task() const;
+
+    /// True unless the handle is empty.
+    explicit operator bool() const noexcept { return node_ != nullptr; }
+
+    friend bool operator==(Timeout const&, Timeout const&) noexcept = default;
+    friend std::strong_ordering operator<=>(Timeout const& a, Timeout const& b) noexcept {
+        return std::compare_three_way{}(a.node_, b.node_);
+    }
+    /// For people: state, and time left.
+    TIMINGWHEEL_API friend std::ostream& operator<<(std::ostream& out, Timeout const& timeout);
+
+private:
+    friend struct detail::TimeoutAccess;
+    friend struct std::hash<Timeout>;
+
+    explicit Timeout(detail::TimeoutNode* node) noexcept : node_{node} {}
+    void release() noexcept;
+
+    detail::TimeoutNode* node_ = nullptr;
+};
+
+/// Owns a timeout: cancels it when it goes, and waits for a run that has begun, so that what the
+/// task uses may die next. Declare it after that.
+class ScopedTimeout {
+public:
+    ScopedTimeout() noexcept = default;
+    ScopedTimeout(Timeout timeout) noexcept : timeout_{std::move(timeout)} {}  // implicit: t = new…
+    ScopedTimeout(ScopedTimeout&&) noexcept = default;
+    ScopedTimeout& operator=(ScopedTimeout&& other) {
+        if (this != &other) {
+            timeout_.cancelAndWait();
+            timeout_ = std::move(other.timeout_);
+        }
+        return *this;
+    }
+    ~ScopedTimeout() { timeout_.cancelAndWait(); }
+
+    Timeout const& get() const noexcept { return timeout_; }
+    Timeout const* operator->() const noexcept { return &timeout_; }
+    /// Gives the timeout away: it is no longer cancelled.
+    Timeout release() noexcept { return std::move(timeout_); }
+
+private:
+    Timeout timeout_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel
+
+template <>
+struct std::hash<timingwheel::Timeout> {
+    std::size_t operator()(timingwheel::Timeout const& timeout) const noexcept {
+        return std::hash<void const*>{}(timeout.node_);
+    }
+};

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <timingwheel/Duration.h>
+#include <timingwheel/RejectedExecution.h>
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/Timeout.h>
+#include <timingwheel/TimerTask.h>
+#include <timingwheel/detail/TaskOperations.h>
+#include <timingwheel/export.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// Schedules one-shot tasks for the future: the common face of all timers here, so that a program,
+/// a test or a benchmark written against it runs on any of them.
+///
+///     timingwheel::Timeout timeout = timer.newTimeout([] { std::puts("too late"); }, 30s);
+///     if (timeout.cancel()) std::puts("in time");
+///
+/// Thread safety  every function from any thread, also from inside a task unless it says otherwise
+///                (a ManualTimer is used by one thread at a time)
+/// Lifetime       handles and stopped timeouts may outlive the timer
+class TIMINGWHEEL_API Timer {
+public:
+    virtual ~Timer();
+    Timer(Timer const&) = delete;
+    Timer& operator=(Timer const&) = delete;
+
+    /// Runs `task` once, when `delay` has passed: never earlier, at most a tick and the wake-up
+    /// later. Zero and negative delays are due at once; one that the clock cannot express means
+    /// never. The handle may be dropped: the task still runs.
+    ///
+    /// Throws std::invalid_argument for an empty task or a NaN delay, RejectedExecution when the
+    /// limit of pending timeouts is reached, std::logic_error once the timer was stopped,
+    /// std::system_error when the driver thread cannot be started, std::bad_alloc, and what moving
+    /// the task throws. Then nothing has changed.
+    template <SchedulableTask Task>
+    Timeout newTimeout(Task task, Duration delay) {
+        return accept(sourceOf(task), delay);
+    }
+
+    /// Runs `function` on the object if it still lives by then, and nothing otherwise. `function`
+    /// takes a T& or is a member function of T.
+    template <class T, std::invocable<T&> Function>
+    Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay) {
+        return newTimeout(onLiving(std::move(object), std::move(function)), delay);
+    }
+
+    /// Stops the timer: it accepts nothing more and runs nothing more. Returns what was pending,
+    /// once, to one caller; another one gets an empty range. Every caller waits until no task runs.
+    /// Throws std::logic_error from inside a task of this timer.
+    virtual StoppedTimeouts stop() = 0;
+
+    /// How many are accepted and have not been entered or cancelled, those that wait in an
+    /// executor's queue included. O(shards).
+    virtual std::size_t pendingTimeouts() const = 0;
+
+protected:
+    Timer() = default;
+
+    template <class Task>
+    static detail::TaskSource sourceOf(Task& task) {
+        if (detail::isEmptyTask(task)) throwEmptyTask();
+        return {&detail::kTaskOperations<Task>, std::addressof(task)};
+    }
+
+    template <class T, class Function>
+    static auto onLiving(std::weak_ptr<T> object, Function function) {
+        return [object = std::move(object), function = std::move(function)]() mutable {
+            if (auto const living = object.lock()) std::invoke(function, *living);
+        };
+    }
+
+private:
+    [[noreturn]] static void throwEmptyTask();
+    virtual Timeout accept(detail::TaskSource task, Duration delay) = 0;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Duration.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/export.h>
+
+#include <functional>
+#include <memory>
+
+namespace timingwheel {
+inline namespace v1 {
+
+class WheelTimer;
+
+/// What every TimerHook can do, whatever it calls.
+class TIMINGWHEEL_API TimerHookBase {
+public:
+    TimerHookBase(TimerHookBase const&) = delete;
+    TimerHookBase& operator=(TimerHookBase const&) = delete;
+
+    /// Moves the deadline to `delay` from now. Wins until the task starts; otherwise, or when the
+    /// hook is not scheduled, returns false and changes nothing. To a later deadline it takes no
+    /// lock, allocates nothing and touches one cache line.
+    bool reschedule(Duration delay);
+    /// The same to a point of the timer's clock: saves reading the clock.
+    bool reschedule(Clock::TimePoint deadline);
+
+    /// True if the task was pending and now will not run. The hook may then be scheduled again.
+    bool cancel() noexcept;
+    /// Cancels, or else waits until a run that has begun is over; not from inside that run.
+    bool cancelAndWait() noexcept;
+
+    bool isPending() const noexcept;
+    /// When it is, or last was, due; TimePoint::max() if it was never scheduled.
+    Clock::TimePoint deadline() const noexcept;
+
+protected:
+    TimerHookBase(detail::HookOperations const& operations, void* object) noexcept
+        : entry_{operations, object} {}
+    /// Cancels, and waits for a run that has begun, unless it is called inside it.
+    ~TimerHookBase();
+
+private:
+    friend class WheelTimer;
+
+    detail::HookEntry entry_;
+};
+
+namespace detail {
+
+template <class F>
+struct HookTarget;
+template <class C>
+struct HookTarget<void (C::*)()> {
+    using Object = C;
+};
+template <class C>
+struct HookTarget<void (C::*)() noexcept> {
+    using Object = C;
+};
+template <class C>
+struct HookTarget<void (*)(C&)> {
+    using Object = C;
+};
+template <class C>
+struct HookTarget<void (*)(C&) noexcept> {
+    using Object = C;
+};
+
+}  // namespace detail
+
+/// A task that the user owns, set once and scheduled many times: it is the entry itself, so that
+/// nothing is ever allocated. For idle timeouts, heartbeats, leases.
+///
+///     class Connection {
+///         void onIdle() { close(); }                                  // may destroy the connection
+///         timingwheel::TimerHook<&Connection::onIdle> idle_{*this};   // the last member
+///     public:
+///         void start(timingwheel::SystemTimer& timer) { timer.schedule(idle_, 60s); }
+///         void packet() { idle_.reschedule(60s); }
+///     };
+///
+/// `function` is a member function without parameters, or a function that takes the object. The
+/// hook is declared last: it is then the first to be destroyed, and its destructor cancels it and
+/// waits for a run that has begun, so that the task never sees a half-destroyed object. The task
+/// may destroy the hook and schedule it again. One hook belongs to one timer at a time.
+///
+/// Memory         48 bytes
+/// Thread safety  every function from any thread, and from inside the task; the destructor alone
+/// Lifetime       may outlive the timer
+template <auto function>
+class TimerHook : public TimerHookBase {
+public:
+    using Object = typename detail::HookTarget<decltype(function)>::Object;
+
+    explicit TimerHook(Object& object) noexcept
+        : TimerHookBase{kOperations, std::addressof(object)} {}
+
+private:
+    static constexpr detail::HookOperations kOperations{
+        {true}, [](void* object) { std::invoke(function, *static_cast<Object*>(object)); }};
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <timingwheel/Timer.h>
+#include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerOptions.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/export.h>
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace detail {
+class TimerCore;
+}
+
+/// What a timer over a wheel with levels can do beyond `Timer`: the common part of SystemTimer and
+/// ManualTimer.
+///
+/// Time points are those of the timer's own clock, which is a steady one: one of
+/// std::chrono::system_clock does not compile. A deadline in the past is due at once.
+class TIMINGWHEEL_API WheelTimer : public Timer {
+public:
+    using TimePoint = Clock::TimePoint;
+
+    ~WheelTimer() override;
+
+    using Timer::newTimeout;
+
+    /// With options: a tolerance. Errors as with `Timer::newTimeout`; also std::invalid_argument
+    /// for a negative tolerance.
+    template <SchedulableTask Task>
+    Timeout newTimeout(Task task, Duration delay, TimeoutOptions options) {
+        return acceptAfter(sourceOf(task), delay, options);
+    }
+
+    /// At a point of time of the timer's clock.
+    template <SchedulableTask Task>
+    Timeout newTimeout(Task task, TimePoint deadline, TimeoutOptions options = {}) {
+        return acceptAt(sourceOf(task), deadline, options);
+    }
+
+    /// Runs `task` after `first`, then every `period`, measured from when each run was due. Never
+    /// concurrently with itself. The handle is pending between runs; cancelling it, from inside
+    /// the task too, ends it. Errors as with `newTimeout`; the period is at least one tick.
+    template <SchedulableTask Task>
+    Timeout scheduleAtFixedRate(Task task, Duration first, Duration period,
+                                MissedTicks missed = MissedTicks::skip) {
+        return acceptPeriodic(sourceOf(task), first, period, false, missed);
+    }
+
+    /// Runs `task` after `first`, then each time `delay` after the end of the last run.
+    template <SchedulableTask Task>
+    Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay) {
+        return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
+    }
+
+    /// Schedules a hook: no allocation, unless a level has to be built. Errors as with
+    /// `newTimeout`; std::logic_error if it is scheduled already: use reschedule.
+    void schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options = {});
+    void schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOptions options = {});
+
+    /// Moves the deadline to `delay` from now. Wins until the task starts, also if it is due and
+    /// waits for its turn; otherwise returns false and changes nothing. A periodic task goes on
+    /// from there. Takes no lock where the new deadline is later. Throws std::invalid_argument for
+    /// a timeout of another timer, std::bad_alloc if a level has to be built; then nothing changed.
+    bool reschedule(Timeout const& timeout, Duration delay);
+    bool reschedule(Timeout const& timeout, TimePoint deadline);
+
+    StoppedTimeouts stop() override;
+    std::size_t pendingTimeouts() const override;
+
+    /// What has happened so far. O(shards).
+    TimerStatistics statistics() const;
+
+    Clock& clock() const noexcept;
+    std::string const& name() const noexcept;
+    std::chrono::nanoseconds tick() const noexcept;
+
+    /// Throws std::logic_error that names the first broken invariant. For tests. O(pending).
+    void checkInvariants() const;
+
+protected:
+    enum class Threading : bool { none, driverThread };
+    WheelTimer(TimerOptions options, Threading threading);
+
+    detail::TimerCore& core() const noexcept { return *core_; }
+
+private:
+    Timeout accept(detail::TaskSource task, Duration delay) override;
+    Timeout acceptAfter(detail::TaskSource task, Duration delay, TimeoutOptions options);
+    Timeout acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options);
+    Timeout acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
+                           bool fixedDelay, MissedTicks missed);
+
+    detail::TimerCore* core_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

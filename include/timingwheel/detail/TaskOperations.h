@@ -1,0 +1,124 @@
+#pragma once
+
+#include <timingwheel/TimerTask.h>
+#include <timingwheel/Timeout.h>
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What both kinds of entry begin their table of operations with.
+struct EntryOperations {
+    bool isHook;
+};
+
+/// What a timer can do with a task whose type it does not know.
+struct TaskOperations : EntryOperations {
+    std::size_t size;
+    std::size_t alignment;
+    /// Moves the task from one place into another, raw one. May throw.
+    void (*construct)(void* to, void* from);
+    /// May throw what the task's destructor throws.
+    void (*destroy)(void* task);
+    void (*run)(void* task, Timeout const& timeout);
+    /// Null if the task does not want to hear of it.
+    void (*cancelled)(void* task, Timeout const& timeout);
+    /// The TimerTask object; null if the task is a callable.
+    std::shared_ptr<TimerTask> (*shared)(void const* task);
+};
+
+/// A task on its way into a timer: a type-erased reference to the caller's object.
+struct TaskSource {
+    TaskOperations const* operations;
+    void* task;
+};
+
+template <class T>
+inline constexpr bool kIsSharedTask = false;
+template <std::derived_from<TimerTask> T>
+inline constexpr bool kIsSharedTask<std::shared_ptr<T>> = true;
+
+template <class Task>
+void runTask(void* target, Timeout const& timeout) {
+    Task& task = *static_cast<Task*>(target);
+    if constexpr (kIsSharedTask<Task>) {
+        task->run(timeout);
+    } else if constexpr (std::invocable<Task&, Timeout const&>) {
+        static_cast<void>(std::invoke(task, timeout));
+    } else {
+        static_cast<void>(std::invoke(task));
+    }
+}
+
+template <class Task>
+concept HearsOfCancelling = requires(Task& task, Timeout const& timeout) { task.cancelled(timeout); };
+
+template <class Task>
+consteval auto cancelledOperation() -> void (*)(void*, Timeout const&) {
+    if constexpr (kIsSharedTask<Task>) {
+        return [](void* task, Timeout const& timeout) {
+            (*static_cast<Task*>(task))->cancelled(timeout);
+        };
+    } else if constexpr (HearsOfCancelling<Task>) {
+        return [](void* task, Timeout const& timeout) {
+            static_cast<Task*>(task)->cancelled(timeout);
+        };
+    } else {
+        return nullptr;
+    }
+}
+
+template <class Task>
+consteval auto sharedOperation() -> std::shared_ptr<TimerTask> (*)(void const*) {
+    if constexpr (kIsSharedTask<Task>) {
+        return [](void const* task) -> std::shared_ptr<TimerTask> {
+            return *static_cast<Task const*>(task);
+        };
+    } else {
+        return nullptr;
+    }
+}
+
+template <class Task>
+inline constexpr TaskOperations kTaskOperations{
+    {false},
+    sizeof(Task),
+    alignof(Task),
+    [](void* to, void* from) { new (to) Task(std::move(*static_cast<Task*>(from))); },
+    [](void* task) { static_cast<Task*>(task)->~Task(); },
+    &runTask<Task>,
+    cancelledOperation<Task>(),
+    sharedOperation<Task>(),
+};
+
+/// True for a null function pointer, an empty std::function, a null shared_ptr.
+template <class Task>
+bool isEmptyTask(Task const& task) {
+    if constexpr (requires { task == nullptr; }) {
+        return task == nullptr;
+    } else {
+        return false;
+    }
+}
+
+}  // namespace detail
+
+/// What can be scheduled: a callable that takes nothing or the `Timeout const&`, move-only ones
+/// too; or a std::shared_ptr of a `TimerTask`. A callable that also has a member
+/// `cancelled(Timeout const&)` is told when it is cancelled.
+template <class Task>
+concept SchedulableTask =
+    std::same_as<Task, std::remove_cvref_t<Task>> && std::move_constructible<Task> &&
+    (detail::kIsSharedTask<Task> || std::invocable<Task&> ||
+     std::invocable<Task&, Timeout const&>);
+
+}  // namespace v1
+}  // namespace timingwheel

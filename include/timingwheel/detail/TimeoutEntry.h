@@ -1,0 +1,53 @@
+#pragma once
+
+#include <timingwheel/detail/TaskOperations.h>
+#include <timingwheel/wheel/TimerTaskEntry.h>
+
+#include <atomic>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+class Shard;
+
+/// The part that both kinds of entry share: which shard it belongs to, and what it can do.
+///
+/// The owner's bits of the word hold the state: see docs/decisions/0001. `shard` is set when the
+/// entry is first scheduled and stays, so that an entry is always guarded by one and the same lock.
+///
+/// Memory         40 bytes
+class TimeoutEntry : public TimerTaskEntry {
+public:
+    explicit TimeoutEntry(EntryOperations const& entryOperations) noexcept
+        : operations{&entryOperations} {}
+    TimeoutEntry(TimeoutEntry const&) = delete;
+    TimeoutEntry& operator=(TimeoutEntry const&) = delete;
+
+    bool isHook() const noexcept { return operations->isHook; }
+
+    std::atomic<Shard*> shard{nullptr};
+    EntryOperations const* operations;
+};
+
+static_assert(sizeof(TimeoutEntry) == 40 || sizeof(void*) != 8);
+
+/// What a timer can do with a hook.
+struct HookOperations : EntryOperations {
+    void (*run)(void* object);
+};
+
+/// A hook's entry: what it calls is the user's object.
+///
+/// Memory         48 bytes
+class HookEntry final : public TimeoutEntry {
+public:
+    HookEntry(HookOperations const& hookOperations, void* target) noexcept
+        : TimeoutEntry{hookOperations}, object{target} {}
+
+    void* object;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,22 @@
+#include <timingwheel/RejectedExecution.h>
+#include <timingwheel/Timer.h>
+#include <timingwheel/TimerTask.h>
+
+#include <stdexcept>
+
+namespace timingwheel {
+inline namespace v1 {
+
+Timer::~Timer() = default;
+
+void Timer::throwEmptyTask() {
+    throw std::invalid_argument{"the task is empty: it must be something that can be called"};
+}
+
+TimerTask::~TimerTask() = default;
+void TimerTask::cancelled(Timeout const&) {}
+
+RejectedExecution::~RejectedExecution() = default;
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Tick.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The driver thread's bed: it sleeps here until a time, and others wake it earlier.
+///
+/// The driver publishes until when it will sleep, *then* looks once more whether something is
+/// earlier, and only then sleeps. Whoever schedules publishes the new expiration first and reads
+/// the sleeper's time after. One of the two sees the other: both sides are sequentially consistent.
+/// Waking costs a lock and a system call, so it is done only for a sleeper that would oversleep,
+/// and only once: the waker takes over the published time.
+class Alarm {
+public:
+    explicit Alarm(Clock& clock) noexcept : clock_{clock} {}
+
+    /// Wakes the driver if it would sleep beyond `expiration`.
+    void ring(Tick expiration) noexcept {
+        std::int64_t until = until_.load(std::memory_order_seq_cst);
+        while (expiration.value() < until) {
+            if (until_.compare_exchange_weak(until, expiration.value(),
+                                             std::memory_order_seq_cst))
+                return wake();
+        }
+    }
+
+    /// Wakes the driver.
+    void wake() noexcept {
+        {
+            std::lock_guard const lock{mutex_};
+            woken_ = true;
+        }
+        condition_.notify_one();
+    }
+
+    /// Sleeps until `time`, which is when `tick` begins, or until woken; not at all if it was
+    /// woken since it last slept or `isEarlier(tick)` finds something due before. For the driver.
+    template <class IsEarlier>
+    void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
+        until_.store(tick.value(), std::memory_order_seq_cst);
+        if (!isEarlier(tick)) {
+            std::unique_lock lock{mutex_};
+            if (!woken_) {
+                asleep_ = true;
+                if (watchers_ > 0) rest_.notify_all();
+                clock_.wait(lock, condition_, time);
+                asleep_ = false;
+                wakeUps_.fetch_add(1, std::memory_order_relaxed);
+            }
+            woken_ = false;
+        }
+        until_.store(kAwake, std::memory_order_seq_cst);
+    }
+
+    /// Waits until the driver sleeps and `isAtRest()`, waking it as long as it is not. Returns at
+    /// once when there is no driver. For a clock that is set by hand.
+    template <class IsAtRest>
+    void watchUntil(IsAtRest&& isAtRest) {
+        std::unique_lock lock{mutex_};
+        ++watchers_;
+        while (attended_ && !(asleep_ && !woken_ && isAtRest())) {
+            if (asleep_ && !woken_) {
+                woken_ = true;
+                condition_.notify_one();
+            }
+            rest_.wait(lock);
+        }
+        --watchers_;
+    }
+
+    /// Something that watchUntil waits for may have happened.
+    void restMayHaveCome() noexcept {
+        std::lock_guard const lock{mutex_};
+        if (watchers_ > 0) rest_.notify_all();
+    }
+
+    /// Says whether there is a driver.
+    void setAttended(bool attended) noexcept {
+        std::lock_guard const lock{mutex_};
+        attended_ = attended;
+        rest_.notify_all();
+    }
+
+    std::uint64_t wakeUps() const noexcept { return wakeUps_.load(std::memory_order_relaxed); }
+
+private:
+    static constexpr std::int64_t kAwake = INT64_MIN;
+
+    Clock& clock_;
+    std::atomic<std::int64_t> until_{kAwake};
+    std::atomic<std::uint64_t> wakeUps_{0};
+
+    std::mutex mutex_;  // protects what follows
+    std::condition_variable condition_;
+    std::condition_variable rest_;
+    int watchers_ = 0;
+    bool woken_ = false;
+    bool asleep_ = false;
+    bool attended_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

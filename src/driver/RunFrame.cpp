@@ -1,0 +1,28 @@
+#include "driver/RunFrame.h"
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+thread_local RunFrame* innermost = nullptr;
+}
+
+RunFrame::RunFrame(TimerContext const& timerContext) noexcept
+    : context_{&timerContext}, thread_{thisThread()}, outer_{innermost} {
+    innermost = this;
+}
+
+RunFrame::~RunFrame() { innermost = outer_; }
+
+bool RunFrame::isInside(TimerContext const& context) noexcept {
+    for (RunFrame const* frame = innermost; frame != nullptr; frame = frame->outer_)
+        if (frame->context_ == &context) return true;
+    return false;
+}
+
+void const* RunFrame::thisThread() noexcept { return &innermost; }
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,759 @@
+#include "driver/Shard.h"
+
+#include <algorithm>
+#include <cassert>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+using Stage = TimerEvent::Stage;
+
+/// A hold of the shard's lock. What is owed to the outside when it ends is done after unlocking:
+/// recorded events are delivered, the driver is woken if the key became earlier, and a node that
+/// has ended is let go.
+class Shard::Section {
+public:
+    explicit Section(Shard& shard) noexcept : shard_{shard} { lock(); }
+    Section(Section const&) = delete;
+    Section& operator=(Section const&) = delete;
+    ~Section() { unlock(); }
+
+    void lock() noexcept {
+        if (shard_.context_.isConcurrent) shard_.mutex_.lock();
+    }
+    void unlock() noexcept {
+        std::vector<TimerEvent> events;
+        if (shard_.observer_ != nullptr) events.swap(shard_.events_);
+        Tick const ring = std::exchange(ring_, Tick::max());
+        if (shard_.context_.isConcurrent) shard_.mutex_.unlock();
+        if (ring != Tick::max()) shard_.context_.alarm.ring(ring);
+        if (shard_.observer_ != nullptr) shard_.deliver(events);
+        if (TimeoutNode* const node = std::exchange(ended_, nullptr)) node->release();
+    }
+    /// The driver must come by then.
+    void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
+    /// The driver's reference to a node that has ended is to be dropped.
+    void release(TimeoutNode& node) noexcept { ended_ = &node; }
+
+    /// Waits for a change of frames or of the number pending.
+    template <class Condition>
+    void waitFor(Condition&& condition) {
+        std::unique_lock<std::mutex> lock{shard_.mutex_, std::adopt_lock};
+        ++shard_.waiters_;
+        shard_.changed_.wait(lock, condition);
+        --shard_.waiters_;
+        lock.release();
+    }
+
+private:
+    Shard& shard_;
+    Tick ring_ = Tick::max();
+    TimeoutNode* ended_ = nullptr;
+};
+
+/// One run of one entry.
+struct Shard::Run {
+    RunFrame& frame;
+    TimeoutEntry* entry;
+    bool isHook;
+    HookOperations const* hook = nullptr;
+    void* hookObject = nullptr;
+    TimeoutNode* node = nullptr;
+    Tick deadline{};
+    Clock::TimePoint started{};
+    Clock::TimePoint ended{};
+};
+
+namespace {
+
+/// An executor's refusal while it is being given a claim: the exception comes after the claim died.
+struct Dispatch {
+    Shard* shard;
+    TimeoutEntry* rejected = nullptr;
+    bool wasRejected = false;
+};
+thread_local Dispatch* currentDispatch = nullptr;
+
+}  // namespace
+
+Shard::Shard(TimerContext& context, std::uint32_t number)
+    : context_{context},
+      observer_{context.options.observer},
+      number_{number},
+      wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize, .start = Tick{0}}},
+      cascaded_(wheel_.levels().size()) {
+    reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
+}
+
+// ---- schedule, cancel, reschedule -------------------------------------------------------------
+
+Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
+    Section section{*this};
+    if (gate_ != Gate::open) return gate_;
+    catchUp(now);
+    reserve(deadline);
+
+    if (entry.shard.load(std::memory_order_relaxed) != this) {
+        entry.shard.store(this, std::memory_order_release);
+        ++madeShares_;
+    }
+    ++pending_;
+    ++counters_.scheduled;
+    TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
+    record(Stage::schedule, &entry, nullptr);
+    record(Stage::intake, &entry, nullptr);
+    put(entry, section);
+    return Gate::open;
+}
+
+/// Builds the levels that `deadline` needs, and room for their counts. Strong exception safety.
+void Shard::reserve(Tick deadline) {
+    if (deadline < wheel_.reach()) return;
+    wheel_.reserve(deadline);
+    reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
+    cascaded_.resize(wheel_.levels().size());
+}
+
+/// Moves the wheel's clock to now, as far as no bucket is in the way, so that an entry goes to the
+/// lowest level that can hold it. Once a tick is enough.
+void Shard::catchUp(Clock::TimePoint now) noexcept {
+    if (now < catchUpAt_) return;
+    Tick const tick = context_.scale.nowToTick(now);
+    wheel_.advanceClock(tick);
+    catchUpAt_ = context_.scale.timeOf(tick + 1);
+}
+
+/// Puts a pending entry where its deadline says: into a bucket, or among those that are due.
+void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
+    TimeoutWord word = TimeoutWord::of(entry);
+    for (;;) {
+        if (word.deadline() > wheel_.currentTick()) {
+            Placement const placement = wheel_.place(entry);
+            record(Stage::place, &entry, &placement.bucket());
+            if (!placement.isEarliest()) return;
+            record(Stage::arm, &entry, &placement.bucket());
+            Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
+            lowerKey(expiration);
+            return section.ringBy(expiration);
+        }
+        // Due on arrival. Its deadline becomes the wheel's clock, so that the list is in the order
+        // of deadlines, and so that nothing is early after the clock went back.
+        TimeoutWord const ready{wheel_.currentTick(), TimeoutState::ready};
+        if (ready.replace(entry, word)) {
+            due_.add(entry);
+            lowerKey(ready.deadline());
+            return section.ringBy(ready.deadline());
+        }
+    }
+}
+
+Shard::Cancelled Shard::cancel(TimeoutEntry& entry) noexcept {
+    TimeoutState const seen = TimeoutWord::of(entry).state();
+    if (!isPending(seen) && seen != TimeoutState::running) return Cancelled::no;
+
+    Section section{*this};
+    TimeoutWord word = TimeoutWord::of(entry);
+    if (word.state() == TimeoutState::running) {
+        if (!static_cast<TimeoutNode&>(entry).isPeriodic()) return Cancelled::no;
+        TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
+        ++counters_.cancelled;
+        return Cancelled::whileRunning;
+    }
+    if (!takeOut(entry, word.state())) return Cancelled::no;
+    while (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(entry, word)) {
+    }
+    --pending_;
+    ++counters_.cancelled;
+    noteChange();
+    return Cancelled::yes;
+}
+
+/// Unlinks an entry from whatever list its state says.
+bool Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
+    switch (state) {
+        case TimeoutState::pending: wheel_.remove(entry); return true;
+        case TimeoutState::ready: TimerTaskList::remove(entry); return true;
+        case TimeoutState::queued:
+            TimerTaskList::remove(entry);
+            --queuedCount_;
+            return true;
+        default: return false;
+    }
+}
+
+bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
+    // The push-back. The entry stays in its bucket and is placed again when that expires.
+    TimeoutWord word = TimeoutWord::of(entry);
+    while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
+           deadline.value() < reach_.load(std::memory_order_relaxed)) {
+        if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) {
+            pushedBack_.fetch_add(1, std::memory_order_relaxed);
+            return true;
+        }
+    }
+    if (!isPending(word.state())) return false;
+
+    Section section{*this};
+    word = TimeoutWord::of(entry);
+    if (!isPending(word.state())) return false;
+    reserve(deadline);
+    takeOut(entry, word.state());
+    // A push-back that slips in before this store came first; one after it is kept.
+    TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
+    ++counters_.rescheduled;
+    put(entry, section);
+    return true;
+}
+
+void Shard::endCancelled(TimeoutNode& node) noexcept {
+    context_.givePlace();
+    if (node.task().cancelled != nullptr) {
+        BorrowedTimeout const self{node};
+        try {
+            node.task().cancelled(node.taskAddress(), self.get());
+        } catch (...) {
+            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self.get());
+        }
+    }
+    destroy(node);
+}
+
+void Shard::destroy(TimeoutNode& node) noexcept {
+    destroyTask(node);
+    node.release();
+}
+
+void Shard::destroyTask(TimeoutNode& node) noexcept {
+    try {
+        node.destroyTask();
+    } catch (...) {
+        BorrowedTimeout const self{node};
+        context_.reportFailure(TaskFailure::Kind::destructorThrew, std::current_exception(),
+                               self.get());
+    }
+}
+
+std::shared_ptr<TimerTask> Shard::sharedTask(TimeoutNode& node) {
+    if (node.task().shared == nullptr) return nullptr;
+    Section section{*this};
+    TimeoutState const state = TimeoutWord::of(node).state();
+    if (!isPending(state) && state != TimeoutState::running) return nullptr;
+    return node.task().shared(node.taskAddress());
+}
+
+// ---- the driver's step ------------------------------------------------------------------------
+
+void Shard::step(Tick limit) noexcept {
+    Section section{*this};
+    for (std::size_t budget = kChunk; budget > 0;) {
+        if (!wheel_.hasFlushed()) {
+            // What was due on arrival comes after the buckets up to its deadline, before the rest.
+            bool const hasDue = !due_.empty();
+            Tick const first = hasDue ? due_.entries().front().deadline() : Tick::max();
+            flush_ = wheel_.flush(std::min(limit, first));
+            if (flush_) {
+                if (observer_ != nullptr) {
+                    auto const& level = wheel_.levels()[flush_->level];
+                    record(Stage::wake, nullptr, &level.buckets()[flush_->slot]);
+                }
+            } else if (hasDue && first <= limit) {
+                ready_.add(due_.takeFirst());
+                record(Stage::expire, static_cast<TimeoutEntry const*>(&ready_.entries().back()),
+                       nullptr);
+                --budget;
+                continue;
+            } else {
+                break;
+            }
+        }
+        collect(static_cast<TimeoutEntry&>(wheel_.takeFlushed()), *flush_);
+        --budget;
+    }
+    reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
+    refreshKey();
+}
+
+/// Takes an entry of an expired bucket: it is due and made ready, or it is placed again.
+void Shard::collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) noexcept {
+    TimeoutWord word = TimeoutWord::of(entry);
+    for (;;) {
+        if (word.deadline() > wheel_.currentTick()) {
+            TimerTaskList const& bucket = wheel_.place(entry).bucket();
+            if (bucket.level() < flush.level) {
+                ++cascaded_[flush.level];
+                record(Stage::cascade, &entry, &bucket, flush.level);
+            } else {
+                record(Stage::place, &entry, &bucket);
+            }
+            return;
+        }
+        if (TimeoutWord{word.deadline(), TimeoutState::ready}.replace(entry, word)) {
+            ready_.add(entry);
+            return record(Stage::expire, &entry, nullptr);
+        }
+    }
+}
+
+void Shard::lowerKey(Tick tick) noexcept {
+    if (tick.value() < key_.load(std::memory_order_relaxed))
+        key_.store(tick.value(), std::memory_order_seq_cst);
+}
+
+void Shard::refreshKey() noexcept {
+    Tick key = wheel_.nextExpiration().value_or(Tick::max());
+    if (!due_.empty()) key = std::min(key, due_.entries().front().deadline());
+    key_.store(key.value(), std::memory_order_seq_cst);
+}
+
+// ---- running ----------------------------------------------------------------------------------
+
+std::size_t Shard::runReady(RunFrame& frame, std::size_t atMost) {
+    std::size_t ran = 0;
+    Section section{*this};
+    for (; ran < atMost && !ready_.empty(); ++ran)
+        runOne(section, frame, static_cast<TimeoutEntry&>(ready_.takeFirst()));
+    return ran;
+}
+
+/// Runs one task. The section is held on entry and on return, and not while the task runs.
+void Shard::runOne(Section& section, RunFrame& frame, TimeoutEntry& entry) {
+    Run run{frame, &entry, entry.isHook()};
+    run.deadline = TimeoutWord::of(entry).deadline();
+    if (run.isHook) {
+        run.hook = static_cast<HookOperations const*>(entry.operations);
+        run.hookObject = static_cast<HookEntry&>(entry).object;
+    } else {
+        run.node = static_cast<TimeoutNode*>(&entry);
+    }
+    bool const isPeriodic = run.node != nullptr && run.node->isPeriodic();
+    --pending_;
+    ++counters_.runs;
+    if (!isPeriodic) ++counters_.fired;
+    frame.entry = &entry;
+    link(frame);
+    // A hook has ended from here on, and is not touched again: its task may destroy it.
+    TimeoutWord{run.deadline, run.isHook ? TimeoutState::expired : TimeoutState::running}.storeIn(
+        entry);
+    section.unlock();
+
+    if (!isPeriodic) context_.givePlace();
+    invoke(run);
+    if (run.node != nullptr) {
+        finish(section, run);
+    } else {
+        section.lock();
+        unlink(frame);
+    }
+}
+
+void Shard::invoke(Run& run) noexcept {
+    run.started = context_.now();
+    if (run.isHook) {
+        try {
+            run.hook->run(run.hookObject);
+        } catch (...) {
+            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), {});
+        }
+    } else {
+        BorrowedTimeout const self{*run.node};
+        try {
+            run.node->run(self.get());
+        } catch (...) {
+            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self.get());
+        }
+    }
+    run.ended = context_.now();
+
+    using std::chrono::nanoseconds;
+    auto const lateness =
+        std::max(nanoseconds{0}, TickScale::between(context_.scale.timeOf(run.deadline), run.started));
+    auto const duration = std::max(nanoseconds{0}, TickScale::between(run.started, run.ended));
+    context_.recorder.ran(lateness, duration);
+    if (duration >= context_.options.slowTaskThreshold.nanoseconds()) {
+        if (run.isHook) {
+            context_.reportSlow(duration, {});
+        } else {
+            BorrowedTimeout const self{*run.node};
+            context_.reportSlow(duration, self.get());
+        }
+    }
+    if (observer_ != nullptr)
+        observer_->onEvent({.stage = Stage::run,
+                            .shard = number_,
+                            .deadline = run.deadline,
+                            .entry = run.entry,
+                            .time = run.started,
+                            .lateness = lateness});
+}
+
+/// Ends the run of a node: it goes on if it is periodic, otherwise its task is destroyed before
+/// anybody who waits for the run is told. Enters the section.
+void Shard::finish(Section& section, Run& run) {
+    TimeoutNode& node = *run.node;
+    bool const isShared = node.task().shared != nullptr;
+    if (node.isPeriodic() || isShared) {
+        // Those whose task others may still ask for decide under the lock.
+        section.lock();
+        if (node.isPeriodic() && goesOn(node, run.ended, section)) return unlink(run.frame);
+        if (TimeoutWord::of(node).state() == TimeoutState::running)
+            TimeoutWord{run.deadline, TimeoutState::expired}.storeIn(node);
+        section.unlock();
+        if (node.isPeriodic()) context_.givePlace();
+    } else {
+        TimeoutWord{run.deadline, TimeoutState::expired}.storeIn(node);
+    }
+    destroyTask(node);
+    section.lock();
+    unlink(run.frame);
+    section.release(node);  // only now: the frame named it
+}
+
+/// Places a periodic timeout again, or gives it to stop(). False if it has ended.
+bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept {
+    if (TimeoutWord::of(node).state() != TimeoutState::running) return false;  // was cancelled
+    if (gate_ == Gate::closed) {
+        TimeoutWord{node.deadline(), TimeoutState::cancelled}.storeIn(node);
+        late_.add(node);
+        return true;
+    }
+    if (gate_ == Gate::draining) {
+        ++counters_.fired;
+        return false;
+    }
+    Periodicity& periodic = node.periodicity();
+    auto const period = periodic.period;
+    if (periodic.fixedDelay) {
+        periodic.next = TickScale::add(ended, period);
+    } else {
+        // A reschedule moves the whole raster.
+        if (context_.scale.deadlineToTick(periodic.next) != node.deadline())
+            periodic.next = context_.scale.timeOf(node.deadline());
+        Clock::TimePoint const next = TickScale::add(periodic.next, period);
+        if (next > ended || periodic.missed == MissedTicks::catchUp) {
+            periodic.next = next;
+        } else if (periodic.missed == MissedTicks::shift) {
+            periodic.next = TickScale::add(ended, period);
+        } else {
+            auto const behind = TickScale::between(next, ended);
+            periodic.next = TickScale::add(next, (behind / period + 1) * period);
+        }
+    }
+    catchUp(ended);
+    TimeoutWord{context_.scale.deadlineToTick(periodic.next), TimeoutState::pending}.storeIn(node);
+    ++pending_;
+    put(node, section);
+    return true;
+}
+
+void Shard::link(RunFrame& frame) noexcept {
+    ++frame.runs;
+    frame.next = frames_;
+    frames_ = &frame;
+}
+
+void Shard::unlink(RunFrame& frame) noexcept {
+    RunFrame** place = &frames_;
+    while (*place != &frame) place = &(*place)->next;
+    *place = frame.next;
+    frame.entry = nullptr;
+    noteChange();
+}
+
+RunFrame* Shard::frameOf(TimeoutEntry const& entry) const noexcept {
+    RunFrame* frame = frames_;
+    while (frame != nullptr && frame->entry != &entry) frame = frame->next;
+    return frame;
+}
+
+void Shard::noteChange() noexcept {
+    if (waiters_ > 0) changed_.notify_all();
+}
+
+void Shard::waitForRun(TimeoutEntry const& entry) {
+    Section section{*this};
+    RunFrame const* const frame = frameOf(entry);
+    if (frame == nullptr || frame->isOfThisThread()) return;
+    std::uint64_t const run = frame->runs;
+    section.waitFor([&] {
+        RunFrame const* const current = frameOf(entry);
+        return current != frame || current->runs != run;
+    });
+}
+
+void Shard::forget(TimeoutEntry const& entry) {
+    Section section{*this};
+    while (RunFrame* const frame = frameOf(entry)) {
+        if (frame->isOfThisThread()) {
+            frame->entry = nullptr;
+        } else {
+            section.waitFor([&] { return frameOf(entry) != frame; });
+        }
+    }
+}
+
+bool Shard::isRunning(TimeoutEntry const& entry) {
+    Section section{*this};
+    return frameOf(entry) != nullptr;
+}
+
+// ---- executors --------------------------------------------------------------------------------
+
+void Shard::dispatch() {
+    for (;;) {
+        {
+            Section section{*this};
+            if (ready_.empty()) return;
+            auto& entry = static_cast<TimeoutEntry&>(ready_.takeFirst());
+            TimeoutWord{entry.deadline(), TimeoutState::queued}.storeIn(entry);
+            queued_.add(entry);
+            ++queuedCount_;
+            ++claims_;
+            context_.claims.fetch_add(1, std::memory_order_relaxed);
+            context_.retain();
+            record(Stage::dispatch, &entry, nullptr);
+        }
+        Dispatch dispatch{this};
+        currentDispatch = &dispatch;
+        std::exception_ptr exception;
+        try {
+            context_.options.executor.execute(Claim{*this});
+        } catch (...) {
+            exception = std::current_exception();
+        }
+        currentDispatch = nullptr;
+        if (!dispatch.wasRejected) continue;
+        auto* const node = static_cast<TimeoutNode*>(dispatch.rejected);
+        if (node == nullptr) {
+            context_.reportFailure(TaskFailure::Kind::rejected, exception, {});
+        } else {
+            {
+                BorrowedTimeout const self{*node};
+                context_.reportFailure(TaskFailure::Kind::rejected, exception, self.get());
+            }
+            destroy(*node);
+        }
+    }
+}
+
+void Shard::copyClaim() noexcept {
+    Section section{*this};
+    ++claims_;
+    context_.claims.fetch_add(1, std::memory_order_relaxed);
+    context_.retain();
+}
+
+/// A claim died unrun. If there are fewer claims now than queued tasks, the newest is rejected.
+void Shard::dropClaim() noexcept {
+    TimeoutNode* node = nullptr;
+    bool rejected = false;
+    {
+        Section section{*this};
+        --claims_;
+        if (claims_ < queuedCount_) {
+            auto& entry = static_cast<TimeoutEntry&>(queued_.takeLast());
+            --queuedCount_;
+            --pending_;
+            ++counters_.rejected;
+            if (!entry.isHook()) node = static_cast<TimeoutNode*>(&entry);
+            TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
+            rejected = true;
+            noteChange();
+        }
+    }
+    if (rejected) {
+        context_.givePlace();
+        if (currentDispatch != nullptr && currentDispatch->shard == this) {
+            currentDispatch->wasRejected = true;
+            currentDispatch->rejected = node;
+        } else if (node == nullptr) {
+            context_.reportFailure(TaskFailure::Kind::rejected, nullptr, {});
+        } else {
+            {
+                BorrowedTimeout const self{*node};
+                context_.reportFailure(TaskFailure::Kind::rejected, nullptr, self.get());
+            }
+            destroy(*node);
+        }
+    }
+    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        context_.alarm.restMayHaveCome();
+    context_.release();
+}
+
+void Shard::runClaim() noexcept {
+    Dispatch* const outerDispatch = std::exchange(currentDispatch, nullptr);
+    {
+        RunFrame frame{context_};
+        Section section{*this};
+        --claims_;
+        if (!queued_.empty()) {
+            --queuedCount_;
+            runOne(section, frame, static_cast<TimeoutEntry&>(queued_.takeFirst()));
+        }
+    }
+    currentDispatch = outerDispatch;
+    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        context_.alarm.restMayHaveCome();
+    context_.release();
+}
+
+// ---- starting, stopping, looking --------------------------------------------------------------
+
+void Shard::open() {
+    Section section{*this};
+    if (gate_ == Gate::notStarted) gate_ = Gate::open;
+}
+
+void Shard::beginDraining() {
+    Section section{*this};
+    if (gate_ == Gate::notStarted || gate_ == Gate::open) gate_ = Gate::draining;
+}
+
+void Shard::waitUntilDrained() {
+    Section section{*this};
+    section.waitFor([&] { return (pending_ == 0 && frames_ == nullptr) || gate_ == Gate::closed; });
+}
+
+void Shard::close(StoppedTimeouts& stopped) noexcept {
+    for (bool more = true; more;) {
+        Section section{*this};
+        gate_ = Gate::closed;
+        std::size_t budget = kChunk;
+        returnFrom(due_, stopped, budget);
+        returnFrom(ready_, stopped, budget);
+        std::size_t const before = budget;
+        returnFrom(queued_, stopped, budget);
+        queuedCount_ -= before - budget;
+        while (budget > 0) {
+            TimerTaskEntry* const entry = wheel_.takeAny();
+            if (entry == nullptr) break;
+            returnOne(static_cast<TimeoutEntry&>(*entry), stopped);
+            --budget;
+        }
+        more = budget == 0;
+        refreshKey();
+        noteChange();
+    }
+}
+
+void Shard::returnFrom(TimerTaskList& list, StoppedTimeouts& stopped,
+                       std::size_t& budget) noexcept {
+    for (; budget > 0 && !list.empty(); --budget)
+        returnOne(static_cast<TimeoutEntry&>(list.takeFirst()), stopped);
+}
+
+void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
+    // The place in the range first: a hook may be gone as soon as its state says that it ended.
+    --pending_;
+    ++counters_.returned;
+    context_.givePlace();
+    bool const isHook = entry.isHook();
+    TimeoutWord word = TimeoutWord::of(entry);
+    while (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(entry, word)) {
+    }
+    if (isHook) {
+        ++stopped.hooks_;
+    } else {
+        stopped.timeouts_.add(entry);
+        ++stopped.size_;
+    }
+}
+
+void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
+    Section section{*this};
+    section.waitFor([&] {
+        RunFrame const* frame = frames_;
+        while (frame != nullptr && frame->isOfThisThread()) frame = frame->next;
+        return frame == nullptr;
+    });
+    while (!late_.empty()) {
+        stopped.timeouts_.add(late_.takeFirst());
+        ++stopped.size_;
+        ++counters_.returned;
+        context_.givePlace();
+    }
+}
+
+std::size_t Shard::pending() {
+    Section section{*this};
+    return pending_;
+}
+
+void Shard::readInto(TimerStatistics& statistics) {
+    Section section{*this};
+    statistics.pending += pending_;
+    statistics.scheduled += counters_.scheduled;
+    statistics.fired += counters_.fired;
+    statistics.runs += counters_.runs;
+    statistics.cancelled += counters_.cancelled;
+    statistics.returned += counters_.returned;
+    statistics.rejected += counters_.rejected;
+    statistics.rescheduled += counters_.rescheduled + pushedBack_.load(std::memory_order_relaxed);
+    if (statistics.cascaded.size() < cascaded_.size()) statistics.cascaded.resize(cascaded_.size());
+    for (std::size_t i = 0; i < cascaded_.size(); ++i) statistics.cascaded[i] += cascaded_[i];
+}
+
+void Shard::checkInvariants() {
+    Section section{*this};
+    wheel_.checkInvariants(TimingWheelBase::Deadlines::mayBeLater);
+    std::size_t const queued = queued_.entries().size();
+    std::size_t const listed =
+        wheel_.size() + due_.entries().size() + ready_.entries().size() + queued;
+    if (listed != pending_) throw std::logic_error{"pending is not what the lists hold"};
+    if (queued != queuedCount_) throw std::logic_error{"queuedCount is not what is queued"};
+    if (claims_ < queuedCount_) throw std::logic_error{"fewer claims than queued tasks"};
+    auto const earliest = wheel_.nextExpiration();
+    if (earliest && key() > *earliest) throw std::logic_error{"the key is later than a bucket"};
+    if (!due_.empty() && key() > due_.entries().front().deadline())
+        throw std::logic_error{"the key is later than what is due"};
+}
+
+// ---- shares -----------------------------------------------------------------------------------
+
+void Shard::dropShare() noexcept {
+    // Counts up from 0 while the timer lives and up to 0 after it is gone.
+    if (droppedShares_.fetch_add(1, std::memory_order_acq_rel) == -1) context_.release();
+}
+
+void Shard::orphan() noexcept {
+    std::int64_t made = 0;
+    {
+        Section section{*this};
+        made = madeShares_;
+    }
+    if (droppedShares_.fetch_sub(made, std::memory_order_acq_rel) == made) context_.release();
+}
+
+// ---- observing --------------------------------------------------------------------------------
+
+void Shard::record(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
+                   std::uint32_t fromLevel) noexcept {
+    if (observer_ == nullptr) return;
+    TimerEvent event{.stage = stage, .shard = number_, .entry = entry, .time = context_.now()};
+    event.fromLevel = fromLevel;
+    if (entry != nullptr) event.deadline = entry->deadline();
+    if (bucket != nullptr) {
+        event.level = bucket->level();
+        event.slot = bucket->slot();
+        event.expiration = bucket->isArmed() ? wheel_.tickOf(bucket->expiration())
+                                             : wheel_.currentTick();
+    }
+    try {
+        events_.push_back(event);
+    } catch (std::bad_alloc const&) {
+        // An observer that misses a step is better than a timeout that does.
+    }
+}
+
+void Shard::deliver(std::vector<TimerEvent>& events) noexcept {
+    for (TimerEvent const& event : events) observer_->onEvent(event);
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,185 @@
+#pragma once
+
+#include "driver/RunFrame.h"
+#include "driver/TimeoutNode.h"
+#include "driver/TimeoutState.h"
+#include "driver/TimerContext.h"
+
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/TimerObserver.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/wheel/TimingWheelBase.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// One wheel with its lock, and every entry that belongs to it, from intake to outcome.
+///
+/// A thread always schedules into the same shard and an entry remembers its shard, so locks are
+/// hardly ever contended, and every question about an entry is decided under one lock. Ground
+/// rules:
+///
+///   - Tasks run, captures are destroyed and user's handlers are called outside the lock, memory
+///     of nodes is allocated and freed outside it. Under it: list operations, at most kChunk
+///     entries a hold.
+///   - All changes of state are made under the lock; the push-back of a pending entry, which only
+///     moves its deadline later, is one compare-and-set without it (docs/decisions/0001).
+///   - An entry is in one list: a bucket (pending), `due_` or `ready_` (ready), `queued_` (queued).
+///   - The key, published for the driver, is never later than the earliest thing to do here.
+///
+/// Data flows one way: the wheel returns what is due, `step` makes it ready, `runReady` runs it or
+/// `dispatch` hands it out. The only way back is a periodic or cascading entry that is placed again.
+class alignas(64) Shard {
+public:
+    /// Entries that are handled under one hold of the lock, at most.
+    static constexpr std::size_t kChunk = 256;
+
+    enum class Gate : std::uint8_t { notStarted, open, draining, closed };
+
+    Shard(TimerContext& context, std::uint32_t number);
+    Shard(Shard const&) = delete;
+    Shard& operator=(Shard const&) = delete;
+
+    TimerContext& context() const noexcept { return context_; }
+    /// When this shard next wants the driver: Tick::max() if never.
+    Tick key() const noexcept { return Tick{key_.load(std::memory_order_seq_cst)}; }
+
+    // For callers, from any thread.
+
+    /// Accepts an entry whose state is `intake` or that nobody knows yet, if the gate is open, and
+    /// returns the gate. Throws std::bad_alloc if a level cannot be built; nothing changed then.
+    Gate schedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now);
+    enum class Cancelled { no, yes, whileRunning };
+    Cancelled cancel(TimeoutEntry& entry) noexcept;
+    bool reschedule(TimeoutEntry& entry, Tick deadline);
+    /// Waits until the run of `entry` that has begun, if any, is over; not from inside it.
+    void waitForRun(TimeoutEntry const& entry);
+    /// The entry's object dies, or goes to another timer: waits as waitForRun, and from inside the
+    /// run makes the runner forget it.
+    void forget(TimeoutEntry const& entry);
+    /// True while a task of `entry` runs.
+    bool isRunning(TimeoutEntry const& entry);
+    /// Calls cancelled() and destroys the task of a node whose cancellation was won.
+    void endCancelled(TimeoutNode& node) noexcept;
+    std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
+
+    // For the driver: one thread at a time.
+
+    /// Flushes buckets that expire by `limit`, moves their entries down or makes them ready: one
+    /// chunk of them.
+    void step(Tick limit) noexcept;
+    /// Runs ready tasks inline, at most `atMost`. Returns how many.
+    std::size_t runReady(RunFrame& frame, std::size_t atMost);
+    /// Hands ready tasks to the executor.
+    void dispatch();
+
+    // For claims.
+
+    void copyClaim() noexcept;
+    void dropClaim() noexcept;
+    void runClaim() noexcept;
+
+    // For starting, stopping and looking.
+
+    void open();
+    void beginDraining();
+    /// Waits until nothing is pending and nothing runs, or the gate is closed.
+    void waitUntilDrained();
+    /// Closes the gate and takes out all that is pending.
+    void close(StoppedTimeouts& stopped) noexcept;
+    /// Waits for runs on other threads, then takes the periodic timeouts that ended meanwhile.
+    void collectLate(StoppedTimeouts& stopped) noexcept;
+    std::size_t pending();
+    void readInto(TimerStatistics& statistics);
+    void checkInvariants();
+
+    // Shares: what keeps the shard in memory.
+
+    /// Gives a share back. The last one after `orphan` lets go of the context.
+    void dropShare() noexcept;
+    /// The timer is gone.
+    void orphan() noexcept;
+    /// Destroys the task of a node that has ended and drops the driver's reference.
+    void destroy(TimeoutNode& node) noexcept;
+
+private:
+    class Section;
+    struct Run;
+
+    struct Counters {
+        std::uint64_t scheduled = 0;
+        std::uint64_t fired = 0;
+        std::uint64_t runs = 0;
+        std::uint64_t cancelled = 0;
+        std::uint64_t returned = 0;
+        std::uint64_t rejected = 0;
+        std::uint64_t rescheduled = 0;
+    };
+
+    void reserve(Tick deadline);
+    void catchUp(Clock::TimePoint now) noexcept;
+    void put(TimeoutEntry& entry, Section& section) noexcept;
+    void collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) noexcept;
+    bool takeOut(TimeoutEntry& entry, TimeoutState state) noexcept;
+    void lowerKey(Tick tick) noexcept;
+    void refreshKey() noexcept;
+
+    void runOne(Section& section, RunFrame& frame, TimeoutEntry& entry);
+    void invoke(Run& run) noexcept;
+    void finish(Section& section, Run& run);
+    bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept;
+    void destroyTask(TimeoutNode& node) noexcept;
+    void link(RunFrame& frame) noexcept;
+    void unlink(RunFrame& frame) noexcept;
+    RunFrame* frameOf(TimeoutEntry const& entry) const noexcept;
+    void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
+    void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
+    void noteChange() noexcept;
+    void record(TimerEvent::Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
+                std::uint32_t fromLevel = 0) noexcept;
+    void deliver(std::vector<TimerEvent>& events) noexcept;
+
+    TimerContext& context_;
+    TimerObserver* const observer_;
+    std::uint32_t const number_;
+    std::atomic<std::int64_t> key_{Tick::kMax};
+    /// The wheel's reach, for push-backs: a deadline before it needs no level that is not built.
+    std::atomic<std::int64_t> reach_{0};
+    std::atomic<std::uint64_t> pushedBack_{0};
+    std::atomic<std::int64_t> droppedShares_{0};
+
+    std::mutex mutex_;  // protects what follows
+    Gate gate_ = Gate::notStarted;
+    TimingWheelBase wheel_;
+    Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
+    std::optional<TimingWheelBase::Flush> flush_;
+    TimerTaskList due_;     // due on arrival, by deadline; taken by the next step
+    TimerTaskList ready_;   // waits for its turn
+    TimerTaskList queued_;  // as many claims as these are in the executor's hands, or more
+    TimerTaskList late_;    // periodic, ended by stop() while they ran
+    std::size_t queuedCount_ = 0;
+    std::size_t claims_ = 0;
+    std::size_t pending_ = 0;
+    std::int64_t madeShares_ = 0;
+    Counters counters_;
+    std::vector<std::uint64_t> cascaded_;
+    RunFrame* frames_ = nullptr;
+    std::size_t waiters_ = 0;
+    std::condition_variable changed_;
+    std::vector<TimerEvent> events_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

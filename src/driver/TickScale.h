@@ -1,0 +1,96 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Tick.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The one place where time becomes ticks and ticks become time.
+///
+/// Ticks count from the timer's start. A deadline is rounded up and now is rounded down, each once,
+/// so a deadline's tick is reached only when its time is: nothing is ever early. Differences are
+/// taken unsigned: any start is as good as any other.
+class TickScale {
+public:
+    TickScale(Clock::TimePoint origin, std::chrono::nanoseconds tick) noexcept
+        : origin_{origin.time_since_epoch().count()}, tick_{tick.count()} {}
+
+    std::chrono::nanoseconds tick() const noexcept { return std::chrono::nanoseconds{tick_}; }
+
+    /// The first tick that is not before `deadline`. One that cannot be expressed, and
+    /// TimePoint::max(), become Tick::max(): never.
+    Tick deadlineToTick(Clock::TimePoint deadline) const noexcept {
+        if (deadline == Clock::TimePoint::max()) return Tick::max();
+        std::int64_t const time = deadline.time_since_epoch().count();
+        if (time <= origin_) return Tick{0};
+        return saturated((sinceOrigin(time) - 1) / unsignedTick() + 1);
+    }
+
+    /// The last tick that is not after `now`; -1 before the start.
+    Tick nowToTick(Clock::TimePoint now) const noexcept {
+        std::int64_t const time = now.time_since_epoch().count();
+        if (time < origin_) return Tick{-1};
+        return saturated(sinceOrigin(time) / unsignedTick());
+    }
+
+    /// When `tick` begins; TimePoint::max() if it cannot be expressed.
+    Clock::TimePoint timeOf(Tick tick) const noexcept {
+        std::int64_t elapsed = 0;
+        std::int64_t time = 0;
+        if (tick == Tick::max() || __builtin_mul_overflow(tick.value(), tick_, &elapsed) ||
+            __builtin_add_overflow(origin_, elapsed, &time)) {
+            // Elapsed alone may not fit where the origin is far below zero: count unsigned.
+            auto const ticks = static_cast<std::uint64_t>(tick.value());
+            std::uint64_t wide = 0;
+            if (tick == Tick::max() || __builtin_mul_overflow(ticks, unsignedTick(), &wide) ||
+                wide > sinceOrigin(std::numeric_limits<std::int64_t>::max()))
+                return Clock::TimePoint::max();
+            time = static_cast<std::int64_t>(static_cast<std::uint64_t>(origin_) + wide);
+        }
+        return Clock::TimePoint{std::chrono::nanoseconds{time}};
+    }
+
+    /// `time` + `delay`, saturating.
+    static Clock::TimePoint add(Clock::TimePoint time, std::chrono::nanoseconds delay) noexcept {
+        std::int64_t sum = 0;
+        if (__builtin_add_overflow(time.time_since_epoch().count(), delay.count(), &sum))
+            return delay.count() > 0 ? Clock::TimePoint::max() : Clock::TimePoint::min();
+        return Clock::TimePoint{std::chrono::nanoseconds{sum}};
+    }
+
+    /// `later` - `earlier`, saturating.
+    static std::chrono::nanoseconds between(Clock::TimePoint earlier,
+                                            Clock::TimePoint later) noexcept {
+        std::int64_t difference = 0;
+        if (__builtin_sub_overflow(later.time_since_epoch().count(),
+                                   earlier.time_since_epoch().count(), &difference))
+            return later > earlier ? std::chrono::nanoseconds::max()
+                                   : std::chrono::nanoseconds::min();
+        return std::chrono::nanoseconds{difference};
+    }
+
+private:
+    std::uint64_t sinceOrigin(std::int64_t time) const noexcept {
+        return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(origin_);
+    }
+    std::uint64_t unsignedTick() const noexcept { return static_cast<std::uint64_t>(tick_); }
+
+    static Tick saturated(std::uint64_t ticks) noexcept {
+        return ticks >= static_cast<std::uint64_t>(Tick::kMax)
+                   ? Tick::max()
+                   : Tick{static_cast<std::int64_t>(ticks)};
+    }
+
+    std::int64_t origin_;
+    std::int64_t tick_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

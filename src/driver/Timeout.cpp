@@ -1,0 +1,112 @@
+#include <timingwheel/Timeout.h>
+
+#include "driver/Shard.h"
+#include "driver/TimeoutNode.h"
+#include "driver/TimeoutState.h"
+
+#include <algorithm>
+#include <ostream>
+
+namespace timingwheel {
+inline namespace v1 {
+
+using detail::Shard;
+using detail::TickScale;
+using detail::TimeoutNode;
+using detail::TimeoutState;
+using detail::TimeoutWord;
+
+namespace {
+
+Shard& shardOf(TimeoutNode const& node) noexcept {
+    return *node.shard.load(std::memory_order_relaxed);
+}
+
+TimeoutState stateOf(TimeoutNode const* node) noexcept {
+    return node == nullptr ? TimeoutState::idle : TimeoutWord::of(*node).state();
+}
+
+}  // namespace
+
+Timeout::Timeout(Timeout const& other) noexcept : node_{other.node_} {
+    if (node_ != nullptr) node_->retain();
+}
+
+void Timeout::release() noexcept { node_->release(); }
+
+bool Timeout::cancel() const {
+    if (node_ == nullptr) return false;
+    Shard::Cancelled const cancelled = shardOf(*node_).cancel(*node_);
+    if (cancelled == Shard::Cancelled::yes) shardOf(*node_).endCancelled(*node_);
+    return cancelled != Shard::Cancelled::no;
+}
+
+bool Timeout::cancelAndWait() const {
+    if (node_ == nullptr) return false;
+    bool const cancelled = cancel();
+    shardOf(*node_).waitForRun(*node_);
+    return cancelled;
+}
+
+bool Timeout::isPending() const noexcept {
+    TimeoutState const state = stateOf(node_);
+    return detail::isPending(state);
+}
+
+bool Timeout::isExpired() const noexcept {
+    TimeoutState const state = stateOf(node_);
+    return state == TimeoutState::expired ||
+           (state == TimeoutState::running && !node_->isPeriodic());
+}
+
+bool Timeout::isCancelled() const noexcept { return stateOf(node_) == TimeoutState::cancelled; }
+
+bool Timeout::isRejected() const noexcept { return stateOf(node_) == TimeoutState::rejected; }
+
+Clock::TimePoint Timeout::deadline() const noexcept {
+    if (node_ == nullptr) return Clock::TimePoint::max();
+    return shardOf(*node_).context().scale.timeOf(node_->deadline());
+}
+
+std::chrono::nanoseconds Timeout::remaining() const noexcept {
+    using std::chrono::nanoseconds;
+    if (node_ == nullptr) return nanoseconds{0};
+    Clock::TimePoint const end = deadline();
+    if (end == Clock::TimePoint::max()) return nanoseconds::max();
+    auto const left = TickScale::between(shardOf(*node_).context().nowOrStopped(), end);
+    return std::max(nanoseconds{0}, left);
+}
+
+Timer* Timeout::timer() const noexcept {
+    if (node_ == nullptr) return nullptr;
+    return shardOf(*node_).context().owner.load(std::memory_order_acquire);
+}
+
+std::shared_ptr<TimerTask> Timeout::task() const {
+    return node_ == nullptr ? nullptr : shardOf(*node_).sharedTask(*node_);
+}
+
+std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
+    if (timeout.node_ == nullptr) return out << "timeout(empty)";
+    out << "timeout(";
+    switch (stateOf(timeout.node_)) {
+        case TimeoutState::running:
+            out << (timeout.node_->isPeriodic() ? "periodic, running" : "running");
+            break;
+        case TimeoutState::expired: out << "expired"; break;
+        case TimeoutState::cancelled: out << "cancelled"; break;
+        case TimeoutState::rejected: out << "rejected"; break;
+        default: {
+            auto const left = timeout.remaining();
+            if (left == std::chrono::nanoseconds::max()) {
+                out << "pending, never due";
+            } else {
+                out << "pending, due in " << static_cast<double>(left.count()) / 1e6 << " ms";
+            }
+        }
+    }
+    return out << ')';
+}
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,61 @@
+#include "driver/TimeoutNode.h"
+
+#include "driver/Shard.h"
+
+#include <algorithm>
+#include <new>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+std::size_t roundedUp(std::size_t size, std::size_t alignment) noexcept {
+    return (size + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodicity) {
+    TaskOperations const& task = *source.operations;
+    std::size_t const head =
+        sizeof(TimeoutNode) + (periodicity != nullptr ? sizeof(Periodicity) : 0);
+    std::size_t const taskOffset = roundedUp(head, task.alignment);
+    std::size_t const alignment = std::max(task.alignment, alignof(TimeoutNode));
+    void* const block = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__
+                            ? ::operator new(taskOffset + task.size, std::align_val_t{alignment})
+                            : ::operator new(taskOffset + task.size);
+    try {
+        task.construct(static_cast<std::byte*>(block) + taskOffset, source.task);
+    } catch (...) {
+        deallocate(block, alignment);
+        throw;
+    }
+    auto* const node = new (block) TimeoutNode{task, taskOffset, periodicity != nullptr};
+    if (periodicity != nullptr) new (node + 1) Periodicity{*periodicity};
+    return node;
+}
+
+void TimeoutNode::release() noexcept {
+    // The only reference left is this one: no other thread can add one, so no need to write.
+    if (references_.load(std::memory_order_acquire) != 1 &&
+        references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;
+    Shard* const home = shard.load(std::memory_order_relaxed);
+    std::size_t const alignment = std::max(task().alignment, alignof(TimeoutNode));
+    this->~TimeoutNode();
+    deallocate(this, alignment);
+    if (home != nullptr) home->dropShare();
+}
+
+void TimeoutNode::deallocate(void* block, std::size_t alignment) noexcept {
+    if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
+        ::operator delete(block, std::align_val_t{alignment});
+    else
+        ::operator delete(block);
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

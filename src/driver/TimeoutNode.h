@@ -1,0 +1,95 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Timeout.h>
+#include <timingwheel/TimerOptions.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// How a periodic timeout goes on.
+struct Periodicity {
+    std::chrono::nanoseconds period{};
+    bool fixedDelay = false;
+    MissedTicks missed = MissedTicks::skip;
+    /// The exact time of the next run: rounded to ticks each time anew, so that nothing drifts.
+    Clock::TimePoint next{};
+};
+
+/// The entry behind a handle, with its task in the same block of memory.
+///
+/// Counted: one reference for the driver until the timeout has ended, one for each handle. Who ends
+/// the timeout destroys the task, exactly once, and drops the driver's reference.
+///
+/// Memory         48 bytes and the task; 32 more if it is periodic
+class TimeoutNode final : public TimeoutEntry {
+public:
+    /// Allocates a node with one reference and moves the task into it. Strong exception safety.
+    static TimeoutNode* create(TaskSource source, Periodicity const* periodicity);
+
+    void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    /// Drops a reference. The last one frees the node and gives back its share of the shard.
+    void release() noexcept;
+
+    TaskOperations const& task() const noexcept {
+        return *static_cast<TaskOperations const*>(operations);
+    }
+    void run(Timeout const& self) { task().run(taskAddress(), self); }
+    /// May throw what the task's destructor throws.
+    void destroyTask() { task().destroy(taskAddress()); }
+    void* taskAddress() noexcept { return reinterpret_cast<std::byte*>(this) + taskOffset_; }
+
+    bool isPeriodic() const noexcept { return isPeriodic_; }
+    /// REQUIRES: isPeriodic().
+    Periodicity& periodicity() noexcept { return *reinterpret_cast<Periodicity*>(this + 1); }
+
+private:
+    TimeoutNode(TaskOperations const& taskOperations, std::size_t taskOffset,
+                bool periodic) noexcept
+        : TimeoutEntry{taskOperations},
+          taskOffset_{static_cast<std::uint32_t>(taskOffset) & 0x7fffffffU},
+          isPeriodic_{periodic} {}
+    ~TimeoutNode() = default;
+
+    static void deallocate(void* block, std::size_t alignment) noexcept;
+
+    std::atomic<std::uint32_t> references_{1};
+    std::uint32_t taskOffset_ : 31;
+    bool isPeriodic_ : 1;
+};
+
+static_assert(sizeof(TimeoutNode) == 48 || sizeof(void*) != 8);
+
+/// Turns nodes into handles and back.
+struct TimeoutAccess {
+    /// A handle that takes over a reference.
+    static Timeout adopt(TimeoutNode& node) noexcept { return Timeout{&node}; }
+    static TimeoutNode* node(Timeout const& timeout) noexcept { return timeout.node_; }
+    /// Gives up a handle without dropping its reference.
+    static void forget(Timeout& timeout) noexcept { timeout.node_ = nullptr; }
+};
+
+/// A handle that borrows the reference of whoever runs or ends the timeout: nothing is counted.
+class BorrowedTimeout {
+public:
+    explicit BorrowedTimeout(TimeoutNode& node) noexcept : timeout_{TimeoutAccess::adopt(node)} {}
+    BorrowedTimeout(BorrowedTimeout const&) = delete;
+    BorrowedTimeout& operator=(BorrowedTimeout const&) = delete;
+    ~BorrowedTimeout() { TimeoutAccess::forget(timeout_); }
+
+    Timeout const& get() const noexcept { return timeout_; }
+
+private:
+    Timeout timeout_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

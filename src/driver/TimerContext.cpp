@@ -1,0 +1,129 @@
+#include "driver/TimerContext.h"
+
+#include <timingwheel/RejectedExecution.h>
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+constexpr std::int64_t kLongestTick = std::int64_t{400} * 24 * 3600 * 1'000'000'000;
+constexpr std::size_t kMaxShards = 64;
+constexpr std::size_t kLongestName = 15;
+
+[[noreturn]] void invalid(std::string const& option, std::string const& value,
+                          std::string const& bound) {
+    throw std::invalid_argument{option + " is " + value + ": it must be " + bound};
+}
+
+TimerOptions checked(TimerOptions options) {
+    std::int64_t const tick = options.tick.count();
+    if (tick < 1) invalid("tick", std::to_string(tick) + " ns", "at least 1 ns");
+    if (tick > kLongestTick)
+        invalid("tick", std::to_string(tick) + " ns",
+                "at most " + std::to_string(kLongestTick) + " ns (400 days)");
+    if (options.name.size() > kLongestName)
+        invalid("name", "\"" + options.name + "\", " + std::to_string(options.name.size()) +
+                            " bytes long",
+                "at most " + std::to_string(kLongestName) + " bytes long");
+    if (options.name.find('\0') != std::string::npos)
+        invalid("name", "a string with a NUL byte", "without one");
+    if (options.shards > kMaxShards || (options.shards & (options.shards - 1)) != 0)
+        invalid("shards", std::to_string(options.shards),
+                "0 or a power of two up to " + std::to_string(kMaxShards));
+    if (options.slowTaskThreshold.count() <= 0)
+        invalid("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
+                "at least 1 ns");
+    return options;
+}
+
+std::string describe(std::exception_ptr const& exception) {
+    if (!exception) return "no exception";
+    try {
+        std::rethrow_exception(exception);
+    } catch (std::exception const& e) {
+        return e.what();
+    } catch (...) {
+        return "an exception that is not a std::exception";
+    }
+}
+
+char const* toString(TaskFailure::Kind kind) noexcept {
+    switch (kind) {
+        case TaskFailure::Kind::threw: return "a task threw";
+        case TaskFailure::Kind::destructorThrew: return "the destructor of a task threw";
+        case TaskFailure::Kind::rejected: return "the executor rejected a task";
+    }
+    return "";
+}
+
+}  // namespace
+
+TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent)
+    : options{checked(std::move(timerOptions))},
+      isConcurrent{concurrent},
+      clock{options.clock.get()},
+      scale{clock.now(), options.tick.nanoseconds()},
+      alarm{clock} {}
+
+TimerContext::~TimerContext() = default;
+
+void TimerContext::takePlace() {
+    if (options.maxPendingTimeouts == 0) return;
+    std::size_t taken = places_.load(std::memory_order_acquire);
+    do {
+        if (taken >= options.maxPendingTimeouts) {
+            refused.fetch_add(1, std::memory_order_relaxed);
+            throw RejectedExecution{"timer \"" + options.name + "\": " + std::to_string(taken) +
+                                    " timeouts are pending: maxPendingTimeouts is " +
+                                    std::to_string(options.maxPendingTimeouts)};
+        }
+    } while (!places_.compare_exchange_weak(taken, taken + 1, std::memory_order_acq_rel));
+}
+
+void TimerContext::reportFailure(TaskFailure::Kind kind, std::exception_ptr exception,
+                                 Timeout const& timeout) const noexcept {
+    try {
+        if (options.errorHandler) {
+            options.errorHandler({kind, std::move(exception), timeout, options.name});
+        } else {
+            std::fprintf(stderr, "timer \"%s\": %s: %s\n", options.name.c_str(), toString(kind),
+                         describe(exception).c_str());
+        }
+    } catch (...) {
+        std::fprintf(stderr, "timer \"%s\": its error handler threw\n", options.name.c_str());
+    }
+}
+
+void TimerContext::reportSlow(std::chrono::nanoseconds duration,
+                              Timeout const& timeout) const noexcept {
+    try {
+        if (options.slowTaskHandler) {
+            options.slowTaskHandler({duration, timeout, options.name});
+        } else {
+            std::fprintf(stderr, "timer \"%s\": a task ran for %.3f ms\n", options.name.c_str(),
+                         static_cast<double>(duration.count()) / 1e6);
+        }
+    } catch (...) {
+        std::fprintf(stderr, "timer \"%s\": its slow-task handler threw\n", options.name.c_str());
+    }
+}
+
+void TimerContext::freezeTime() noexcept {
+    stoppedAt_ = now();
+    stopped_.store(true, std::memory_order_release);
+}
+
+Clock::TimePoint TimerContext::nowOrStopped() const noexcept {
+    return stopped_.load(std::memory_order_acquire) ? stoppedAt_ : now();
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

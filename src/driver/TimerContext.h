@@ -1,0 +1,77 @@
+#pragma once
+
+#include "driver/Alarm.h"
+#include "driver/RunRecorder.h"
+#include "driver/TickScale.h"
+
+#include <timingwheel/TimerOptions.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+namespace timingwheel {
+inline namespace v1 {
+
+class Timer;
+
+namespace detail {
+
+/// What all parts of one timer share, and what keeps them in memory: the owner, the driver thread,
+/// every claim, and every shard that has entries left hold a reference.
+class TimerContext {
+public:
+    /// Throws std::invalid_argument that names the option, its value and the bound.
+    TimerContext(TimerOptions timerOptions, bool concurrent);
+    TimerContext(TimerContext const&) = delete;
+    TimerContext& operator=(TimerContext const&) = delete;
+
+    void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept {
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+
+    Clock::TimePoint now() const noexcept { return clock.now(); }
+
+    /// Takes a place under the limit of pending timeouts. Throws RejectedExecution if there is
+    /// none.
+    void takePlace();
+    void givePlace() noexcept {
+        if (options.maxPendingTimeouts != 0) places_.fetch_sub(1, std::memory_order_release);
+    }
+
+    /// Tell the user's handlers. They are called outside every lock; what they throw is dropped.
+    void reportFailure(TaskFailure::Kind kind, std::exception_ptr exception,
+                       Timeout const& timeout) const noexcept;
+    void reportSlow(std::chrono::nanoseconds duration, Timeout const& timeout) const noexcept;
+
+    /// After the timer has stopped: when that was. Handles then say what was left at that time,
+    /// and the clock, which may be gone, is not asked.
+    void freezeTime() noexcept;
+    Clock::TimePoint nowOrStopped() const noexcept;
+
+    TimerOptions const options;
+    bool const isConcurrent;  ///< false: one thread at a time, locks are left out
+    Clock& clock;
+    TickScale const scale;
+    Alarm alarm;
+    RunRecorder recorder;
+    std::atomic<Timer*> owner{nullptr};
+    std::atomic<std::uint64_t> refused{0};
+    /// Claims that were handed out and have not ended.
+    std::atomic<std::int64_t> claims{0};
+
+protected:
+    virtual ~TimerContext();
+
+private:
+    std::atomic<std::int64_t> references_{1};
+    std::atomic<std::size_t> places_{0};
+    std::atomic<bool> stopped_{false};
+    Clock::TimePoint stoppedAt_{};  // written before stopped_
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,322 @@
+#include "driver/TimerCore.h"
+
+#include "driver/DriverThread.h"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
+    constexpr std::size_t kPerCore = 4;
+    constexpr std::size_t kMost = 64;
+    if (!concurrent) return 1;
+    if (options.shards != 0) return options.shards;
+    std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(std::bit_ceil(cores * kPerCore), kMost);
+}
+
+std::size_t indexOfThisThread() noexcept {
+    static std::atomic<std::size_t> next{0};
+    thread_local std::size_t const index = next.fetch_add(1, std::memory_order_relaxed);
+    return index;
+}
+
+}  // namespace
+
+/// What a clock that is set by hand is told. Keeps the core alive while the clock asks.
+class TimerCore::Listener final : public ClockListener {
+public:
+    explicit Listener(TimerCore& core) noexcept : core_{core} { core_.retain(); }
+    ~Listener() override { core_.release(); }
+    Listener(Listener const&) = delete;
+    Listener& operator=(Listener const&) = delete;
+
+    std::optional<Clock::TimePoint> nextExpiration() override { return core_.nextExpiration(); }
+    bool isInsideTask() const noexcept override { return RunFrame::isInside(core_); }
+    void runDue() override {
+        if (core_.isConcurrent) {
+            core_.alarm.watchUntil([this] {
+                return core_.claims.load(std::memory_order_acquire) == 0 &&
+                       core_.nextKey() > core_.scale.nowToTick(core_.now());
+            });
+        } else {
+            RunFrame frame{core_};
+            core_.runDue(core_.scale.nowToTick(core_.now()), frame,
+                         std::numeric_limits<std::size_t>::max());
+        }
+    }
+
+private:
+    TimerCore& core_;
+};
+
+TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
+    : TimerContext{std::move(timerOptions), withDriverThread} {
+    std::size_t const count = shardsFor(options, withDriverThread);
+    shards_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        shards_.push_back(std::make_unique<Shard>(*this, static_cast<std::uint32_t>(i)));
+        if (!withDriverThread) shards_.back()->open();
+        retain();  // each shard holds a reference until its last entry is gone
+    }
+    if (!withDriverThread) phase_ = Phase::started;
+    listener_ = std::make_shared<Listener>(*this);
+    clock.subscribe(listener_);
+}
+
+TimerCore::~TimerCore() = default;
+
+void TimerCore::disown() noexcept {
+    owner.store(nullptr, std::memory_order_release);
+    listener_.reset();
+    for (auto const& shard : shards_) shard->orphan();
+    release();
+}
+
+// ---- for callers ------------------------------------------------------------------------------
+
+Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
+                              TimeoutOptions timeout, Periodicity const* periodicity) {
+    Tick const tick = intake(deadline, timeout);
+    TimeoutNode* const node = TimeoutNode::create(task, periodicity);
+    Timeout handle = TimeoutAccess::adopt(*node);
+    node->retain();  // the driver's
+    try {
+        accept(*node, shardOfThisThread(), tick, now);
+    } catch (...) {
+        node->destroyTask();
+        node->release();
+        throw;
+    }
+    return handle;
+}
+
+void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
+                         TimeoutOptions timeout) {
+    Tick const tick = intake(deadline, timeout);
+    TimeoutWord before = TimeoutWord::of(hook);
+    do {
+        if (isPending(before.state()) || before.state() == TimeoutState::intake)
+            throw std::logic_error{"timer \"" + options.name +
+                                   "\": the hook is scheduled already: use reschedule"};
+    } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
+    try {
+        Shard* shard = hook.shard.load(std::memory_order_acquire);
+        if (shard == nullptr || &shard->context() != this) {
+            if (shard != nullptr) {
+                if (shard->isRunning(hook))
+                    throw std::logic_error{"timer \"" + options.name +
+                                           "\": the hook's task runs on another timer"};
+                hook.shard.store(nullptr, std::memory_order_release);
+                shard->dropShare();
+            }
+            shard = &shardOfThisThread();
+        }
+        accept(hook, *shard, tick, now);
+    } catch (...) {
+        before.storeIn(hook);
+        throw;
+    }
+}
+
+/// The deadline in ticks, rounded up once, to the tick or to what the tolerance allows.
+Tick TimerCore::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
+    std::int64_t const tolerance = timeout.tolerance.count();
+    if (tolerance < 0)
+        throw std::invalid_argument{"tolerance is " + std::to_string(tolerance) +
+                                    " ns: it must be at least 0 ns"};
+    Tick const tick = scale.deadlineToTick(deadline);
+    std::int64_t const ticks = tolerance / scale.tick().count();
+    if (ticks < options.wheelSize || tick == Tick::max()) return tick;
+    std::int64_t granularity = options.wheelSize;
+    while (granularity <= ticks / options.wheelSize) granularity *= options.wheelSize;
+    return Tick{(tick.value() + granularity - 1) / granularity * granularity};
+}
+
+void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now) {
+    takePlace();
+    try {
+        for (;;) {
+            switch (shard.schedule(entry, deadline, now)) {
+                case Shard::Gate::open: return;
+                case Shard::Gate::notStarted: start(); break;
+                case Shard::Gate::draining:
+                case Shard::Gate::closed: refuseStopped();
+            }
+        }
+    } catch (...) {
+        givePlace();
+        throw;
+    }
+}
+
+Shard& TimerCore::shardOfThisThread() const noexcept {
+    return *shards_[indexOfThisThread() & (shards_.size() - 1)];
+}
+
+void TimerCore::refuseStopped() const {
+    throw std::logic_error{"timer \"" + options.name + "\" was stopped: it accepts nothing more"};
+}
+
+std::size_t TimerCore::pending() const {
+    std::size_t sum = 0;
+    for (auto const& shard : shards_) sum += shard->pending();
+    return sum;
+}
+
+TimerStatistics TimerCore::statistics() const {
+    TimerStatistics statistics;
+    statistics.name = options.name;
+    for (auto const& shard : shards_) shard->readInto(statistics);
+    recorder.readInto(statistics);
+    statistics.wakeUps = alarm.wakeUps();
+    statistics.refused = refused.load(std::memory_order_relaxed);
+    return statistics;
+}
+
+void TimerCore::checkInvariants() const {
+    for (auto const& shard : shards_) shard->checkInvariants();
+}
+
+// ---- the driver -------------------------------------------------------------------------------
+
+bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
+    std::size_t const count = shards_.size();
+    std::size_t ran = 0;
+    for (;;) {
+        // The earliest shard, and up to where it is the earliest.
+        Shard* earliest = nullptr;
+        Tick first = Tick::max();
+        Tick second = Tick::max();
+        for (std::size_t i = 0; i < count; ++i) {
+            Shard& shard = *shards_[(firstShard_ + i) & (count - 1)];
+            Tick const key = shard.key();
+            if (key < first) {
+                second = std::exchange(first, key);
+                earliest = &shard;
+            } else {
+                second = std::min(second, key);
+            }
+        }
+        ++firstShard_;
+        if (earliest == nullptr || first > limit || stopRequested_.load(std::memory_order_acquire))
+            return false;
+
+        earliest->step(std::min(limit, second));
+        if (options.executor.isInline()) {
+            ran += earliest->runReady(frame, atMost - ran);
+            if (ran == atMost) return true;
+        } else {
+            earliest->dispatch();
+        }
+    }
+}
+
+Tick TimerCore::nextKey() const noexcept {
+    Tick key = Tick::max();
+    for (auto const& shard : shards_) key = std::min(key, shard->key());
+    return key;
+}
+
+std::optional<Clock::TimePoint> TimerCore::nextExpiration() const noexcept {
+    Tick const key = nextKey();
+    if (key == Tick::max()) return std::nullopt;
+    return scale.timeOf(key);
+}
+
+void TimerCore::drive() noexcept {
+    RunFrame frame{*this};
+    while (!stopRequested_.load(std::memory_order_acquire)) {
+        runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
+        Tick const until = nextKey();
+        alarm.sleep(until, scale.timeOf(until), [this](Tick tick) {
+            return nextKey() < tick || stopRequested_.load(std::memory_order_seq_cst);
+        });
+    }
+    alarm.setAttended(false);
+}
+
+// ---- start and stop ---------------------------------------------------------------------------
+
+void TimerCore::start() {
+    std::lock_guard const lock{lifeMutex_};
+    if (phase_ == Phase::started) return;
+    if (phase_ != Phase::initial) refuseStopped();
+    alarm.setAttended(true);
+    try {
+        thread_ = makeThread();
+    } catch (...) {
+        alarm.setAttended(false);
+        throw;
+    }
+    phase_ = Phase::started;
+    for (auto const& shard : shards_) shard->open();
+}
+
+std::thread TimerCore::makeThread() {
+    retain();
+    // Whatever becomes of the thread, its body gives the reference back exactly once.
+    auto const release = [](TimerCore* core) { core->TimerContext::release(); };
+    std::shared_ptr<TimerCore> const self{this, release};
+    return makeDriverThread(options, [self] { self->drive(); });
+}
+
+void TimerCore::refuseInside(char const* function) const {
+    if (!RunFrame::isInside(*this)) return;
+    throw std::logic_error{"timer \"" + options.name + "\": " + function +
+                           " was called from inside one of its tasks: it would wait for itself"};
+}
+
+StoppedTimeouts TimerCore::stop(Caller caller) {
+    if (caller == Caller::user) refuseInside("stop()");
+    bool const inside = RunFrame::isInside(*this);
+    {
+        std::unique_lock lock{lifeMutex_};
+        if (phase_ == Phase::stopping || phase_ == Phase::stopped) {
+            if (!inside) stopped_.wait(lock, [this] { return phase_ == Phase::stopped; });
+            return {};
+        }
+        phase_ = Phase::stopping;
+    }
+    StoppedTimeouts stopped;
+    stopRequested_.store(true, std::memory_order_seq_cst);
+    for (auto const& shard : shards_) shard->close(stopped);
+    alarm.wake();
+    if (thread_.joinable()) {
+        // The driver that destroys its own timer from a task ends when that task has returned.
+        if (thread_.get_id() == std::this_thread::get_id())
+            thread_.detach();
+        else
+            thread_.join();
+    }
+    for (auto const& shard : shards_) shard->collectLate(stopped);
+    freezeTime();
+    std::lock_guard const lock{lifeMutex_};
+    phase_ = Phase::stopped;
+    stopped_.notify_all();
+    return stopped;
+}
+
+void TimerCore::drain() {
+    refuseInside("drain()");
+    {
+        std::lock_guard const lock{lifeMutex_};
+        for (auto const& shard : shards_) shard->beginDraining();
+    }
+    for (auto const& shard : shards_) shard->waitUntilDrained();
+    static_cast<void>(stop(Caller::user));
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

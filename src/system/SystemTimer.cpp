@@ -1,0 +1,20 @@
+#include <timingwheel/SystemTimer.h>
+
+#include "driver/TimerCore.h"
+
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+SystemTimer::SystemTimer(TimerOptions options)
+    : WheelTimer{std::move(options), Threading::driverThread} {}
+
+SystemTimer::~SystemTimer() = default;
+
+void SystemTimer::start() { core().start(); }
+
+void SystemTimer::drain() { core().drain(); }
+
+}  // namespace v1
+}  // namespace timingwheel

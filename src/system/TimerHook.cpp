@@ -1,0 +1,59 @@
+#include <timingwheel/TimerHook.h>
+
+#include "driver/Shard.h"
+#include "driver/TimeoutState.h"
+
+namespace timingwheel {
+inline namespace v1 {
+
+using detail::Shard;
+using detail::TickScale;
+using detail::TimeoutWord;
+
+TimerHookBase::~TimerHookBase() {
+    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    if (shard == nullptr) return;
+    cancel();
+    shard->forget(entry_);
+    shard->dropShare();
+}
+
+bool TimerHookBase::reschedule(Duration delay) {
+    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    if (shard == nullptr || !isPending()) return false;
+    return reschedule(TickScale::add(shard->context().now(), delay.nanoseconds()));
+}
+
+bool TimerHookBase::reschedule(Clock::TimePoint deadline) {
+    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    if (shard == nullptr) return false;
+    return shard->reschedule(entry_, shard->context().scale.deadlineToTick(deadline));
+}
+
+bool TimerHookBase::cancel() noexcept {
+    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    if (shard == nullptr || shard->cancel(entry_) == Shard::Cancelled::no) return false;
+    shard->context().givePlace();
+    return true;
+}
+
+bool TimerHookBase::cancelAndWait() noexcept {
+    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    if (shard == nullptr) return false;
+    bool const cancelled = cancel();
+    shard->waitForRun(entry_);
+    return cancelled;
+}
+
+bool TimerHookBase::isPending() const noexcept {
+    return detail::isPending(TimeoutWord::of(entry_).state());
+}
+
+Clock::TimePoint TimerHookBase::deadline() const noexcept {
+    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    if (shard == nullptr) return Clock::TimePoint::max();
+    return shard->context().scale.timeOf(entry_.deadline());
+}
+
+}  // namespace v1
+}  // namespace timingwheel
