@@ -67,10 +67,9 @@ private:
         std::int64_t const rest = count % den;
         if (whole > kMax / num) return kMax;
         if (whole < kMin / num) return kMin;
-        std::int64_t const fraction =
-            rest == 0 ? 0
-                      : fromFloating(static_cast<long double>(rest) * num /
-                                     static_cast<long double>(den));
+        std::int64_t const fraction = rest == 0 ? 0
+                                                : fromFloating(static_cast<long double>(rest) *
+                                                               num / static_cast<long double>(den));
         std::int64_t const product = whole * num;
         return fraction > 0 && product > kMax - fraction ? kMax : product + fraction;
     }

@@ -62,8 +62,7 @@ public:
         requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
                  (HasExecute<E> || HasGetExecutor<E>))
     Executor(E& executor) noexcept  // implicit: {.executor = pool}
-        : executor_{std::addressof(executor)},
-          execute_{[](void* target, Claim claim) {
+        : executor_{std::addressof(executor)}, execute_{[](void* target, Claim claim) {
               if constexpr (HasExecute<E>) {
                   static_cast<E*>(target)->execute(std::move(claim));
               } else {

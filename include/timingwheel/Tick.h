@@ -20,7 +20,9 @@ public:
 
     constexpr Tick() noexcept = default;
     constexpr explicit Tick(std::int64_t value) noexcept
-        : value_{value > kMax ? kMax : value < kMin ? kMin : value} {}
+        : value_{value > kMax   ? kMax
+                 : value < kMin ? kMin
+                                : value} {}
 
     static constexpr Tick max() noexcept { return Tick{kMax}; }
     static constexpr Tick min() noexcept { return Tick{kMin}; }

@@ -22,9 +22,9 @@ class TimerObserver;
 /// What a timer's error handler is told.
 struct TaskFailure {
     enum class Kind : std::uint8_t {
-        threw,           ///< the task, or its cancelled(), threw
-        destructorThrew, ///< the destructor of one of its captures threw
-        rejected,        ///< the executor threw, or dropped the task: it will not run
+        threw,            ///< the task, or its cancelled(), threw
+        destructorThrew,  ///< the destructor of one of its captures threw
+        rejected,         ///< the executor threw, or dropped the task: it will not run
     };
     Kind kind;
     std::exception_ptr exception;  ///< null when a task was dropped without one

@@ -45,17 +45,17 @@ private:
 /// once, when it ends.
 struct TIMINGWHEEL_API TimerStatistics {
     std::string name;
-    std::uint64_t pending = 0;      ///< accepted and not run, queued in an executor included
-    std::uint64_t scheduled = 0;    ///< accepted schedules
-    std::uint64_t fired = 0;        ///< timeouts whose task was entered
-    std::uint64_t runs = 0;         ///< tasks entered: a periodic one counts every time
-    std::uint64_t cancelled = 0;    ///< cancel() returned true
-    std::uint64_t returned = 0;     ///< returned by stop()
-    std::uint64_t rejected = 0;     ///< refused or dropped by the executor
-    std::uint64_t rescheduled = 0;  ///< reschedule() returned true
-    std::uint64_t refused = 0;      ///< not accepted: the limit of pending was reached
-    std::uint64_t wakeUps = 0;      ///< times the driver thread slept and woke
-    std::vector<std::uint64_t> cascaded;     ///< entries that moved down, by the level they left
+    std::uint64_t pending = 0;            ///< accepted and not run, queued in an executor included
+    std::uint64_t scheduled = 0;          ///< accepted schedules
+    std::uint64_t fired = 0;              ///< timeouts whose task was entered
+    std::uint64_t runs = 0;               ///< tasks entered: a periodic one counts every time
+    std::uint64_t cancelled = 0;          ///< cancel() returned true
+    std::uint64_t returned = 0;           ///< returned by stop()
+    std::uint64_t rejected = 0;           ///< refused or dropped by the executor
+    std::uint64_t rescheduled = 0;        ///< reschedule() returned true
+    std::uint64_t refused = 0;            ///< not accepted: the limit of pending was reached
+    std::uint64_t wakeUps = 0;            ///< times the driver thread slept and woke
+    std::vector<std::uint64_t> cascaded;  ///< entries that moved down, by the level they left
     std::chrono::nanoseconds longestRun{};   ///< of one task
     std::chrono::nanoseconds maxLateness{};  ///< exact
     std::chrono::nanoseconds minLateness{};  ///< exact; 0 when nothing has run

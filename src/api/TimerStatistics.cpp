@@ -79,14 +79,15 @@ std::ostream& operator<<(std::ostream& out, TimerStatistics const& s) {
         << ", driver wake-ups " << s.wakeUps << '\n'
         << "  cascaded from level";
     for (std::size_t level = 1; level < s.cascaded.size(); ++level)
-        out << ' ' << level << ": " << s.cascaded[level] << (level + 1 < s.cascaded.size() ? "," : "");
+        out << ' ' << level << ": " << s.cascaded[level]
+            << (level + 1 < s.cascaded.size() ? "," : "");
     if (s.cascaded.size() < 2) out << " none";
     auto const quantile = [&s](double fraction) {
         return readable(std::min(s.lateness.quantile(fraction), s.maxLateness));
     };
     return out << "\n  lateness p50 " << quantile(0.5) << ", p99 " << quantile(0.99) << ", p99.9 "
-               << quantile(0.999) << ", max " << readable(s.maxLateness)
-               << "; longest run " << readable(s.longestRun) << '\n';
+               << quantile(0.999) << ", max " << readable(s.maxLateness) << "; longest run "
+               << readable(s.longestRun) << '\n';
 }
 
 }  // namespace v1

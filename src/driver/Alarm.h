@@ -27,8 +27,7 @@ public:
     void ring(Tick expiration) noexcept {
         std::int64_t until = until_.load(std::memory_order_seq_cst);
         while (expiration.value() < until) {
-            if (until_.compare_exchange_weak(until, expiration.value(),
-                                             std::memory_order_seq_cst))
+            if (until_.compare_exchange_weak(until, expiration.value(), std::memory_order_seq_cst))
                 return wake();
         }
     }

@@ -2,8 +2,8 @@
 
 #include <timingwheel/TimerStatistics.h>
 
-#include <atomic>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 

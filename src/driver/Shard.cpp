@@ -145,7 +145,7 @@ void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
         // of deadlines, and so that nothing is early after the clock went back.
         TimeoutWord const ready{wheel_.currentTick(), TimeoutState::ready};
         if (ready.replace(entry, word)) {
-            due_.add(entry);
+            arrivals_.add(entry);
             lowerKey(ready.deadline());
             return section.ringBy(ready.deadline());
         }
@@ -176,13 +176,18 @@ Shard::Cancelled Shard::cancel(TimeoutEntry& entry) noexcept {
 /// Unlinks an entry from whatever list its state says.
 bool Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
     switch (state) {
-        case TimeoutState::pending: wheel_.remove(entry); return true;
-        case TimeoutState::ready: TimerTaskList::remove(entry); return true;
+        case TimeoutState::pending:
+            wheel_.remove(entry);
+            return true;
+        case TimeoutState::ready:
+            TimerTaskList::remove(entry);
+            return true;
         case TimeoutState::queued:
             TimerTaskList::remove(entry);
             --queuedCount_;
             return true;
-        default: return false;
+        default:
+            return false;
     }
 }
 
@@ -248,34 +253,38 @@ std::shared_ptr<TimerTask> Shard::sharedTask(TimeoutNode& node) {
 
 // ---- the driver's step ------------------------------------------------------------------------
 
-void Shard::step(Tick limit) noexcept {
+void Shard::admitArrivals() noexcept {
     Section section{*this};
-    for (std::size_t budget = kChunk; budget > 0;) {
-        if (!wheel_.hasFlushed()) {
-            // What was due on arrival comes after the buckets up to its deadline, before the rest.
-            bool const hasDue = !due_.empty();
-            Tick const first = hasDue ? due_.entries().front().deadline() : Tick::max();
-            flush_ = wheel_.flush(std::min(limit, first));
-            if (flush_) {
-                if (observer_ != nullptr) {
-                    auto const& level = wheel_.levels()[flush_->level];
-                    record(Stage::wake, nullptr, &level.buckets()[flush_->slot]);
-                }
-            } else if (hasDue && first <= limit) {
-                ready_.add(due_.takeFirst());
-                record(Stage::expire, static_cast<TimeoutEntry const*>(&ready_.entries().back()),
-                       nullptr);
-                --budget;
-                continue;
-            } else {
-                break;
-            }
+    due_.takeAll(arrivals_);
+}
+
+std::size_t Shard::step(Tick limit) noexcept {
+    Section section{*this};
+    std::size_t moved = 0;
+    for (; moved < kChunk; ++moved) {
+        if (!wheel_.hasFlushed() && !flushNext(limit)) {
+            if (due_.empty() || due_.entries().front().deadline() > limit) break;
+            ready_.add(due_.takeFirst());
+            auto const& entry = static_cast<TimeoutEntry const&>(ready_.entries().back());
+            record(Stage::expire, &entry, nullptr);
+            continue;
         }
         collect(static_cast<TimeoutEntry&>(wheel_.takeFlushed()), *flush_);
-        --budget;
     }
     reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
     refreshKey();
+    return moved;
+}
+
+/// Flushes the earliest bucket that expires by `limit` and not after the first of those that were
+/// due on arrival: they come before later buckets, but not before all others of their own tick, so
+/// that a task which is due again at once starves nobody.
+bool Shard::flushNext(Tick limit) noexcept {
+    Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
+    flush_ = wheel_.flush(std::min(limit, first));
+    if (flush_ && observer_ != nullptr)
+        record(Stage::wake, nullptr, &wheel_.levels()[flush_->level].buckets()[flush_->slot]);
+    return flush_.has_value();
 }
 
 /// Takes an entry of an expired bucket: it is due and made ready, or it is placed again.
@@ -306,7 +315,8 @@ void Shard::lowerKey(Tick tick) noexcept {
 
 void Shard::refreshKey() noexcept {
     Tick key = wheel_.nextExpiration().value_or(Tick::max());
-    if (!due_.empty()) key = std::min(key, due_.entries().front().deadline());
+    for (TimerTaskList const* list : {&ready_, &due_, &arrivals_})
+        if (!list->empty()) key = std::min(key, list->entries().front().deadline());
     key_.store(key.value(), std::memory_order_seq_cst);
 }
 
@@ -317,6 +327,7 @@ std::size_t Shard::runReady(RunFrame& frame, std::size_t atMost) {
     Section section{*this};
     for (; ran < atMost && !ready_.empty(); ++ran)
         runOne(section, frame, static_cast<TimeoutEntry&>(ready_.takeFirst()));
+    if (ran > 0) refreshKey();
     return ran;
 }
 
@@ -370,8 +381,8 @@ void Shard::invoke(Run& run) noexcept {
     run.ended = context_.now();
 
     using std::chrono::nanoseconds;
-    auto const lateness =
-        std::max(nanoseconds{0}, TickScale::between(context_.scale.timeOf(run.deadline), run.started));
+    auto const lateness = std::max(
+        nanoseconds{0}, TickScale::between(context_.scale.timeOf(run.deadline), run.started));
     auto const duration = std::max(nanoseconds{0}, TickScale::between(run.started, run.ended));
     context_.recorder.ran(lateness, duration);
     if (duration >= context_.options.slowTaskThreshold.nanoseconds()) {
@@ -503,11 +514,14 @@ bool Shard::isRunning(TimeoutEntry const& entry) {
 
 // ---- executors --------------------------------------------------------------------------------
 
-void Shard::dispatch() {
-    for (;;) {
+std::size_t Shard::dispatch() {
+    for (std::size_t dispatched = 0;; ++dispatched) {
         {
             Section section{*this};
-            if (ready_.empty()) return;
+            if (ready_.empty()) {
+                refreshKey();
+                return dispatched;
+            }
             auto& entry = static_cast<TimeoutEntry&>(ready_.takeFirst());
             TimeoutWord{entry.deadline(), TimeoutState::queued}.storeIn(entry);
             queued_.add(entry);
@@ -624,6 +638,7 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
         Section section{*this};
         gate_ = Gate::closed;
         std::size_t budget = kChunk;
+        returnFrom(arrivals_, stopped, budget);
         returnFrom(due_, stopped, budget);
         returnFrom(ready_, stopped, budget);
         std::size_t const before = budget;
@@ -702,15 +717,16 @@ void Shard::checkInvariants() {
     Section section{*this};
     wheel_.checkInvariants(TimingWheelBase::Deadlines::mayBeLater);
     std::size_t const queued = queued_.entries().size();
-    std::size_t const listed =
-        wheel_.size() + due_.entries().size() + ready_.entries().size() + queued;
+    std::size_t const listed = wheel_.size() + arrivals_.entries().size() + due_.entries().size() +
+                               ready_.entries().size() + queued;
     if (listed != pending_) throw std::logic_error{"pending is not what the lists hold"};
     if (queued != queuedCount_) throw std::logic_error{"queuedCount is not what is queued"};
     if (claims_ < queuedCount_) throw std::logic_error{"fewer claims than queued tasks"};
     auto const earliest = wheel_.nextExpiration();
     if (earliest && key() > *earliest) throw std::logic_error{"the key is later than a bucket"};
-    if (!due_.empty() && key() > due_.entries().front().deadline())
-        throw std::logic_error{"the key is later than what is due"};
+    for (TimerTaskList const* list : {&due_, &arrivals_})
+        if (!list->empty() && key() > list->entries().front().deadline())
+            throw std::logic_error{"the key is later than what is due"};
 }
 
 // ---- shares -----------------------------------------------------------------------------------
@@ -740,8 +756,8 @@ void Shard::record(Stage stage, TimeoutEntry const* entry, TimerTaskList const* 
     if (bucket != nullptr) {
         event.level = bucket->level();
         event.slot = bucket->slot();
-        event.expiration = bucket->isArmed() ? wheel_.tickOf(bucket->expiration())
-                                             : wheel_.currentTick();
+        event.expiration =
+            bucket->isArmed() ? wheel_.tickOf(bucket->expiration()) : wheel_.currentTick();
     }
     try {
         events_.push_back(event);

@@ -35,7 +35,8 @@ namespace detail {
 ///     entries a hold.
 ///   - All changes of state are made under the lock; the push-back of a pending entry, which only
 ///     moves its deadline later, is one compare-and-set without it (docs/decisions/0001).
-///   - An entry is in one list: a bucket (pending), `due_` or `ready_` (ready), `queued_` (queued).
+///   - An entry is in one list: a bucket (pending), `arrivals_`, `due_` or `ready_` (ready), or
+///     `queued_` (queued).
 ///   - The key, published for the driver, is never later than the earliest thing to do here.
 ///
 /// Data flows one way: the wheel returns what is due, `step` makes it ready, `runReady` runs it or
@@ -76,13 +77,15 @@ public:
 
     // For the driver: one thread at a time.
 
+    /// Lets those that were due on arrival take part in the next step.
+    void admitArrivals() noexcept;
     /// Flushes buckets that expire by `limit`, moves their entries down or makes them ready: one
-    /// chunk of them.
-    void step(Tick limit) noexcept;
+    /// chunk of them. Returns how many.
+    std::size_t step(Tick limit) noexcept;
     /// Runs ready tasks inline, at most `atMost`. Returns how many.
     std::size_t runReady(RunFrame& frame, std::size_t atMost);
-    /// Hands ready tasks to the executor.
-    void dispatch();
+    /// Hands ready tasks to the executor. Returns how many.
+    std::size_t dispatch();
 
     // For claims.
 
@@ -130,6 +133,7 @@ private:
     void reserve(Tick deadline);
     void catchUp(Clock::TimePoint now) noexcept;
     void put(TimeoutEntry& entry, Section& section) noexcept;
+    bool flushNext(Tick limit) noexcept;
     void collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) noexcept;
     bool takeOut(TimeoutEntry& entry, TimeoutState state) noexcept;
     void lowerKey(Tick tick) noexcept;
@@ -164,10 +168,11 @@ private:
     TimingWheelBase wheel_;
     Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
     std::optional<TimingWheelBase::Flush> flush_;
-    TimerTaskList due_;     // due on arrival, by deadline; taken by the next step
-    TimerTaskList ready_;   // waits for its turn
-    TimerTaskList queued_;  // as many claims as these are in the executor's hands, or more
-    TimerTaskList late_;    // periodic, ended by stop() while they ran
+    TimerTaskList arrivals_;  // due on arrival, by deadline: wait for the driver's next pass
+    TimerTaskList due_;       // those admitted to this pass
+    TimerTaskList ready_;     // waits for its turn
+    TimerTaskList queued_;    // as many claims as these are in the executor's hands, or more
+    TimerTaskList late_;      // periodic, ended by stop() while they ran
     std::size_t queuedCount_ = 0;
     std::size_t claims_ = 0;
     std::size_t pending_ = 0;

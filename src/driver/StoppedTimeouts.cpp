@@ -1,7 +1,7 @@
-#include <timingwheel/StoppedTimeouts.h>
-
 #include "driver/Shard.h"
 #include "driver/TimeoutNode.h"
+
+#include <timingwheel/StoppedTimeouts.h>
 
 #include <utility>
 

@@ -1,8 +1,8 @@
-#include <timingwheel/Timeout.h>
-
 #include "driver/Shard.h"
 #include "driver/TimeoutNode.h"
 #include "driver/TimeoutState.h"
+
+#include <timingwheel/Timeout.h>
 
 #include <algorithm>
 #include <ostream>
@@ -93,9 +93,15 @@ std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
         case TimeoutState::running:
             out << (timeout.node_->isPeriodic() ? "periodic, running" : "running");
             break;
-        case TimeoutState::expired: out << "expired"; break;
-        case TimeoutState::cancelled: out << "cancelled"; break;
-        case TimeoutState::rejected: out << "rejected"; break;
+        case TimeoutState::expired:
+            out << "expired";
+            break;
+        case TimeoutState::cancelled:
+            out << "cancelled";
+            break;
+        case TimeoutState::rejected:
+            out << "rejected";
+            break;
         default: {
             auto const left = timeout.remaining();
             if (left == std::chrono::nanoseconds::max()) {

@@ -31,7 +31,8 @@ struct Periodicity {
 /// Memory         48 bytes and the task; 32 more if it is periodic
 class TimeoutNode final : public TimeoutEntry {
 public:
-    /// Allocates a node with one reference and moves the task into it. Strong exception safety.
+    /// Allocates a node with two references, the driver's and a handle's, and moves the task into
+    /// it. Strong exception safety.
     static TimeoutNode* create(TaskSource source, Periodicity const* periodicity);
 
     void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -60,7 +61,7 @@ private:
 
     static void deallocate(void* block, std::size_t alignment) noexcept;
 
-    std::atomic<std::uint32_t> references_{1};
+    std::atomic<std::uint32_t> references_{2};
     std::uint32_t taskOffset_ : 31;
     bool isPeriodic_ : 1;
 };

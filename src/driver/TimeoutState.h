@@ -47,9 +47,8 @@ public:
 
     /// Makes this the entry's word if it still is `expected`, which is updated if not.
     bool replace(TimerTaskEntry& entry, TimeoutWord& expected) const noexcept {
-        return entry.word().compare_exchange_strong(expected.bits_, bits_,
-                                                    std::memory_order_acq_rel,
-                                                    std::memory_order_acquire);
+        return entry.word().compare_exchange_strong(
+            expected.bits_, bits_, std::memory_order_acq_rel, std::memory_order_acquire);
     }
 
 private:

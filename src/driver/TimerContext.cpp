@@ -29,8 +29,8 @@ TimerOptions checked(TimerOptions options) {
         invalid("tick", std::to_string(tick) + " ns",
                 "at most " + std::to_string(kLongestTick) + " ns (400 days)");
     if (options.name.size() > kLongestName)
-        invalid("name", "\"" + options.name + "\", " + std::to_string(options.name.size()) +
-                            " bytes long",
+        invalid("name",
+                "\"" + options.name + "\", " + std::to_string(options.name.size()) + " bytes long",
                 "at most " + std::to_string(kLongestName) + " bytes long");
     if (options.name.find('\0') != std::string::npos)
         invalid("name", "a string with a NUL byte", "without one");
@@ -56,9 +56,12 @@ std::string describe(std::exception_ptr const& exception) {
 
 char const* toString(TaskFailure::Kind kind) noexcept {
     switch (kind) {
-        case TaskFailure::Kind::threw: return "a task threw";
-        case TaskFailure::Kind::destructorThrew: return "the destructor of a task threw";
-        case TaskFailure::Kind::rejected: return "the executor rejected a task";
+        case TaskFailure::Kind::threw:
+            return "a task threw";
+        case TaskFailure::Kind::destructorThrew:
+            return "the destructor of a task threw";
+        case TaskFailure::Kind::rejected:
+            return "the executor rejected a task";
     }
     return "";
 }

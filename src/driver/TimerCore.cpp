@@ -87,10 +87,9 @@ void TimerCore::disown() noexcept {
 
 Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
                               TimeoutOptions timeout, Periodicity const* periodicity) {
-    Tick const tick = intake(deadline, timeout);
+    Tick const tick = intake(deadline, now, timeout);
     TimeoutNode* const node = TimeoutNode::create(task, periodicity);
-    Timeout handle = TimeoutAccess::adopt(*node);
-    node->retain();  // the driver's
+    Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
     try {
         accept(*node, shardOfThisThread(), tick, now);
     } catch (...) {
@@ -103,7 +102,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
-    Tick const tick = intake(deadline, timeout);
+    Tick const tick = intake(deadline, now, timeout);
     TimeoutWord before = TimeoutWord::of(hook);
     do {
         if (isPending(before.state()) || before.state() == TimeoutState::intake)
@@ -130,14 +129,18 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
 }
 
 /// The deadline in ticks, rounded up once, to the tick or to what the tolerance allows.
-Tick TimerCore::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
+Tick TimerCore::intake(Clock::TimePoint deadline, Clock::TimePoint now,
+                       TimeoutOptions const& timeout) const {
     std::int64_t const tolerance = timeout.tolerance.count();
     if (tolerance < 0)
         throw std::invalid_argument{"tolerance is " + std::to_string(tolerance) +
                                     " ns: it must be at least 0 ns"};
-    Tick const tick = scale.deadlineToTick(deadline);
+    Tick tick = scale.deadlineToTick(deadline);
+    // What lies in the past counts as now: it does not overtake what has waited longer.
+    if (deadline < now) tick = std::max(tick, scale.nowToTick(now));
+    if (tolerance == 0 || tick == Tick::max()) return tick;
     std::int64_t const ticks = tolerance / scale.tick().count();
-    if (ticks < options.wheelSize || tick == Tick::max()) return tick;
+    if (ticks < options.wheelSize) return tick;
     std::int64_t granularity = options.wheelSize;
     while (granularity <= ticks / options.wheelSize) granularity *= options.wheelSize;
     return Tick{(tick.value() + granularity - 1) / granularity * granularity};
@@ -148,10 +151,14 @@ void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::
     try {
         for (;;) {
             switch (shard.schedule(entry, deadline, now)) {
-                case Shard::Gate::open: return;
-                case Shard::Gate::notStarted: start(); break;
+                case Shard::Gate::open:
+                    return;
+                case Shard::Gate::notStarted:
+                    start();
+                    break;
                 case Shard::Gate::draining:
-                case Shard::Gate::closed: refuseStopped();
+                case Shard::Gate::closed:
+                    refuseStopped();
             }
         }
     } catch (...) {
@@ -191,35 +198,45 @@ void TimerCore::checkInvariants() const {
 // ---- the driver -------------------------------------------------------------------------------
 
 bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
-    std::size_t const count = shards_.size();
-    std::size_t ran = 0;
-    for (;;) {
-        // The earliest shard, and up to where it is the earliest.
-        Shard* earliest = nullptr;
-        Tick first = Tick::max();
-        Tick second = Tick::max();
-        for (std::size_t i = 0; i < count; ++i) {
-            Shard& shard = *shards_[(firstShard_ + i) & (count - 1)];
-            Tick const key = shard.key();
-            if (key < first) {
-                second = std::exchange(first, key);
-                earliest = &shard;
-            } else {
-                second = std::min(second, key);
-            }
-        }
-        ++firstShard_;
-        if (earliest == nullptr || first > limit || stopRequested_.load(std::memory_order_acquire))
-            return false;
+    if (!isConcurrent) shards_.front()->admitArrivals();
+    for (std::size_t ran = 0;;) {
+        auto const [shard, key, others] = earliestShard();
+        if (key > limit || stopRequested_.load(std::memory_order_acquire)) return false;
+        if (ran == atMost) return true;
 
-        earliest->step(std::min(limit, second));
+        // With a driver thread what is due on arrival counts at once: in time with the clock it
+        // lies behind all that was due before. A caller may tell a time that the clock has not
+        // reached, and a task that is due again at once would then hold it up for ever.
+        if (isConcurrent) shard->admitArrivals();
+        std::size_t done = shard->step(std::min(limit, others));
         if (options.executor.isInline()) {
-            ran += earliest->runReady(frame, atMost - ran);
-            if (ran == atMost) return true;
+            std::size_t const runs = shard->runReady(frame, atMost - ran);
+            ran += runs;
+            done += runs;
         } else {
-            earliest->dispatch();
+            done += shard->dispatch();
+        }
+        if (done == 0 && shard->key() <= limit) return true;
+    }
+}
+
+/// Ties take turns.
+TimerCore::Earliest TimerCore::earliestShard() noexcept {
+    std::size_t const count = shards_.size();
+    Earliest earliest{nullptr, Tick::max(), Tick::max()};
+    for (std::size_t i = 0; i < count; ++i) {
+        Shard& shard = *shards_[(firstShard_ + i) & (count - 1)];
+        Tick const key = shard.key();
+        if (earliest.shard == nullptr || key < earliest.key) {
+            earliest.others = earliest.key;
+            earliest.key = key;
+            earliest.shard = &shard;
+        } else {
+            earliest.others = std::min(earliest.others, key);
         }
     }
+    ++firstShard_;
+    return earliest;
 }
 
 Tick TimerCore::nextKey() const noexcept {
@@ -239,6 +256,7 @@ void TimerCore::drive() noexcept {
     while (!stopRequested_.load(std::memory_order_acquire)) {
         runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
         Tick const until = nextKey();
+        if (until <= scale.nowToTick(now())) continue;
         alarm.sleep(until, scale.timeOf(until), [this](Tick tick) {
             return nextKey() < tick || stopRequested_.load(std::memory_order_seq_cst);
         });

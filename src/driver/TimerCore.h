@@ -41,8 +41,8 @@ public:
 
     // For the driver.
 
-    /// Runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines. Returns true
-    /// if it stopped with more to do.
+    /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
+    /// Returns true if more is due, which then waits for the next pass.
     bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);
     /// When there is next something to do; Tick::max() if never.
     Tick nextKey() const noexcept;
@@ -60,11 +60,18 @@ private:
 
     ~TimerCore() override;
 
-    Tick intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const;
+    Tick intake(Clock::TimePoint deadline, Clock::TimePoint now,
+                TimeoutOptions const& timeout) const;
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now);
     Shard& shardOfThisThread() const noexcept;
     [[noreturn]] void refuseStopped() const;
     void refuseInside(char const* function) const;
+    struct Earliest {
+        Shard* shard;
+        Tick key;     ///< when it wants the driver
+        Tick others;  ///< when the next one does
+    };
+    Earliest earliestShard() noexcept;
     void drive() noexcept;
     std::thread makeThread();
 

@@ -1,6 +1,6 @@
-#include <timingwheel/TimerObserver.h>
-
 #include "driver/TimeoutNode.h"
+
+#include <timingwheel/TimerObserver.h>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -15,15 +15,24 @@ void const* TimerObserver::entryOf(Timeout const& timeout) noexcept {
 
 char const* toString(TimerEvent::Stage stage) noexcept {
     switch (stage) {
-        case TimerEvent::Stage::schedule: return "schedule";
-        case TimerEvent::Stage::intake: return "intake";
-        case TimerEvent::Stage::place: return "place";
-        case TimerEvent::Stage::arm: return "arm";
-        case TimerEvent::Stage::wake: return "wake";
-        case TimerEvent::Stage::cascade: return "cascade";
-        case TimerEvent::Stage::expire: return "expire";
-        case TimerEvent::Stage::dispatch: return "dispatch";
-        case TimerEvent::Stage::run: return "run";
+        case TimerEvent::Stage::schedule:
+            return "schedule";
+        case TimerEvent::Stage::intake:
+            return "intake";
+        case TimerEvent::Stage::place:
+            return "place";
+        case TimerEvent::Stage::arm:
+            return "arm";
+        case TimerEvent::Stage::wake:
+            return "wake";
+        case TimerEvent::Stage::cascade:
+            return "cascade";
+        case TimerEvent::Stage::expire:
+            return "expire";
+        case TimerEvent::Stage::dispatch:
+            return "dispatch";
+        case TimerEvent::Stage::run:
+            return "run";
     }
     return "";
 }

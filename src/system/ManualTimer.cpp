@@ -1,7 +1,7 @@
-#include <timingwheel/ManualTimer.h>
-
 #include "driver/RunFrame.h"
 #include "driver/TimerCore.h"
+
+#include <timingwheel/ManualTimer.h>
 
 #include <algorithm>
 #include <climits>
@@ -16,11 +16,13 @@ namespace {
 
 TimerOptions checked(TimerOptions options) {
     if (!options.executor.isInline())
-        throw std::invalid_argument{"executor is set: it must be left out, a ManualTimer runs tasks "
-                                    "in advanceTo"};
+        throw std::invalid_argument{
+            "executor is set: it must be left out, a ManualTimer runs tasks "
+            "in advanceTo"};
     if (options.threadFactory)
-        throw std::invalid_argument{"threadFactory is set: it must be left out, a ManualTimer has "
-                                    "no thread"};
+        throw std::invalid_argument{
+            "threadFactory is set: it must be left out, a ManualTimer has "
+            "no thread"};
     if (options.shards > 1)
         throw std::invalid_argument{"shards is " + std::to_string(options.shards) +
                                     ": it must be 0 or 1, a ManualTimer has one wheel"};

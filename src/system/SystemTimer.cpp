@@ -1,6 +1,6 @@
-#include <timingwheel/SystemTimer.h>
-
 #include "driver/TimerCore.h"
+
+#include <timingwheel/SystemTimer.h>
 
 #include <utility>
 

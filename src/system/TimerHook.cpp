@@ -1,7 +1,7 @@
-#include <timingwheel/TimerHook.h>
-
 #include "driver/Shard.h"
 #include "driver/TimeoutState.h"
+
+#include <timingwheel/TimerHook.h>
 
 namespace timingwheel {
 inline namespace v1 {

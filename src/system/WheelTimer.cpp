@@ -1,6 +1,6 @@
-#include <timingwheel/WheelTimer.h>
-
 #include "driver/TimerCore.h"
+
+#include <timingwheel/WheelTimer.h>
 
 #include <stdexcept>
 #include <string>

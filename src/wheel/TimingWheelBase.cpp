@@ -33,8 +33,8 @@ std::int64_t checkedWheelSize(std::int64_t wheelSize) {
                          TimerTaskList const& bucket, std::int64_t value) {
     std::ostringstream message;
     message << invariant << " is broken at level " << level.number() << ", slot " << bucket.slot()
-            << ", expiration " << bucket.expiration() << ", level's clock " << level.clock()
-            << ": " << value;
+            << ", expiration " << bucket.expiration() << ", level's clock " << level.clock() << ": "
+            << value;
     throw std::logic_error{message.str()};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <timingwheel/TimerTask.h>
 #include <timingwheel/Timeout.h>
+#include <timingwheel/TimerTask.h>
 
 #include <concepts>
 #include <cstddef>
@@ -59,7 +59,8 @@ void runTask(void* target, Timeout const& timeout) {
 }
 
 template <class Task>
-concept HearsOfCancelling = requires(Task& task, Timeout const& timeout) { task.cancelled(timeout); };
+concept HearsOfCancelling =
+    requires(Task& task, Timeout const& timeout) { task.cancelled(timeout); };
 
 template <class Task>
 consteval auto cancelledOperation() -> void (*)(void*, Timeout const&) {
@@ -117,8 +118,7 @@ bool isEmptyTask(Task const& task) {
 template <class Task>
 concept SchedulableTask =
     std::same_as<Task, std::remove_cvref_t<Task>> && std::move_constructible<Task> &&
-    (detail::kIsSharedTask<Task> || std::invocable<Task&> ||
-     std::invocable<Task&, Timeout const&>);
+    (detail::kIsSharedTask<Task> || std::invocable<Task&> || std::invocable<Task&, Timeout const&>);
 
 }  // namespace v1
 }  // namespace timingwheel

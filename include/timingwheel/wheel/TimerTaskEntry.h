@@ -24,9 +24,8 @@ inline namespace v1 {
 /// Memory         24 bytes
 /// Thread safety  the word is atomic; the links belong to whoever guards the wheel
 /// Lifetime       the user's; an entry must leave its wheel before it dies (asserted)
-class TimerTaskEntry
-    : public boost::intrusive::list_base_hook<
-          boost::intrusive::link_mode<boost::intrusive::safe_link>> {
+class TimerTaskEntry : public boost::intrusive::list_base_hook<
+                           boost::intrusive::link_mode<boost::intrusive::safe_link>> {
 public:
     static constexpr unsigned kOwnerBits = 4;
 

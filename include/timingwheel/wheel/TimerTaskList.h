@@ -23,7 +23,8 @@ inline namespace v1 {
 /// Source: `TimerTaskList` of Apache Kafka (there with a lock and a counter of its own).
 class TimerTaskList {
 public:
-    using List = boost::intrusive::list<TimerTaskEntry, boost::intrusive::constant_time_size<false>>;
+    using List =
+        boost::intrusive::list<TimerTaskEntry, boost::intrusive::constant_time_size<false>>;
 
     static constexpr std::int64_t kUnarmed = -1;
 
