@@ -3,7 +3,6 @@
 #include <timingwheel/Timeout.h>
 #include <timingwheel/detail/TaskOperations.h>
 #include <timingwheel/export.h>
-#include <timingwheel/wheel/TimerTaskList.h>
 
 #include <cstddef>
 #include <iterator>
@@ -52,25 +51,27 @@ private:
 /// Lifetime       may outlive the timer; tasks die with the range
 class TIMINGWHEEL_API StoppedTimeouts {
 public:
-    class Iterator {
+    class TIMINGWHEEL_API Iterator {
     public:
         using value_type = StoppedTimeout;
         using difference_type = std::ptrdiff_t;
 
         Iterator() noexcept = default;
-        StoppedTimeout operator*() const noexcept;
-        Iterator& operator++() noexcept {
-            ++position_;
-            return *this;
+        StoppedTimeout operator*() const noexcept { return StoppedTimeout{*node_}; }
+        Iterator& operator++() noexcept;
+        Iterator operator++(int) noexcept {
+            Iterator const before = *this;
+            ++*this;
+            return before;
         }
-        Iterator operator++(int) noexcept { return Iterator{position_++}; }
         friend bool operator==(Iterator const&, Iterator const&) noexcept = default;
 
     private:
         friend class StoppedTimeouts;
-        explicit Iterator(TimerTaskList::List::const_iterator position) noexcept
-            : position_{position} {}
-        TimerTaskList::List::const_iterator position_;
+        Iterator(detail::TimeoutNode* node, detail::TimeoutNode const* first) noexcept
+            : node_{node}, first_{first} {}
+        detail::TimeoutNode* node_ = nullptr;
+        detail::TimeoutNode const* first_ = nullptr;
     };
 
     StoppedTimeouts() noexcept = default;
@@ -78,8 +79,8 @@ public:
     StoppedTimeouts& operator=(StoppedTimeouts&& other) noexcept;
     ~StoppedTimeouts();
 
-    Iterator begin() const noexcept { return Iterator{timeouts_.entries().begin()}; }
-    Iterator end() const noexcept { return Iterator{timeouts_.entries().end()}; }
+    Iterator begin() const noexcept { return {first_, first_}; }
+    Iterator end() const noexcept { return {nullptr, first_}; }
     /// Timeouts in the range.
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
@@ -88,9 +89,11 @@ public:
 
 private:
     friend class detail::Shard;
+    void add(detail::TimeoutNode& node) noexcept;
+    void addHook() noexcept { ++hooks_; }
     void clear() noexcept;
 
-    TimerTaskList timeouts_;
+    detail::TimeoutNode* first_ = nullptr;  // a circle of their own links
     std::size_t size_ = 0;
     std::size_t hooks_ = 0;
 };

@@ -31,7 +31,8 @@ public:
 
     /// The tick `ticks` later (earlier when negative).
     friend constexpr Tick operator+(Tick tick, std::int64_t ticks) noexcept {
-        return Tick{tick.value_ + Tick{ticks}.value_};
+        if (ticks >= 0) return tick.value_ > kMax - ticks ? max() : Tick{tick.value_ + ticks};
+        return tick.value_ < kMin - ticks ? min() : Tick{tick.value_ + ticks};
     }
 
     friend constexpr bool operator==(Tick, Tick) noexcept = default;

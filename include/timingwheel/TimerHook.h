@@ -2,6 +2,7 @@
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Duration.h>
+#include <timingwheel/TimerOptions.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/export.h>
 
@@ -21,10 +22,10 @@ public:
 
     /// Moves the deadline to `delay` from now. Wins until the task starts; otherwise, or when the
     /// hook is not scheduled, returns false and changes nothing. To a later deadline it takes no
-    /// lock, allocates nothing and touches one cache line.
-    bool reschedule(Duration delay);
+    /// lock, allocates nothing and touches one cache line. A tolerance is given anew each time.
+    bool reschedule(Duration delay, TimeoutOptions options = {});
     /// The same to a point of the timer's clock: saves reading the clock.
-    bool reschedule(Clock::TimePoint deadline);
+    bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
 
     /// True if the task was pending and now will not run. The hook may then be scheduled again.
     bool cancel() noexcept;

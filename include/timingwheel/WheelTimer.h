@@ -67,8 +67,8 @@ public:
     /// waits for its turn; otherwise returns false and changes nothing. A periodic task goes on
     /// from there. Takes no lock where the new deadline is later. Throws std::invalid_argument for
     /// a timeout of another timer, std::bad_alloc if a level has to be built; then nothing changed.
-    bool reschedule(Timeout const& timeout, Duration delay);
-    bool reschedule(Timeout const& timeout, TimePoint deadline);
+    bool reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options = {});
+    bool reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options = {});
 
     StoppedTimeouts stop() override;
     std::size_t pendingTimeouts() const override;

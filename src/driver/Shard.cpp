@@ -672,10 +672,9 @@ void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
     while (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(entry, word)) {
     }
     if (isHook) {
-        ++stopped.hooks_;
+        stopped.addHook();
     } else {
-        stopped.timeouts_.add(entry);
-        ++stopped.size_;
+        stopped.add(static_cast<TimeoutNode&>(entry));
     }
 }
 
@@ -687,8 +686,7 @@ void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
         return frame == nullptr;
     });
     while (!late_.empty()) {
-        stopped.timeouts_.add(late_.takeFirst());
-        ++stopped.size_;
+        stopped.add(static_cast<TimeoutNode&>(late_.takeFirst()));
         ++counters_.returned;
         context_.givePlace();
     }

@@ -2,6 +2,7 @@
 #include "driver/TimeoutNode.h"
 
 #include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/wheel/TimerTaskList.h>
 
 #include <utility>
 
@@ -9,6 +10,19 @@ namespace timingwheel {
 inline namespace v1 {
 
 using detail::TimeoutNode;
+
+namespace {
+
+using Circle = TimerTaskList::List::node_algorithms;
+using Links = TimerTaskList::List::value_traits;
+
+auto* linksOf(TimeoutNode& node) noexcept { return Links::to_node_ptr(node); }
+
+TimeoutNode& nextInCircle(TimeoutNode& node) noexcept {
+    return static_cast<TimeoutNode&>(*Links::to_value_ptr(linksOf(node)->next_));
+}
+
+}  // namespace
 
 Timeout StoppedTimeout::timeout() const noexcept {
     node_->retain();
@@ -24,21 +38,21 @@ void* StoppedTimeout::targetIf(detail::TaskOperations const* operations) const n
     return &node_->task() == operations ? node_->taskAddress() : nullptr;
 }
 
-StoppedTimeout StoppedTimeouts::Iterator::operator*() const noexcept {
-    // The range owns the node: only its links are const here.
-    auto& entry = const_cast<TimerTaskEntry&>(*position_);
-    return StoppedTimeout{static_cast<TimeoutNode&>(entry)};
+StoppedTimeouts::Iterator& StoppedTimeouts::Iterator::operator++() noexcept {
+    TimeoutNode* const next = &nextInCircle(*node_);
+    node_ = next == first_ ? nullptr : next;
+    return *this;
 }
 
 StoppedTimeouts::StoppedTimeouts(StoppedTimeouts&& other) noexcept
-    : size_{std::exchange(other.size_, 0)}, hooks_{std::exchange(other.hooks_, 0)} {
-    timeouts_.takeAll(other.timeouts_);
-}
+    : first_{std::exchange(other.first_, nullptr)},
+      size_{std::exchange(other.size_, 0)},
+      hooks_{std::exchange(other.hooks_, 0)} {}
 
 StoppedTimeouts& StoppedTimeouts::operator=(StoppedTimeouts&& other) noexcept {
     if (this == &other) return *this;
     clear();
-    timeouts_.takeAll(other.timeouts_);
+    first_ = std::exchange(other.first_, nullptr);
     size_ = std::exchange(other.size_, 0);
     hooks_ = std::exchange(other.hooks_, 0);
     return *this;
@@ -46,9 +60,22 @@ StoppedTimeouts& StoppedTimeouts::operator=(StoppedTimeouts&& other) noexcept {
 
 StoppedTimeouts::~StoppedTimeouts() { clear(); }
 
+void StoppedTimeouts::add(TimeoutNode& node) noexcept {
+    if (first_ == nullptr) {
+        Circle::init_header(linksOf(node));
+        first_ = &node;
+    } else {
+        Circle::link_before(linksOf(*first_), linksOf(node));
+    }
+    ++size_;
+}
+
 void StoppedTimeouts::clear() noexcept {
-    while (!timeouts_.empty()) {
-        auto& node = static_cast<TimeoutNode&>(timeouts_.takeFirst());
+    while (first_ != nullptr) {
+        TimeoutNode& node = *first_;
+        TimeoutNode& next = nextInCircle(node);
+        first_ = &next == &node ? nullptr : &next;
+        TimerTaskList::remove(node);
         node.shard.load(std::memory_order_relaxed)->destroy(node);
     }
     size_ = 0;

@@ -2,6 +2,7 @@
 
 #include <timingwheel/RejectedExecution.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -76,6 +77,21 @@ TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent)
       alarm{clock} {}
 
 TimerContext::~TimerContext() = default;
+
+Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
+    Tick const tick = scale.deadlineToTick(deadline);
+    std::int64_t const tolerance = timeout.tolerance.count();
+    if (tolerance == 0) return tick;
+    if (tolerance < 0)
+        throw std::invalid_argument{"tolerance is " + std::to_string(tolerance) +
+                                    " ns: it must be at least 0 ns"};
+    if (tick == Tick::max()) return tick;
+    // The coarsest slot width that fits: a deadline at the start of a slot fires from there.
+    std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
+    std::int64_t granularity = 1;
+    while (granularity <= ticks / options.wheelSize) granularity *= options.wheelSize;
+    return Tick{(tick.value() + granularity - 1) / granularity * granularity};
+}
 
 void TimerContext::takePlace() {
     if (options.maxPendingTimeouts == 0) return;

@@ -34,6 +34,10 @@ public:
 
     Clock::TimePoint now() const noexcept { return clock.now(); }
 
+    /// The tick of a deadline: rounded up once, to a tick or to what the tolerance allows. Throws
+    /// std::invalid_argument for a negative tolerance.
+    Tick intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const;
+
     /// Takes a place under the limit of pending timeouts. Throws RejectedExecution if there is
     /// none.
     void takePlace();

@@ -87,7 +87,7 @@ void TimerCore::disown() noexcept {
 
 Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
                               TimeoutOptions timeout, Periodicity const* periodicity) {
-    Tick const tick = intake(deadline, now, timeout);
+    Tick const tick = intakeAt(deadline, now, timeout);
     TimeoutNode* const node = TimeoutNode::create(task, periodicity);
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
     try {
@@ -102,7 +102,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
-    Tick const tick = intake(deadline, now, timeout);
+    Tick const tick = intakeAt(deadline, now, timeout);
     TimeoutWord before = TimeoutWord::of(hook);
     do {
         if (isPending(before.state()) || before.state() == TimeoutState::intake)
@@ -128,22 +128,11 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     }
 }
 
-/// The deadline in ticks, rounded up once, to the tick or to what the tolerance allows.
-Tick TimerCore::intake(Clock::TimePoint deadline, Clock::TimePoint now,
-                       TimeoutOptions const& timeout) const {
-    std::int64_t const tolerance = timeout.tolerance.count();
-    if (tolerance < 0)
-        throw std::invalid_argument{"tolerance is " + std::to_string(tolerance) +
-                                    " ns: it must be at least 0 ns"};
-    Tick tick = scale.deadlineToTick(deadline);
-    // What lies in the past counts as now: it does not overtake what has waited longer.
-    if (deadline < now) tick = std::max(tick, scale.nowToTick(now));
-    if (tolerance == 0 || tick == Tick::max()) return tick;
-    std::int64_t const ticks = tolerance / scale.tick().count();
-    if (ticks < options.wheelSize) return tick;
-    std::int64_t granularity = options.wheelSize;
-    while (granularity <= ticks / options.wheelSize) granularity *= options.wheelSize;
-    return Tick{(tick.value() + granularity - 1) / granularity * granularity};
+/// What lies in the past counts as now: it does not overtake what has waited longer.
+Tick TimerCore::intakeAt(Clock::TimePoint deadline, Clock::TimePoint now,
+                         TimeoutOptions const& timeout) const {
+    Tick const tick = intake(deadline, timeout);
+    return deadline < now ? std::max(tick, scale.nowToTick(now)) : tick;
 }
 
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now) {

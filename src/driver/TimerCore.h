@@ -60,8 +60,8 @@ private:
 
     ~TimerCore() override;
 
-    Tick intake(Clock::TimePoint deadline, Clock::TimePoint now,
-                TimeoutOptions const& timeout) const;
+    Tick intakeAt(Clock::TimePoint deadline, Clock::TimePoint now,
+                  TimeoutOptions const& timeout) const;
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now);
     Shard& shardOfThisThread() const noexcept;
     [[noreturn]] void refuseStopped() const;

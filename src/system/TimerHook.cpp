@@ -18,16 +18,16 @@ TimerHookBase::~TimerHookBase() {
     shard->dropShare();
 }
 
-bool TimerHookBase::reschedule(Duration delay) {
+bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
     if (shard == nullptr || !isPending()) return false;
-    return reschedule(TickScale::add(shard->context().now(), delay.nanoseconds()));
+    return reschedule(TickScale::add(shard->context().now(), delay.nanoseconds()), options);
 }
 
-bool TimerHookBase::reschedule(Clock::TimePoint deadline) {
+bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
     if (shard == nullptr) return false;
-    return shard->reschedule(entry_, shard->context().scale.deadlineToTick(deadline));
+    return shard->reschedule(entry_, shard->context().intake(deadline, options));
 }
 
 bool TimerHookBase::cancel() noexcept {

@@ -56,18 +56,18 @@ void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOption
     core_->schedule(hook.entry_, deadline, core_->now(), options);
 }
 
-bool WheelTimer::reschedule(Timeout const& timeout, Duration delay) {
-    return reschedule(timeout, TickScale::add(core_->now(), delay.nanoseconds()));
+bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options) {
+    return reschedule(timeout, TickScale::add(core_->now(), delay.nanoseconds()), options);
 }
 
-bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline) {
+bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options) {
     detail::TimeoutNode* const node = detail::TimeoutAccess::node(timeout);
     if (node == nullptr) return false;
     detail::Shard& shard = *node->shard.load(std::memory_order_relaxed);
     if (&shard.context() != core_)
         throw std::invalid_argument{"the timeout is of another timer: it must be one of timer \"" +
                                     name() + "\""};
-    return shard.reschedule(*node, core_->scale.deadlineToTick(deadline));
+    return shard.reschedule(*node, core_->intake(deadline, options));
 }
 
 StoppedTimeouts WheelTimer::stop() { return core_->stop(TimerCore::Caller::user); }
