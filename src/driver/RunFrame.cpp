@@ -1,5 +1,7 @@
 #include "driver/RunFrame.h"
 
+#include "driver/TimerContext.h"
+
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
@@ -8,16 +10,20 @@ namespace {
 thread_local RunFrame* innermost = nullptr;
 }
 
-RunFrame::RunFrame(TimerContext const& timerContext) noexcept
-    : context_{&timerContext}, thread_{thisThread()}, outer_{innermost} {
+RunFrame::RunFrame(TimerContext& context) noexcept
+    : context_{context}, thread_{thisThread()}, outer_{innermost} {
+    context_.retain();
     innermost = this;
 }
 
-RunFrame::~RunFrame() { innermost = outer_; }
+RunFrame::~RunFrame() {
+    innermost = outer_;
+    context_.release();
+}
 
 bool RunFrame::isInside(TimerContext const& context) noexcept {
     for (RunFrame const* frame = innermost; frame != nullptr; frame = frame->outer_)
-        if (frame->context_ == &context) return true;
+        if (&frame->context_ == &context) return true;
     return false;
 }
 

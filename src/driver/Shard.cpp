@@ -38,7 +38,7 @@ public:
     /// The driver must come by then.
     void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
     /// The driver's reference to a node that has ended is to be dropped.
-    void release(TimeoutNode& node) noexcept { ended_ = &node; }
+    void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
 
     /// Waits for a change of frames or of the number pending.
     template <class Condition>
@@ -56,25 +56,12 @@ private:
     TimeoutNode* ended_ = nullptr;
 };
 
-/// One run of one entry.
-struct Shard::Run {
-    RunFrame& frame;
-    TimeoutEntry* entry;
-    bool isHook;
-    HookOperations const* hook = nullptr;
-    void* hookObject = nullptr;
-    TimeoutNode* node = nullptr;
-    Tick deadline{};
-    Clock::TimePoint started{};
-    Clock::TimePoint ended{};
-};
-
 namespace {
 
 /// An executor's refusal while it is being given a claim: the exception comes after the claim died.
 struct Dispatch {
     Shard* shard;
-    TimeoutEntry* rejected = nullptr;
+    TimeoutNode* rejected = nullptr;
     bool wasRejected = false;
 };
 thread_local Dispatch* currentDispatch = nullptr;
@@ -217,30 +204,13 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
 
 void Shard::endCancelled(TimeoutNode& node) noexcept {
     context_.givePlace();
-    if (node.task().cancelled != nullptr) {
-        BorrowedTimeout const self{node};
-        try {
-            node.task().cancelled(node.taskAddress(), self.get());
-        } catch (...) {
-            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self.get());
-        }
-    }
+    tellCancelled(context_, node);
     destroy(node);
 }
 
 void Shard::destroy(TimeoutNode& node) noexcept {
-    destroyTask(node);
+    destroyTask(context_, node);
     node.release();
-}
-
-void Shard::destroyTask(TimeoutNode& node) noexcept {
-    try {
-        node.destroyTask();
-    } catch (...) {
-        BorrowedTimeout const self{node};
-        context_.reportFailure(TaskFailure::Kind::destructorThrew, std::current_exception(),
-                               self.get());
-    }
 }
 
 std::shared_ptr<TimerTask> Shard::sharedTask(TimeoutNode& node) {
@@ -333,95 +303,49 @@ std::size_t Shard::runReady(RunFrame& frame, std::size_t atMost) {
 
 /// Runs one task. The section is held on entry and on return, and not while the task runs.
 void Shard::runOne(Section& section, RunFrame& frame, TimeoutEntry& entry) {
-    Run run{frame, &entry, entry.isHook()};
-    run.deadline = TimeoutWord::of(entry).deadline();
-    if (run.isHook) {
-        run.hook = static_cast<HookOperations const*>(entry.operations);
-        run.hookObject = static_cast<HookEntry&>(entry).object;
-    } else {
-        run.node = static_cast<TimeoutNode*>(&entry);
-    }
-    bool const isPeriodic = run.node != nullptr && run.node->isPeriodic();
+    TaskRun run{context_, number_, entry};
+    bool const isPeriodic = run.isPeriodic();
     --pending_;
     ++counters_.runs;
     if (!isPeriodic) ++counters_.fired;
     frame.entry = &entry;
-    link(frame);
+    running_.add(frame);
     // A hook has ended from here on, and is not touched again: its task may destroy it.
-    TimeoutWord{run.deadline, run.isHook ? TimeoutState::expired : TimeoutState::running}.storeIn(
-        entry);
+    TimeoutState const state =
+        run.node() == nullptr ? TimeoutState::expired : TimeoutState::running;
+    TimeoutWord{run.deadline(), state}.storeIn(entry);
     section.unlock();
 
     if (!isPeriodic) context_.givePlace();
-    invoke(run);
-    if (run.node != nullptr) {
-        finish(section, run);
-    } else {
-        section.lock();
-        unlink(frame);
-    }
+    run.invoke();
+    if (run.node() != nullptr && !endRun(section, run)) return endFrame(frame);
+    section.lock();
+    endFrame(frame);
 }
 
-void Shard::invoke(Run& run) noexcept {
-    run.started = context_.now();
-    if (run.isHook) {
-        try {
-            run.hook->run(run.hookObject);
-        } catch (...) {
-            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), {});
-        }
-    } else {
-        BorrowedTimeout const self{*run.node};
-        try {
-            run.node->run(self.get());
-        } catch (...) {
-            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self.get());
-        }
-    }
-    run.ended = context_.now();
-
-    using std::chrono::nanoseconds;
-    auto const lateness = std::max(
-        nanoseconds{0}, TickScale::between(context_.scale.timeOf(run.deadline), run.started));
-    auto const duration = std::max(nanoseconds{0}, TickScale::between(run.started, run.ended));
-    context_.recorder.ran(lateness, duration);
-    if (duration >= context_.options.slowTaskThreshold.nanoseconds()) {
-        if (run.isHook) {
-            context_.reportSlow(duration, {});
-        } else {
-            BorrowedTimeout const self{*run.node};
-            context_.reportSlow(duration, self.get());
-        }
-    }
-    if (observer_ != nullptr)
-        observer_->onEvent({.stage = Stage::run,
-                            .shard = number_,
-                            .deadline = run.deadline,
-                            .entry = run.entry,
-                            .time = run.started,
-                            .lateness = lateness});
-}
-
-/// Ends the run of a node: it goes on if it is periodic, otherwise its task is destroyed before
-/// anybody who waits for the run is told. Enters the section.
-void Shard::finish(Section& section, Run& run) {
-    TimeoutNode& node = *run.node;
-    bool const isShared = node.task().shared != nullptr;
-    if (node.isPeriodic() || isShared) {
+/// After the run of a node: places it again if it is periodic, and then holds the section and
+/// returns false; otherwise destroys its task, before anybody who waits for the run is told.
+bool Shard::endRun(Section& section, TaskRun const& run) {
+    TimeoutNode& node = *run.node();
+    if (node.isPeriodic() || node.task().shared != nullptr) {
         // Those whose task others may still ask for decide under the lock.
         section.lock();
-        if (node.isPeriodic() && goesOn(node, run.ended, section)) return unlink(run.frame);
+        if (node.isPeriodic() && goesOn(node, run.ended(), section)) return false;
         if (TimeoutWord::of(node).state() == TimeoutState::running)
-            TimeoutWord{run.deadline, TimeoutState::expired}.storeIn(node);
+            TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
         section.unlock();
         if (node.isPeriodic()) context_.givePlace();
     } else {
-        TimeoutWord{run.deadline, TimeoutState::expired}.storeIn(node);
+        TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
     }
-    destroyTask(node);
-    section.lock();
-    unlink(run.frame);
-    section.release(node);  // only now: the frame named it
+    destroyTask(context_, node);
+    section.releaseLater(node);  // not before the frame that names it has ended
+    return true;
+}
+
+void Shard::endFrame(RunFrame& frame) noexcept {
+    running_.remove(frame);
+    noteChange();
 }
 
 /// Places a periodic timeout again, or gives it to stop(). False if it has ended.
@@ -461,55 +385,35 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
     return true;
 }
 
-void Shard::link(RunFrame& frame) noexcept {
-    ++frame.runs;
-    frame.next = frames_;
-    frames_ = &frame;
-}
-
-void Shard::unlink(RunFrame& frame) noexcept {
-    RunFrame** place = &frames_;
-    while (*place != &frame) place = &(*place)->next;
-    *place = frame.next;
-    frame.entry = nullptr;
-    noteChange();
-}
-
-RunFrame* Shard::frameOf(TimeoutEntry const& entry) const noexcept {
-    RunFrame* frame = frames_;
-    while (frame != nullptr && frame->entry != &entry) frame = frame->next;
-    return frame;
-}
-
 void Shard::noteChange() noexcept {
     if (waiters_ > 0) changed_.notify_all();
 }
 
 void Shard::waitForRun(TimeoutEntry const& entry) {
     Section section{*this};
-    RunFrame const* const frame = frameOf(entry);
+    RunFrame const* const frame = running_.find(entry);
     if (frame == nullptr || frame->isOfThisThread()) return;
     std::uint64_t const run = frame->runs;
     section.waitFor([&] {
-        RunFrame const* const current = frameOf(entry);
+        RunFrame const* const current = running_.find(entry);
         return current != frame || current->runs != run;
     });
 }
 
 void Shard::forget(TimeoutEntry const& entry) {
     Section section{*this};
-    while (RunFrame* const frame = frameOf(entry)) {
+    while (RunFrame* const frame = running_.find(entry)) {
         if (frame->isOfThisThread()) {
             frame->entry = nullptr;
         } else {
-            section.waitFor([&] { return frameOf(entry) != frame; });
+            section.waitFor([&] { return running_.find(entry) != frame; });
         }
     }
 }
 
 bool Shard::isRunning(TimeoutEntry const& entry) {
     Section section{*this};
-    return frameOf(entry) != nullptr;
+    return running_.find(entry) != nullptr;
 }
 
 // ---- executors --------------------------------------------------------------------------------
@@ -541,16 +445,7 @@ std::size_t Shard::dispatch() {
         }
         currentDispatch = nullptr;
         if (!dispatch.wasRejected) continue;
-        auto* const node = static_cast<TimeoutNode*>(dispatch.rejected);
-        if (node == nullptr) {
-            context_.reportFailure(TaskFailure::Kind::rejected, exception, {});
-        } else {
-            {
-                BorrowedTimeout const self{*node};
-                context_.reportFailure(TaskFailure::Kind::rejected, exception, self.get());
-            }
-            destroy(*node);
-        }
+        endRejected(dispatch.rejected, exception);
     }
 }
 
@@ -584,19 +479,18 @@ void Shard::dropClaim() noexcept {
         if (currentDispatch != nullptr && currentDispatch->shard == this) {
             currentDispatch->wasRejected = true;
             currentDispatch->rejected = node;
-        } else if (node == nullptr) {
-            context_.reportFailure(TaskFailure::Kind::rejected, nullptr, {});
         } else {
-            {
-                BorrowedTimeout const self{*node};
-                context_.reportFailure(TaskFailure::Kind::rejected, nullptr, self.get());
-            }
-            destroy(*node);
+            endRejected(node, nullptr);
         }
     }
     if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
         context_.alarm.restMayHaveCome();
     context_.release();
+}
+
+void Shard::endRejected(TimeoutNode* node, std::exception_ptr exception) noexcept {
+    tellRejected(context_, node, std::move(exception));
+    if (node != nullptr) destroy(*node);
 }
 
 void Shard::runClaim() noexcept {
@@ -630,7 +524,7 @@ void Shard::beginDraining() {
 
 void Shard::waitUntilDrained() {
     Section section{*this};
-    section.waitFor([&] { return (pending_ == 0 && frames_ == nullptr) || gate_ == Gate::closed; });
+    section.waitFor([&] { return (pending_ == 0 && running_.empty()) || gate_ == Gate::closed; });
 }
 
 void Shard::close(StoppedTimeouts& stopped) noexcept {
@@ -680,11 +574,7 @@ void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
 
 void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
-    section.waitFor([&] {
-        RunFrame const* frame = frames_;
-        while (frame != nullptr && frame->isOfThisThread()) frame = frame->next;
-        return frame == nullptr;
-    });
+    section.waitFor([&] { return !running_.hasOfOtherThread(); });
     while (!late_.empty()) {
         stopped.add(static_cast<TimeoutNode&>(late_.takeFirst()));
         ++counters_.returned;

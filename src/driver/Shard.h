@@ -1,6 +1,7 @@
 #pragma once
 
 #include "driver/RunFrame.h"
+#include "driver/TaskRun.h"
 #include "driver/TimeoutNode.h"
 #include "driver/TimeoutState.h"
 #include "driver/TimerContext.h"
@@ -15,6 +16,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -118,7 +120,6 @@ public:
 
 private:
     class Section;
-    struct Run;
 
     struct Counters {
         std::uint64_t scheduled = 0;
@@ -140,13 +141,10 @@ private:
     void refreshKey() noexcept;
 
     void runOne(Section& section, RunFrame& frame, TimeoutEntry& entry);
-    void invoke(Run& run) noexcept;
-    void finish(Section& section, Run& run);
+    bool endRun(Section& section, TaskRun const& run);
+    void endFrame(RunFrame& frame) noexcept;
     bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept;
-    void destroyTask(TimeoutNode& node) noexcept;
-    void link(RunFrame& frame) noexcept;
-    void unlink(RunFrame& frame) noexcept;
-    RunFrame* frameOf(TimeoutEntry const& entry) const noexcept;
+    void endRejected(TimeoutNode* node, std::exception_ptr exception) noexcept;
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
     void noteChange() noexcept;
@@ -179,7 +177,7 @@ private:
     std::int64_t madeShares_ = 0;
     Counters counters_;
     std::vector<std::uint64_t> cascaded_;
-    RunFrame* frames_ = nullptr;
+    RunFrameList running_;
     std::size_t waiters_ = 0;
     std::condition_variable changed_;
     std::vector<TimerEvent> events_;

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/TimerStatistics.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace demo {
+
+/// What a timeout of the load is for.
+enum class Kind : std::uint8_t { request, retry, heartbeat, order, periodic };
+inline constexpr std::size_t kKinds = 5;
+
+char const* nameOf(Kind kind);
+
+/// What became of the timeouts of one kind.
+struct Account {
+    std::uint64_t accepted = 0;
+    std::uint64_t run = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t rejected = 0;
+    std::uint64_t returned = 0;
+
+    bool isBalanced() const noexcept { return accepted == run + cancelled + rejected + returned; }
+    Account& operator+=(Account const& other) noexcept;
+    friend bool operator==(Account const&, Account const&) noexcept = default;
+};
+
+/// The program's own books, kept where things happen and without asking the timer, whose
+/// statistics they are compared with at the end.
+///
+/// Thread safety  every function from any thread
+class Ledger {
+public:
+    using TimePoint = timingwheel::Clock::TimePoint;
+
+    /// The timer accepted one.
+    void accepted(Kind kind) noexcept { add(of(kind).accepted); }
+    /// A cancel() returned true.
+    void cancelled(Kind kind) noexcept { add(of(kind).cancelled); }
+    /// stop() returned so many.
+    void returned(Kind kind, std::uint64_t times = 1) noexcept { add(of(kind).returned, times); }
+    /// The error handler heard of one: it is not told of which kind.
+    void rejected() noexcept { add(rejected_); }
+    /// A reschedule() returned true.
+    void pushedBack() noexcept { add(pushedBack_); }
+
+    /// A task was entered that must not be before `due`, a time of the clock that the program
+    /// took itself.
+    void run(Kind kind, TimePoint due) noexcept;
+    /// The same for a periodic one, which has its outcome later.
+    void runAgain(TimePoint due) noexcept;
+
+    /// REQUIRES: the timer has stopped. The executor's rejections are what is left over of each
+    /// kind; whether they are as many as were heard of, total() shows.
+    Account account(Kind kind) const noexcept;
+    Account total() const noexcept;
+
+    std::uint64_t runs() const noexcept;
+    std::uint64_t early() const noexcept { return early_.value; }
+    std::uint64_t pushBacks() const noexcept { return pushedBack_.value; }
+    std::uint64_t periodicRuns() const noexcept { return periodicRuns_.value; }
+
+    bool isBalanced() const noexcept;
+    bool agreesWith(timingwheel::TimerStatistics const& statistics) const noexcept;
+
+private:
+    /// On a cache line of its own: several threads count at once.
+    struct alignas(64) Counter {
+        std::atomic<std::uint64_t> value{0};
+    };
+    struct Counters {
+        Counter accepted;
+        Counter run;
+        Counter cancelled;
+        Counter returned;
+    };
+
+    static void add(Counter& counter, std::uint64_t times = 1) noexcept {
+        counter.value.fetch_add(times, std::memory_order_relaxed);
+    }
+    Counters& of(Kind kind) noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
+    void checkTime(TimePoint due) noexcept;
+
+    std::array<Counters, kKinds> kinds_;
+    Counter rejected_;
+    Counter pushedBack_;
+    Counter periodicRuns_;
+    Counter early_;
+};
+
+/// The timer's own account of the same.
+Account accountOf(timingwheel::TimerStatistics const& statistics) noexcept;
+
+}  // namespace demo

@@ -1,0 +1,140 @@
+#include "demo/Options.h"
+
+#include "demo/Format.h"
+
+#include <timingwheel/version.h>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace demo {
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kShortestTick = std::chrono::microseconds{1};
+constexpr nanoseconds kLongestTick = std::chrono::seconds{1};
+
+constexpr char kDescription[] =
+    "Shows timing wheels at work, on the real clock: follows one task down the levels of\n"
+    "a wheel, then lets a timer carry a server's load (request timeouts, heartbeats,\n"
+    "orders, periodic jobs, retries) and accounts for every timeout. About 20 s.";
+
+constexpr char kFooter[] =
+    "\nExit status: 0 if every timeout is accounted for and none ran early, 1 if not,\n"
+    "2 for a wrong command line, 130 after Ctrl-C. On a terminal it uses colours,\n"
+    "unless NO_COLOR is set; elsewhere it prints plain lines.";
+
+/// Rounded to the nanosecond; only for values that were checked.
+nanoseconds fromSeconds(double seconds) { return nanoseconds{std::llround(seconds * 1e9)}; }
+
+/// Empty, or what is wrong.
+std::string checkTick(std::string const& written) {
+    std::optional<nanoseconds> const tick = parseTick(written);
+    if (!tick) return "tick is \"" + written + "\": it must be like 250us, 1ms or 0.1s";
+    if (*tick < kShortestTick || *tick > kLongestTick)
+        return "tick is " + written + ": it must be from " + readable(kShortestTick) + " to " +
+               readable(kLongestTick);
+    return {};
+}
+
+/// Like CLI::Range, which does not say that a value is no number at all.
+template <class Number>
+CLI::Validator between(char const* what, Number least, Number most, std::string unit = {}) {
+    return CLI::Validator{[=](std::string const& written) -> std::string {
+                              Number value{};
+                              if (CLI::detail::lexical_cast(written, value) && value >= least &&
+                                  value <= most)
+                                  return {};
+                              return std::string{what} + " is " + written + ": it must be from " +
+                                     text("%.10g", static_cast<double>(least)) + " to " +
+                                     text("%.10g", static_cast<double>(most)) + unit;
+                          },
+                          ""};
+}
+
+void addTo(CLI::App& app, Options& options, double& follow, double& duration, std::string& tick,
+           std::string& executor) {
+    app.add_option("--follow", follow, "follow one task for about so long (8.5; 0: do not)")
+        ->check(between("follow", 0.0, 3600.0, " s"))
+        ->type_name("SECONDS");
+    app.add_option("--duration", duration, "length of the load (10; 0: no load)")
+        ->check(between("duration", 0.0, 86400.0, " s"))
+        ->type_name("SECONDS");
+    app.add_option("--scale", options.scale, "1 means 30,000 requests a second (1)")
+        ->check(between("scale", 0.001, 1000.0))
+        ->type_name("FACTOR");
+    app.add_option("--threads", options.threads, "threads that make the load (2)")
+        ->check(between("threads", 1U, 64U))
+        ->type_name("COUNT");
+    app.add_option("--seed", options.seed, "of everything random (1)")->type_name("NUMBER");
+    app.add_option("--tick", tick, "the wheel's resolution: us, ms or s (1ms)")
+        ->check(CLI::Validator{checkTick, ""})
+        ->type_name("TIME")
+        ->group("The wheel");
+    app.add_option("--wheel-size", options.wheelSize, "slots of each level (20)")
+        ->check(between<std::int64_t>("wheel-size", 2, 65'536))
+        ->type_name("SLOTS")
+        ->group("The wheel");
+    app.add_option("--executor", executor,
+                   "where tasks run: inline, which is on\nthe driver thread, or pool (inline)")
+        ->check(CLI::IsMember({"inline", "pool"}))
+        ->type_name("WHERE")
+        ->group("Tasks");
+    app.add_option("--pool-threads", options.poolThreads, "threads of the pool (2)")
+        ->check(between("pool-threads", 1U, 64U))
+        ->type_name("COUNT")
+        ->group("Tasks");
+    app.add_option("--pool-queue", options.poolQueue,
+                   "tasks that may wait for the pool; it\nrejects any more (10000)")
+        ->check(between<std::size_t>("pool-queue", 1, 10'000'000))
+        ->type_name("TASKS")
+        ->group("Tasks");
+}
+
+}  // namespace
+
+std::optional<nanoseconds> parseTick(std::string const& written) {
+    char* end = nullptr;
+    double const value = std::strtod(written.c_str(), &end);
+    if (end == written.c_str() || !std::isfinite(value)) return std::nullopt;
+    std::string const unit = CLI::detail::trim_copy(end);
+    double const factor = unit == "us" ? 1e3 : unit == "ms" || unit.empty() ? 1e6 : 1e9;
+    if (factor == 1e9 && unit != "s") return std::nullopt;
+    double const count = value * factor;
+    // Beyond all bounds is as good as its exact value, and can be converted.
+    return nanoseconds{std::llround(std::clamp(count, -1e18, 1e18))};
+}
+
+CommandLine parse(int argc, char const* const* argv) {
+    CommandLine line;
+    double follow = toSeconds(line.options.follow);
+    double duration = toSeconds(line.options.duration);
+    std::string tick = "1ms";
+    std::string executor = "inline";
+
+    CLI::App app{kDescription, "timingwheel-demo"};
+    app.get_formatter()->column_width(28);
+    app.footer(kFooter);
+    app.set_version_flag("--version", text("timingwheel-demo %d.%d.%d", TIMINGWHEEL_VERSION_MAJOR,
+                                           TIMINGWHEEL_VERSION_MINOR, TIMINGWHEEL_VERSION_PATCH));
+    addTo(app, line.options, follow, duration, tick, executor);
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::ParseError const& error) {
+        constexpr int kUsage = 2;
+        line.exitStatus = app.exit(error) == 0 ? 0 : kUsage;
+        return line;
+    }
+    line.options.follow = fromSeconds(follow);
+    line.options.duration = fromSeconds(duration);
+    line.options.tick = parseTick(tick).value();
+    line.options.usePool = executor == "pool";
+    return line;
+}
+
+}  // namespace demo

@@ -1,0 +1,100 @@
+#include "driver/TaskRun.h"
+
+#include <timingwheel/TimerObserver.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+/// Calls `call` with a handle to `node`, an empty one for a hook.
+template <class Call>
+void withHandle(TimeoutNode* node, Call&& call) {
+    if (node == nullptr) return call(Timeout{});
+    BorrowedTimeout const self{*node};
+    call(self.get());
+}
+
+}  // namespace
+
+TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept
+    : context_{context}, entry_{&entry}, deadline_{entry.deadline()}, shard_{shard} {
+    if (entry.isHook()) {
+        hook_ = static_cast<HookOperations const*>(entry.operations);
+        hookObject_ = static_cast<HookEntry&>(entry).object;
+    } else {
+        node_ = static_cast<TimeoutNode*>(&entry);
+    }
+}
+
+void TaskRun::invoke() noexcept {
+    started_ = context_.now();
+    try {
+        callTask();
+    } catch (...) {
+        withHandle(node_, [&](Timeout const& self) {
+            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self);
+        });
+    }
+    ended_ = context_.now();
+    measure();
+}
+
+void TaskRun::callTask() {
+    if (node_ == nullptr) return hook_->run(hookObject_);
+    BorrowedTimeout const self{*node_};
+    node_->run(self.get());
+}
+
+void TaskRun::measure() noexcept {
+    using std::chrono::nanoseconds;
+    auto const due = context_.scale.timeOf(deadline_);
+    auto const lateness = std::max(nanoseconds{0}, TickScale::between(due, started_));
+    auto const duration = std::max(nanoseconds{0}, TickScale::between(started_, ended_));
+    context_.recorder.ran(lateness, duration);
+    if (duration >= context_.options.slowTaskThreshold.nanoseconds())
+        withHandle(node_, [&](Timeout const& self) { context_.reportSlow(duration, self); });
+    if (context_.options.observer != nullptr)
+        context_.options.observer->onEvent({.stage = TimerEvent::Stage::run,
+                                            .shard = shard_,
+                                            .deadline = deadline_,
+                                            .entry = entry_,
+                                            .time = started_,
+                                            .lateness = lateness});
+}
+
+void tellCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
+    if (node.task().cancelled == nullptr) return;
+    BorrowedTimeout const self{node};
+    try {
+        node.task().cancelled(node.taskAddress(), self.get());
+    } catch (...) {
+        context.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self.get());
+    }
+}
+
+void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
+    try {
+        node.destroyTask();
+    } catch (...) {
+        BorrowedTimeout const self{node};
+        context.reportFailure(TaskFailure::Kind::destructorThrew, std::current_exception(),
+                              self.get());
+    }
+}
+
+void tellRejected(TimerContext const& context, TimeoutNode* node,
+                  std::exception_ptr exception) noexcept {
+    withHandle(node, [&](Timeout const& self) {
+        context.reportFailure(TaskFailure::Kind::rejected, std::move(exception), self);
+    });
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
