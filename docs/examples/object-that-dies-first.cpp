@@ -1,0 +1,49 @@
+// When a task uses an object that may be gone before the task is due: a captured `this`, the
+// commonest mistake with timers. Two ways out of it.
+
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <cstdio>
+#include <memory>
+
+using namespace std::chrono_literals;
+
+// 1. The object owns its timeout. The handle is the last member, so it goes first: it cancels, and
+//    if the task runs at that moment, waits for it.
+class Banner {
+public:
+    explicit Banner(timingwheel::Timer& timer)
+        : hiding_{timer.newTimeout([this] { visible_ = false; }, 3s)} {}
+
+    bool isVisible() const { return visible_; }
+
+private:
+    bool visible_ = true;
+    timingwheel::ScopedTimeout hiding_;
+};
+
+// 2. The object is shared anyway: the task gets it if it still lives, and is left out otherwise.
+struct Document {
+    int saves = 0;
+    void save() { std::puts("saved"), ++saves; }
+};
+
+int main() {
+    timingwheel::ManualClock clock;
+    timingwheel::SystemTimer timer{{.clock = clock}};
+
+    Banner const stays{timer};
+    { Banner const goes{timer}; }  // nothing of it is left in the timer
+    if (timer.pendingTimeouts() != 1) return 1;
+    clock.advance(3s);
+    if (stays.isVisible()) return 1;
+
+    auto const open = std::make_shared<Document>();
+    auto closed = std::make_shared<Document>();
+    timer.newTimeout(std::weak_ptr{open}, &Document::save, 5s);
+    timer.newTimeout(std::weak_ptr{closed}, &Document::save, 5s);
+    closed.reset();
+    clock.advance(5s);
+    return open->saves == 1 ? 0 : 1;
+}

@@ -1,0 +1,54 @@
+// When your own code uses timeouts and its tests should neither sleep nor be flaky.
+
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <cstdio>
+
+using namespace std::chrono_literals;
+
+// What is to be tested: it takes any timer, and knows nothing of clocks.
+class LoginAttempts {
+public:
+    explicit LoginAttempts(timingwheel::Timer& timer) : timer_{timer} {}
+
+    void fail() {
+        if (++failures_ == 3) unlocking_ = timer_.newTimeout([this] { failures_ = 0; }, 30min);
+    }
+    bool isLocked() const { return failures_ >= 3; }
+
+private:
+    timingwheel::Timer& timer_;
+    int failures_ = 0;
+    timingwheel::ScopedTimeout unlocking_;
+};
+
+int main() {
+    // The real timer, thread and all: only the time comes from the test.
+    timingwheel::ManualClock clock;
+    timingwheel::SystemTimer timer{{.clock = clock}};
+    LoginAttempts attempts{timer};
+
+    for (int i = 0; i < 3; ++i) attempts.fail();
+    clock.advance(29min + 59s);
+    if (!attempts.isLocked()) return 1;
+    std::puts("locked for 29 min 59 s");
+    clock.advance(1s);  // when this returns, all that was due has run
+    if (attempts.isLocked()) return 1;
+    std::puts("open again after 30 min");
+
+    // Every task sees its own time: one that schedules itself again runs at each second of an hour.
+    struct EachSecond {
+        timingwheel::Timer& timer;
+        int& runs;
+        void operator()() const {
+            ++runs;
+            timer.newTimeout(*this, 1s);
+        }
+    };
+    int runs = 0;
+    timer.newTimeout(EachSecond{timer, runs}, 1s);
+    clock.advance(1h);
+    std::printf("%d runs in an hour\n", runs);
+    return runs == 3'600 ? 0 : 1;
+}
