@@ -71,7 +71,9 @@ private:
                                                 : fromFloating(static_cast<long double>(rest) *
                                                                num / static_cast<long double>(den));
         std::int64_t const product = whole * num;
-        return fraction > 0 && product > kMax - fraction ? kMax : product + fraction;
+        if (fraction > 0 && product > kMax - fraction) return kMax;
+        if (fraction < 0 && product < kMin - fraction) return kMin;
+        return product + fraction;
     }
 
     template <class Rep>

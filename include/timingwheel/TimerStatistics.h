@@ -14,12 +14,12 @@ namespace timingwheel {
 inline namespace v1 {
 
 /// How late tasks began: counts in buckets whose width grows with the value, 8 to an octave, so
-/// that every figure is right to 9 % or better.
+/// that no figure is more than 12.5 % above the truth, and none below it.
 ///
 /// Units          nanoseconds
 class TIMINGWHEEL_API LatenessHistogram {
 public:
-    static constexpr std::size_t kBuckets = 496;
+    static constexpr std::size_t kBuckets = 488;
 
     static std::size_t bucketOf(std::chrono::nanoseconds lateness) noexcept;
     /// The largest lateness that falls into a bucket.

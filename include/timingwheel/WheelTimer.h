@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/Tick.h>
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerOptions.h>
@@ -95,6 +96,8 @@ private:
     Timeout acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options);
     Timeout acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
                            bool fixedDelay, MissedTicks missed);
+
+    bool rescheduleTo(Timeout const& timeout, Tick deadline);
 
     detail::TimerCore* core_;
 };

@@ -66,6 +66,12 @@ struct Dispatch {
 };
 thread_local Dispatch* currentDispatch = nullptr;
 
+TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
+    if (entry.isHook()) return nullptr;
+    auto& node = static_cast<TimeoutNode&>(entry);
+    return node.isPeriodic() ? &node : nullptr;
+}
+
 }  // namespace
 
 Shard::Shard(TimerContext& context, std::uint32_t number)
@@ -132,6 +138,8 @@ void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
         // of deadlines, and so that nothing is early after the clock went back.
         TimeoutWord const ready{wheel_.currentTick(), TimeoutState::ready};
         if (ready.replace(entry, word)) {
+            if (auto* const node = periodicNode(entry))
+                node->periodicity().scheduled = ready.deadline();
             arrivals_.add(entry);
             lowerKey(ready.deadline());
             return section.ringBy(ready.deadline());
@@ -335,6 +343,7 @@ bool Shard::endRun(Section& section, TaskRun const& run) {
             TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
         section.unlock();
         if (node.isPeriodic()) context_.givePlace();
+        if (TimeoutWord::of(node).state() == TimeoutState::cancelled) tellCancelled(context_, node);
     } else {
         TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
     }
@@ -366,7 +375,7 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
         periodic.next = TickScale::add(ended, period);
     } else {
         // A reschedule moves the whole raster.
-        if (context_.scale.deadlineToTick(periodic.next) != node.deadline())
+        if (periodic.scheduled != node.deadline())
             periodic.next = context_.scale.timeOf(node.deadline());
         Clock::TimePoint const next = TickScale::add(periodic.next, period);
         if (next > ended || periodic.missed == MissedTicks::catchUp) {
@@ -375,11 +384,12 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
             periodic.next = TickScale::add(ended, period);
         } else {
             auto const behind = TickScale::between(next, ended);
-            periodic.next = TickScale::add(next, (behind / period + 1) * period);
+            periodic.next = TickScale::add(ended, period - behind % period);
         }
     }
     catchUp(ended);
-    TimeoutWord{context_.scale.deadlineToTick(periodic.next), TimeoutState::pending}.storeIn(node);
+    periodic.scheduled = context_.scale.deadlineToTick(periodic.next);
+    TimeoutWord{periodic.scheduled, TimeoutState::pending}.storeIn(node);
     ++pending_;
     put(node, section);
     return true;
@@ -476,7 +486,9 @@ void Shard::dropClaim() noexcept {
     }
     if (rejected) {
         context_.givePlace();
-        if (currentDispatch != nullptr && currentDispatch->shard == this) {
+        // Of several that die while one is handed over, the newest is that one.
+        if (currentDispatch != nullptr && currentDispatch->shard == this &&
+            !currentDispatch->wasRejected) {
             currentDispatch->wasRejected = true;
             currentDispatch->rejected = node;
         } else {

@@ -3,6 +3,7 @@
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -32,11 +33,12 @@ public:
         return saturated((sinceOrigin(time) - 1) / unsignedTick() + 1);
     }
 
-    /// The last tick that is not after `now`; -1 before the start.
+    /// The last tick that is not after `now`; -1 before the start. Never Tick::max(), which is
+    /// "never" and does not come.
     Tick nowToTick(Clock::TimePoint now) const noexcept {
         std::int64_t const time = now.time_since_epoch().count();
         if (time < origin_) return Tick{-1};
-        return saturated(sinceOrigin(time) / unsignedTick());
+        return std::min(saturated(sinceOrigin(time) / unsignedTick()), Tick{Tick::kMax - 1});
     }
 
     /// When `tick` begins; TimePoint::max() if it cannot be expressed.

@@ -21,6 +21,8 @@ struct Periodicity {
     MissedTicks missed = MissedTicks::skip;
     /// The exact time of the next run: rounded to ticks each time anew, so that nothing drifts.
     Clock::TimePoint next{};
+    /// The tick it was scheduled for: a deadline that is another one was rescheduled.
+    Tick scheduled{};
 };
 
 /// The entry behind a handle, with its task in the same block of memory.

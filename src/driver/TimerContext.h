@@ -37,6 +37,12 @@ public:
     /// The tick of a deadline: rounded up once, to a tick or to what the tolerance allows. Throws
     /// std::invalid_argument for a negative tolerance.
     Tick intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const;
+    /// The same; a deadline that `now` has reached is due at once.
+    Tick intake(Clock::TimePoint deadline, Clock::TimePoint now,
+                TimeoutOptions const& timeout) const {
+        Tick const tick = intake(deadline, timeout);
+        return deadline <= now ? scale.nowToTick(now) : tick;
+    }
 
     /// Takes a place under the limit of pending timeouts. Throws RejectedExecution if there is
     /// none.

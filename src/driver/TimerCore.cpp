@@ -87,13 +87,14 @@ void TimerCore::disown() noexcept {
 
 Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
                               TimeoutOptions timeout, Periodicity const* periodicity) {
-    Tick const tick = intakeAt(deadline, now, timeout);
+    Tick const tick = intake(deadline, now, timeout);
     TimeoutNode* const node = TimeoutNode::create(task, periodicity);
+    if (periodicity != nullptr) node->periodicity().scheduled = tick;
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
     try {
         accept(*node, shardOfThisThread(), tick, now);
     } catch (...) {
-        node->destroyTask();
+        destroyTask(*this, *node);
         node->release();
         throw;
     }
@@ -102,7 +103,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
-    Tick const tick = intakeAt(deadline, now, timeout);
+    Tick const tick = intake(deadline, now, timeout);
     TimeoutWord before = TimeoutWord::of(hook);
     do {
         if (isPending(before.state()) || before.state() == TimeoutState::intake)
@@ -111,28 +112,21 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
     try {
         Shard* shard = hook.shard.load(std::memory_order_acquire);
+        Shard* former = nullptr;
         if (shard == nullptr || &shard->context() != this) {
             if (shard != nullptr) {
                 if (shard->isRunning(hook))
                     throw std::logic_error{"timer \"" + options.name +
                                            "\": the hook's task runs on another timer"};
-                hook.shard.store(nullptr, std::memory_order_release);
-                shard->dropShare();
             }
-            shard = &shardOfThisThread();
+            former = std::exchange(shard, &shardOfThisThread());
         }
         accept(hook, *shard, tick, now);
+        if (former != nullptr) former->dropShare();
     } catch (...) {
         before.storeIn(hook);
         throw;
     }
-}
-
-/// What lies in the past counts as now: it does not overtake what has waited longer.
-Tick TimerCore::intakeAt(Clock::TimePoint deadline, Clock::TimePoint now,
-                         TimeoutOptions const& timeout) const {
-    Tick const tick = intake(deadline, timeout);
-    return deadline < now ? std::max(tick, scale.nowToTick(now)) : tick;
 }
 
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now) {

@@ -60,8 +60,6 @@ private:
 
     ~TimerCore() override;
 
-    Tick intakeAt(Clock::TimePoint deadline, Clock::TimePoint now,
-                  TimeoutOptions const& timeout) const;
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now);
     Shard& shardOfThisThread() const noexcept;
     [[noreturn]] void refuseStopped() const;

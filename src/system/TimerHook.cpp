@@ -21,7 +21,9 @@ TimerHookBase::~TimerHookBase() {
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
     if (shard == nullptr || !isPending()) return false;
-    return reschedule(TickScale::add(shard->context().now(), delay.nanoseconds()), options);
+    Clock::TimePoint const now = shard->context().now();
+    return shard->reschedule(
+        entry_, shard->context().intake(TickScale::add(now, delay.nanoseconds()), now, options));
 }
 
 bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {

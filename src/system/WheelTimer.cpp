@@ -57,17 +57,23 @@ void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOption
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options) {
-    return reschedule(timeout, TickScale::add(core_->now(), delay.nanoseconds()), options);
+    TimePoint const now = core_->now();
+    return rescheduleTo(timeout,
+                        core_->intake(TickScale::add(now, delay.nanoseconds()), now, options));
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options) {
+    return rescheduleTo(timeout, core_->intake(deadline, options));
+}
+
+bool WheelTimer::rescheduleTo(Timeout const& timeout, Tick deadline) {
     detail::TimeoutNode* const node = detail::TimeoutAccess::node(timeout);
     if (node == nullptr) return false;
     detail::Shard& shard = *node->shard.load(std::memory_order_relaxed);
     if (&shard.context() != core_)
         throw std::invalid_argument{"the timeout is of another timer: it must be one of timer \"" +
                                     name() + "\""};
-    return shard.reschedule(*node, core_->intake(deadline, options));
+    return shard.reschedule(*node, deadline);
 }
 
 StoppedTimeouts WheelTimer::stop() { return core_->stop(TimerCore::Caller::user); }

@@ -117,7 +117,7 @@ bool isEmptyTask(Task const& task) {
 /// `cancelled(Timeout const&)` is told when it is cancelled.
 template <class Task>
 concept SchedulableTask =
-    std::same_as<Task, std::remove_cvref_t<Task>> && std::move_constructible<Task> &&
+    std::same_as<Task, std::remove_cvref_t<Task>> && std::is_move_constructible_v<Task> &&
     (detail::kIsSharedTask<Task> || std::invocable<Task&> || std::invocable<Task&, Timeout const&>);
 
 }  // namespace v1

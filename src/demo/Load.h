@@ -1,0 +1,55 @@
+#pragma once
+
+#include "demo/Ledger.h"
+#include "demo/Options.h"
+#include "demo/Producer.h"
+#include "demo/Progress.h"
+#include "demo/Tasks.h"
+#include "demo/Terminal.h"
+#include "demo/WorkerPool.h"
+
+#include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerStatistics.h>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <random>
+
+namespace demo {
+
+/// What there is to report of a load.
+struct LoadResult {
+    timingwheel::TimerStatistics statistics;
+    std::chrono::nanoseconds elapsed{};
+    std::chrono::nanoseconds processCpu{};
+    std::chrono::nanoseconds driverCpu{};
+};
+
+/// A server's load on one timer: several producers, periodic jobs, and a ledger of it all.
+class Load {
+public:
+    explicit Load(Options const& options);
+
+    /// Runs it for the time of the options, or until Ctrl-C, then stops the timer.
+    LoadResult run(Terminal& terminal);
+
+    Ledger const& ledger() const noexcept { return ledger_; }
+
+private:
+    timingwheel::TimerOptions timerOptions();
+    void schedulePeriodicJobs();
+    void watch(Progress& progress, TimePoint begin);
+    void stop();
+
+    Options options_;
+    Ledger ledger_;
+    std::atomic<std::chrono::nanoseconds> driverCpu_{};
+    // The timer dies first: its tasks use what stands above it.
+    std::deque<Producer> producers_;
+    WorkerPool pool_;
+    timingwheel::SystemTimer timer_;
+    Server server_{timer_, ledger_};
+};
+
+}  // namespace demo

@@ -1,0 +1,93 @@
+/// timingwheel-demo: timing wheels at work on the real clock.
+
+#include "demo/FollowOneTask.h"
+#include "demo/Format.h"
+#include "demo/Interrupt.h"
+#include "demo/Load.h"
+#include "demo/Options.h"
+#include "demo/Report.h"
+#include "demo/Terminal.h"
+
+#include <cstdio>
+#include <exception>
+
+namespace demo {
+
+namespace {
+
+enum Exit { kFine = 0, kUnsound = 1, kInterrupted = 130 };
+
+struct Outcome {
+    bool isSound = true;
+    std::uint64_t runs = 0;
+    std::uint64_t early = 0;
+};
+
+void introduceLoad(Options const& options, Terminal& terminal) {
+    std::string const tasks =
+        options.usePool ? text("on a pool of %u threads", options.poolThreads)
+                        : std::string{"on the driver thread"};
+    terminal.line(terminal.heading("2  A server's load for " + readable(options.duration)));
+    terminal.line();
+    terminal.line("   Request timeouts, most cancelled within milliseconds by the response; the");
+    terminal.line("   others retried. Heartbeats, pushed back by every packet. Delayed orders,");
+    terminal.line("   some called off. Periodic jobs. " + text("%u", options.threads) +
+                  (options.threads == 1 ? " thread makes" : " threads make") + " the load, tasks run");
+    terminal.line("   " + tasks + "; the wheel: " + readable(options.tick) +
+                  text(" x %lld slots.", static_cast<long long>(options.wheelSize)));
+    terminal.line();
+}
+
+void carryLoad(Options const& options, Terminal& terminal, Outcome& outcome) {
+    introduceLoad(options, terminal);
+    Load load{options};
+    LoadResult const result = load.run(terminal);
+    terminal.line();
+    reportLedger(load.ledger(), result, terminal);
+    reportLateness(result.statistics, terminal);
+    reportCosts(result, terminal);
+    terminal.line();
+    outcome.runs += load.ledger().runs();
+    outcome.early += load.ledger().early();
+    outcome.isSound = outcome.isSound && load.ledger().isBalanced() &&
+                      load.ledger().agreesWith(result.statistics);
+}
+
+int run(Options const& options) {
+    Terminal terminal;
+    noteInterrupts();
+    Outcome outcome;
+    if (options.follow > std::chrono::nanoseconds{0}) {
+        Followed const followed = followOneTask(options, terminal);
+        outcome.runs += followed.runs;
+        outcome.early += followed.early;
+        outcome.isSound = followed.isSound();
+    }
+    if (options.duration > std::chrono::nanoseconds{0} && !isInterrupted())
+        carryLoad(options, terminal, outcome);
+    outcome.isSound = outcome.isSound && outcome.early == 0;
+
+    std::string const early = grouped(outcome.early) + " of " + grouped(outcome.runs) +
+                              " runs began before their time";
+    if (outcome.isSound)
+        terminal.line(terminal.styled(Terminal::Style::good, "   OK: every timeout is accounted for, ") +
+                      early + '.');
+    else
+        terminal.line(terminal.styled(Terminal::Style::bad, "   WRONG: see the ledger; ") + early + '.');
+    if (!outcome.isSound) return kUnsound;
+    return isInterrupted() ? kInterrupted : kFine;
+}
+
+}  // namespace
+
+}  // namespace demo
+
+int main(int argc, char** argv) {
+    try {
+        demo::CommandLine const line = demo::parse(argc, argv);
+        return line.exitStatus ? *line.exitStatus : demo::run(line.options);
+    } catch (std::exception const& exception) {
+        std::fprintf(stderr, "timingwheel-demo: %s\n", exception.what());
+        return demo::kUnsound;
+    }
+}
