@@ -42,9 +42,7 @@ public:
 
 private:
     void setDue(TimePoint due) noexcept { due_.store(due, std::memory_order_relaxed); }
-    void onIdle() {
-        server_.ledger.run(Kind::heartbeat, due_.load(std::memory_order_relaxed));
-    }
+    void onIdle() { server_.ledger.run(Kind::heartbeat, due_.load(std::memory_order_relaxed)); }
 
     Server& server_;
     std::atomic<TimePoint> due_{};

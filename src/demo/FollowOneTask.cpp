@@ -63,11 +63,20 @@ public:
     void tell(TimerEvent const& event) {
         if (event.entry != entry_) return;
         switch (event.stage) {
-            case TimerEvent::Stage::intake: start_ = due_ - tick_ * event.deadline.value(); break;
-            case TimerEvent::Stage::place: tellPlace(event); break;
-            case TimerEvent::Stage::cascade: tellCascade(event); break;
-            case TimerEvent::Stage::run: tellRun(event); break;
-            default: break;
+            case TimerEvent::Stage::intake:
+                start_ = due_ - tick_ * event.deadline.value();
+                break;
+            case TimerEvent::Stage::place:
+                tellPlace(event);
+                break;
+            case TimerEvent::Stage::cascade:
+                tellCascade(event);
+                break;
+            case TimerEvent::Stage::run:
+                tellRun(event);
+                break;
+            default:
+                break;
         }
     }
 
@@ -112,7 +121,7 @@ private:
         char const* const empty = terminal_.hasUnicode() ? "·" : ".";
         std::string row;
         for (std::int64_t i = 0; i < wheelSize_; ++i)
-            row += i != slot ? terminal_.styled(Terminal::Style::dim, empty)
+            row += i != slot                ? terminal_.styled(Terminal::Style::dim, empty)
                    : terminal_.hasUnicode() ? terminal_.styled(Terminal::Style::bold, "■")
                                             : terminal_.styled(Terminal::Style::bold, "O");
         return row;
@@ -178,8 +187,8 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
         width *= wheelSize;
         widths += ", " + readable(width);
     }
-    std::string const levels = text("%lld slots a level; from level 0 up, a slot is",
-                                    static_cast<long long>(wheelSize));
+    std::string const levels =
+        text("%lld slots a level; from level 0 up, a slot is", static_cast<long long>(wheelSize));
     terminal.line(terminal.heading("1  One task, followed down the levels of a wheel"));
     terminal.line();
     // Many narrow levels take a line of their own.
@@ -199,7 +208,8 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
                   " (" + grouped(static_cast<std::uint64_t>(deadline)) +
                   " ticks) after the timer's start.");
     if (deadline < wheelSize)
-        terminal.line("   That fits level 0: a finer --tick or a smaller --wheel-size has cascades.");
+        terminal.line(
+            "   That fits level 0: a finer --tick or a smaller --wheel-size has cascades.");
     terminal.line();
 }
 

@@ -51,7 +51,8 @@ inline std::string readable(std::chrono::nanoseconds time) {
     auto const value = static_cast<double>(time.count());
     for (Unit const& unit : kUnits) {
         double const inUnit = value / unit.nanoseconds;
-        if (inUnit < unit.upTo) return text(inUnit < 999.5 ? "%.3g %s" : "%.0f %s", inUnit, unit.name);
+        if (inUnit < unit.upTo)
+            return text(inUnit < 999.5 ? "%.3g %s" : "%.0f %s", inUnit, unit.name);
     }
     return "?";
 }

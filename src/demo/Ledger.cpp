@@ -4,11 +4,16 @@ namespace demo {
 
 char const* nameOf(Kind kind) {
     switch (kind) {
-        case Kind::request: return "request timeouts";
-        case Kind::retry: return "retries";
-        case Kind::heartbeat: return "heartbeats";
-        case Kind::order: return "delayed orders";
-        case Kind::periodic: return "periodic jobs";
+        case Kind::request:
+            return "request timeouts";
+        case Kind::retry:
+            return "retries";
+        case Kind::heartbeat:
+            return "heartbeats";
+        case Kind::order:
+            return "delayed orders";
+        case Kind::periodic:
+            return "periodic jobs";
     }
     return "?";
 }

@@ -8,12 +8,11 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <sys/resource.h>
 #include <thread>
+#include <time.h>
 #include <utility>
 #include <vector>
-
-#include <sys/resource.h>
-#include <time.h>
 
 namespace demo {
 

@@ -45,16 +45,16 @@ std::string checkTick(std::string const& written) {
 /// Like CLI::Range, which does not say that a value is no number at all.
 template <class Number>
 CLI::Validator between(char const* what, Number least, Number most, std::string unit = {}) {
-    return CLI::Validator{[=](std::string const& written) -> std::string {
-                              Number value{};
-                              if (CLI::detail::lexical_cast(written, value) && value >= least &&
-                                  value <= most)
-                                  return {};
-                              return std::string{what} + " is " + written + ": it must be from " +
-                                     text("%.10g", static_cast<double>(least)) + " to " +
-                                     text("%.10g", static_cast<double>(most)) + unit;
-                          },
-                          ""};
+    return CLI::Validator{
+        [=](std::string const& written) -> std::string {
+            Number value{};
+            if (CLI::detail::lexical_cast(written, value) && value >= least && value <= most)
+                return {};
+            return std::string{what} + " is " + written + ": it must be from " +
+                   text("%.10g", static_cast<double>(least)) + " to " +
+                   text("%.10g", static_cast<double>(most)) + unit;
+        },
+        ""};
 }
 
 void addTo(CLI::App& app, Options& options, double& follow, double& duration, std::string& tick,

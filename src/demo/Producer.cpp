@@ -76,9 +76,9 @@ void Producer::request(TimePoint now, std::uint32_t attempt) {
 
     double const luck = random();
     if (luck < kLost) return;
-    nanoseconds const response =
-        luck < kLost + kSlow ? times(patience, 0.5 + random())
-                             : times(4ms, std::lognormal_distribution{0.0, 0.8}(random_));
+    nanoseconds const response = luck < kLost + kSlow
+                                     ? times(patience, 0.5 + random())
+                                     : times(4ms, std::lognormal_distribution{0.0, 0.8}(random_));
     cancellations_.push({now + response, std::move(timeout), Kind::request});
 }
 

@@ -41,9 +41,8 @@ std::string Progress::row(timingwheel::TimerStatistics const& now, TimePoint tim
     };
     return text("%7.1f s", toSeconds(time - begin_)) + column(now.pending, 10) +
            column(perSecond(last_.scheduled, now.scheduled), 13) +
-           column(perSecond(last_.rescheduled, now.rescheduled), 15) +
-           column(now.cancelled, 12) + column(now.runs, 9) +
-           text("%12s", readable(now.maxLateness).c_str());
+           column(perSecond(last_.rescheduled, now.rescheduled), 15) + column(now.cancelled, 12) +
+           column(now.runs, 9) + text("%12s", readable(now.maxLateness).c_str());
 }
 
 void Progress::keepRow(timingwheel::TimerStatistics const& now, TimePoint time) {

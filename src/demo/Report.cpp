@@ -18,9 +18,7 @@ using Style = Terminal::Style;
 using timingwheel::LatenessHistogram;
 
 std::string ledgerRow(char const* name, Account const& account) {
-    auto const column = [](std::uint64_t number) {
-        return text("%11s", grouped(number).c_str());
-    };
+    auto const column = [](std::uint64_t number) { return text("%11s", grouped(number).c_str()); };
     return text("   %-17s", name) + column(account.accepted) + column(account.run) +
            column(account.cancelled) + column(account.rejected) + column(account.returned);
 }
@@ -39,7 +37,8 @@ std::vector<Octave> octavesOf(LatenessHistogram const& histogram) {
     // A bucket belongs to the octave below the power of two that is just above it.
     std::vector<Octave> octaves;
     for (std::size_t bucket = 0; bucket < LatenessHistogram::kBuckets; ++bucket) {
-        auto const upper = static_cast<std::uint64_t>(LatenessHistogram::upperBound(bucket).count());
+        auto const upper =
+            static_cast<std::uint64_t>(LatenessHistogram::upperBound(bucket).count());
         // The highest octave ends with the largest number there is.
         auto const end = static_cast<std::int64_t>(std::bit_ceil(upper + 1) - 1);
         if (octaves.empty() || octaves.back().upTo.count() != end)
@@ -60,7 +59,9 @@ void mergeFirst(std::vector<Octave>& octaves, std::size_t most) {
     }
 }
 
-std::string percent(double fraction) { return text("%.*f %%", fraction < 0.1 ? 1 : 0, fraction * 100); }
+std::string percent(double fraction) {
+    return text("%.*f %%", fraction < 0.1 ? 1 : 0, fraction * 100);
+}
 
 }  // namespace
 
@@ -68,14 +69,16 @@ void reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& termin
     terminal.line(terminal.heading("3  What became of every timeout, and what it cost"));
     terminal.line();
     terminal.line(terminal.styled(
-        Style::dim, "   the program's ledger accepted =     run + cancelled + rejected + returned*"));
+        Style::dim,
+        "   the program's ledger accepted =     run + cancelled + rejected + returned*"));
     for (std::size_t kind = 0; kind < kKinds; ++kind)
-        terminal.line(ledgerRow(nameOf(static_cast<Kind>(kind)), ledger.account(static_cast<Kind>(kind))));
+        terminal.line(
+            ledgerRow(nameOf(static_cast<Kind>(kind)), ledger.account(static_cast<Kind>(kind))));
     terminal.line(terminal.heading(ledgerRow("all", ledger.total())));
     terminal.line(ledgerRow("timer's own count", accountOf(load.statistics)));
     terminal.line();
-    terminal.line("   " +
-                  verdict(terminal, ledger.isBalanced(), "balances", "DOES NOT BALANCE") + ", " +
+    terminal.line("   " + verdict(terminal, ledger.isBalanced(), "balances", "DOES NOT BALANCE") +
+                  ", " +
                   verdict(terminal, ledger.agreesWith(load.statistics), "agrees", "DISAGREES") +
                   " with the timer's statistics; * by stop(), while pending");
     terminal.line("   Heartbeats were pushed back " + grouped(ledger.pushBacks()) +

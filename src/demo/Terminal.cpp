@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
 #include <langinfo.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -100,7 +99,7 @@ void Terminal::live(std::string const& text) {
 }
 
 std::string Terminal::styled(Style style, std::string_view text) const {
-    static constexpr std::array<char const*, 6> kCodes{"",           "\033[1m",  "\033[2m",
+    static constexpr std::array<char const*, 6> kCodes{"",           "\033[1m",    "\033[2m",
                                                        "\033[1;32m", "\033[1;31m", "\033[36m"};
     if (!hasColours_ || style == Style::plain) return std::string{text};
     return kCodes[static_cast<std::size_t>(style)] + std::string{text} + kReset;

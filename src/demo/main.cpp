@@ -24,15 +24,15 @@ struct Outcome {
 };
 
 void introduceLoad(Options const& options, Terminal& terminal) {
-    std::string const tasks =
-        options.usePool ? text("on a pool of %u threads", options.poolThreads)
-                        : std::string{"on the driver thread"};
+    std::string const tasks = options.usePool ? text("on a pool of %u threads", options.poolThreads)
+                                              : std::string{"on the driver thread"};
     terminal.line(terminal.heading("2  A server's load for " + readable(options.duration)));
     terminal.line();
     terminal.line("   Request timeouts, most cancelled within milliseconds by the response; the");
     terminal.line("   others retried. Heartbeats, pushed back by every packet. Delayed orders,");
     terminal.line("   some called off. Periodic jobs. " + text("%u", options.threads) +
-                  (options.threads == 1 ? " thread makes" : " threads make") + " the load, tasks run");
+                  (options.threads == 1 ? " thread makes" : " threads make") +
+                  " the load, tasks run");
     terminal.line("   " + tasks + "; the wheel: " + readable(options.tick) +
                   text(" x %lld slots.", static_cast<long long>(options.wheelSize)));
     terminal.line();
@@ -67,13 +67,15 @@ int run(Options const& options) {
         carryLoad(options, terminal, outcome);
     outcome.isSound = outcome.isSound && outcome.early == 0;
 
-    std::string const early = grouped(outcome.early) + " of " + grouped(outcome.runs) +
-                              " runs began before their time";
+    std::string const early =
+        grouped(outcome.early) + " of " + grouped(outcome.runs) + " runs began before their time";
     if (outcome.isSound)
-        terminal.line(terminal.styled(Terminal::Style::good, "   OK: every timeout is accounted for, ") +
-                      early + '.');
+        terminal.line(
+            terminal.styled(Terminal::Style::good, "   OK: every timeout is accounted for, ") +
+            early + '.');
     else
-        terminal.line(terminal.styled(Terminal::Style::bad, "   WRONG: see the ledger; ") + early + '.');
+        terminal.line(terminal.styled(Terminal::Style::bad, "   WRONG: see the ledger; ") + early +
+                      '.');
     if (!outcome.isSound) return kUnsound;
     return isInterrupted() ? kInterrupted : kFine;
 }
