@@ -35,8 +35,8 @@ public:
     /// earliest deadline, where an entry has to move down a level first. O(1).
     std::optional<TimePoint> nextExpiration() const noexcept;
 
-    /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so that
-    /// the loop never spins, -1 for "never".
+    /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so
+    /// that the loop never spins, -1 for "never".
     int pollTimeout() const noexcept;
 
     /// Runs what is due by `now`, in the order of deadlines, at most `atMost` tasks. A task that

@@ -64,8 +64,8 @@ public:
     bool isCancelled() const noexcept;
     bool isRejected() const noexcept;
 
-    /// When it is, or was, due: rounded up to the timer's tick, or the tick that was current for one
-    /// that was due at once. max() means never.
+    /// When it is, or was, due: rounded up to the timer's tick, or the tick that was current for
+    /// one that was due at once. max() means never.
     Clock::TimePoint deadline() const noexcept;
     /// What is left until the deadline, never negative. Once the timer has stopped: what was left
     /// then.

@@ -83,9 +83,10 @@ struct HookTarget<void (*)(C&) noexcept> {
 ///     };
 ///
 /// `function` is a member function without parameters, or a function that takes the object. The
-/// hook is declared last, after the function too: it is then the first to be destroyed, and its destructor cancels it and
-/// waits for a run that has begun, so that the task never sees a half-destroyed object. The task
-/// may destroy the hook and schedule it again. One hook belongs to one timer at a time.
+/// hook is declared last, after the function too: it is then the first to be destroyed, and its
+/// destructor cancels it and waits for a run that has begun, so that the task never sees a
+/// half-destroyed object. The task may destroy the hook and schedule it again. One hook belongs to
+/// one timer at a time.
 ///
 /// Memory         48 bytes
 /// Thread safety  every function from any thread, and from inside the task; the destructor alone

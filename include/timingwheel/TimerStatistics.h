@@ -41,8 +41,8 @@ private:
 ///
 /// The counts of one shard are exact at one instant, those of the whole timer are not taken at one
 /// instant unless it rests. At rest
-/// `scheduled == pending + fired + cancelled + rejected + returned`, where a periodic timeout counts
-/// once, when it ends.
+/// `scheduled == pending + fired + cancelled + rejected + returned`, where a periodic timeout
+/// counts once, when it ends.
 struct TIMINGWHEEL_API TimerStatistics {
     std::string name;
     std::uint64_t pending = 0;            ///< accepted and not run, queued in an executor included

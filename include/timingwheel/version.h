@@ -1,4 +1,5 @@
-/// The library's version: the one place where it is written. The build and the Conan recipe read it.
+/// The library's version: the one place where it is written. The build and the Conan recipe read
+/// it.
 
 #pragma once
 

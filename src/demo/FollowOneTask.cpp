@@ -80,38 +80,39 @@ public:
         }
     }
 
-    /// Where the task is meanwhile; `atTheSecond` on a stream of lines.
+    /// Where the task is meanwhile: always up to date on a terminal, else a line every second.
     void wait() {
-        auto const now = timingwheel::Clock::steady().now();
-        nanoseconds const left = std::max(nanoseconds{0}, nanoseconds{due_ - now});
-        nanoseconds const toMove = std::max(nanoseconds{0}, nanoseconds{moves_ - now});
-        std::string const where = level_ == 0 && moves_ == due_
-                                      ? "on level 0, runs in " + tenths(left)
-                                      : text("on level %u, moves in ", level_) + tenths(toMove) +
-                                            ", is due in " + tenths(left);
+        TimePoint const now = timingwheel::Clock::steady().now();
         if (terminal_.canRedraw()) {
-            double const done = toSeconds(now - start_) / toSeconds(due_ - start_);
             constexpr std::size_t kCells = 20;
-            terminal_.live(text("%8.1f s  ", toSeconds(now - start_)) +
-                           terminal_.gauge(done, kCells) + ' ' + where);
+            double const done = toSeconds(now - start_) / toSeconds(due_ - start_);
+            terminal_.live(text("%6.1f   s  ", toSeconds(now - start_)) +
+                           terminal_.gauge(done, kCells) + ' ' + whereAt(now));
         } else if (now >= nextLine_) {
-            if (nextLine_ != TimePoint{}) {
-                terminal_.line(text("%8.1f s  ", toSeconds(now - start_)) + "...waits " + where);
-                nextLine_ += 1s;
-            } else {
-                nextLine_ = start_ + 1s;
-            }
+            if (nextLine_ != TimePoint{})
+                line(now, "...", whereAt(now));
+            else
+                nextLine_ = start_;
+            nextLine_ += 1s;
         }
     }
 
 private:
-    static std::string tenths(nanoseconds time) { return text("%.1f s", toSeconds(time)); }
+    static std::string tenths(nanoseconds time) {
+        return text("%.1f s", std::max(0.0, toSeconds(time)));
+    }
+
+    std::string whereAt(TimePoint now) const {
+        std::string const due = tenths(due_ - now);
+        if (level_ == 0) return "on level 0, due in " + due;
+        return text("on level %u, moves in ", level_) + tenths(moves_ - now) + ", due in " + due;
+    }
 
     std::string at(TimePoint time) const { return text("%.3f s", toSeconds(time - start_)); }
 
     void line(TimePoint time, char const* what, std::string const& story) {
         terminal_.line(text("%8.3f s  ", toSeconds(time - start_)) +
-                       terminal_.styled(Terminal::Style::accent, text("%-8s", what)) + story);
+                       terminal_.styled(Terminal::Style::accent, text("%-9s", what)) + story);
     }
 
     /// The slots of a level, one of which holds the task.
@@ -134,7 +135,7 @@ private:
             "its bucket expires at " + at(moves_) + ", in " +
             readable(std::max(nanoseconds{0}, nanoseconds{moves_ - event.time}));
         std::string const row = slots(event.slot);
-        terminal_.line(std::string(20, ' ') + row + (row.empty() ? "" : "  ") + expires);
+        terminal_.line(std::string(21, ' ') + row + (row.empty() ? "" : "  ") + expires);
     }
 
     nanoseconds widthOfSlot(std::uint32_t level) const {

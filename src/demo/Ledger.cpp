@@ -7,7 +7,7 @@ char const* nameOf(Kind kind) {
         case Kind::request:
             return "request timeouts";
         case Kind::retry:
-            return "retries";
+            return "retry pauses";
         case Kind::heartbeat:
             return "heartbeats";
         case Kind::order:

@@ -23,8 +23,21 @@ std::string ledgerRow(char const* name, Account const& account) {
            column(account.cancelled) + column(account.rejected) + column(account.returned);
 }
 
+/// "✓ it does", or in red "✗ it does not".
 std::string verdict(Terminal const& terminal, bool isGood, char const* good, char const* bad) {
-    return terminal.styled(isGood ? Style::good : Style::bad, isGood ? good : bad);
+    if (isGood) return terminal.styled(Style::good, terminal.hasUnicode() ? "✓ " : "") + good;
+    return terminal.styled(Style::bad, (terminal.hasUnicode() ? "✗ " : "") + std::string{bad});
+}
+
+/// A figure with its name; one that is long is continued below, broken at its commas.
+void fact(Terminal& terminal, char const* name, std::string value) {
+    constexpr std::size_t kRoom = 56;
+    for (std::size_t end = 0; value.size() > kRoom; value.erase(0, end + 2), name = "") {
+        end = value.rfind(", ", kRoom);
+        if (end == std::string::npos) break;
+        terminal.line(text("   %-18s ", name) + value.substr(0, end + 1));
+    }
+    terminal.line(text("   %-18s ", name) + value);
 }
 
 /// Rows of a histogram: an octave each, from the first to the last that is not empty.
@@ -68,66 +81,75 @@ std::string percent(double fraction) {
 void reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& terminal) {
     terminal.line(terminal.heading("3  What became of every timeout, and what it cost"));
     terminal.line();
-    terminal.line(terminal.styled(
-        Style::dim,
-        "   the program's ledger accepted =     run + cancelled + rejected + returned*"));
-    for (std::size_t kind = 0; kind < kKinds; ++kind)
-        terminal.line(
-            ledgerRow(nameOf(static_cast<Kind>(kind)), ledger.account(static_cast<Kind>(kind))));
+    // Each word ends above its figures, so that the heading reads as an equation.
+    terminal.line(
+        terminal.styled(Style::dim, text("   %-17s%11s =%9s +%9s +%9s +%9s", "counted here",
+                                         "accepted", "run", "cancelled", "rejected", "returned")));
+    for (std::size_t i = 0; i < kKinds; ++i) {
+        auto const kind = static_cast<Kind>(i);
+        terminal.line(ledgerRow(nameOf(kind), ledger.account(kind)));
+    }
     terminal.line(terminal.heading(ledgerRow("all", ledger.total())));
-    terminal.line(ledgerRow("timer's own count", accountOf(load.statistics)));
+    terminal.line(ledgerRow("the timer's count", accountOf(load.statistics)));
     terminal.line();
-    terminal.line("   " + verdict(terminal, ledger.isBalanced(), "balances", "DOES NOT BALANCE") +
-                  ", " +
-                  verdict(terminal, ledger.agreesWith(load.statistics), "agrees", "DISAGREES") +
-                  " with the timer's statistics; * by stop(), while pending");
-    terminal.line("   Heartbeats were pushed back " + grouped(ledger.pushBacks()) +
-                  " times. Periodic jobs ran " + grouped(ledger.periodicRuns()));
-    terminal.line("   times; each counts once, when it ends.");
+    terminal.line("   " + verdict(terminal, ledger.isBalanced(), "The ledger balances.",
+                                  "The ledger DOES NOT BALANCE."));
+    terminal.line("   " + verdict(terminal, ledger.agreesWith(load.statistics),
+                                  "It agrees with the timer's own statistics.",
+                                  "It DISAGREES with the timer's own statistics."));
+    terminal.line();
+    fact(terminal, "Returned", "by stop(), because they were still pending");
+    fact(terminal, "Rejected", "by the executor, because its queue was full");
+    fact(terminal, "Pushed back", grouped(ledger.pushBacks()) + " times: heartbeats");
+    fact(terminal, "Periodic jobs",
+         "ran " + grouped(ledger.periodicRuns()) + " times; counted above when they end");
     terminal.line();
 }
 
 void reportLateness(timingwheel::TimerStatistics const& statistics, Terminal& terminal) {
     constexpr std::size_t kMostRows = 14;
-    constexpr std::size_t kCells = 40;
-    auto const quantile = [&](double fraction) {
-        return readable(std::min(statistics.lateness.quantile(fraction), statistics.maxLateness));
-    };
+    constexpr std::size_t kCells = 44;
     std::vector<Octave> octaves = octavesOf(statistics.lateness);
     if (octaves.empty()) return;
     mergeFirst(octaves, kMostRows);
     std::uint64_t most = 0;
     for (Octave const& octave : octaves) most = std::max(most, octave.count);
 
-    terminal.line(terminal.heading("   How late the tasks began"));
+    terminal.line(terminal.heading("   How late the tasks began") + ", counted by factors of two");
+    terminal.line();
     for (Octave const& octave : octaves) {
         double const share = static_cast<double>(octave.count) / static_cast<double>(most);
-        terminal.line(text("   %12s %10s  ", ("< " + readable(octave.upTo)).c_str(),
+        terminal.line(text("   %12s %12s  ", ("< " + readable(octave.upTo)).c_str(),
                            grouped(octave.count).c_str()) +
                       terminal.styled(Style::accent, terminal.bar(share, kCells)));
     }
-    terminal.line("   half within " + quantile(0.5) + ", 99 % within " + quantile(0.99) +
-                  ", 99.9 % within " + quantile(0.999) + ", all within " +
-                  readable(statistics.maxLateness));
     terminal.line();
+    auto const quantile = [&](double fraction) {
+        return readable(std::min(statistics.lateness.quantile(fraction), statistics.maxLateness));
+    };
+    fact(terminal, "Within",
+         quantile(0.5) + " half, " + quantile(0.99) + " 99 %, " + quantile(0.999) + " 99.9 %, " +
+             readable(statistics.maxLateness) + " all");
 }
 
 void reportCosts(LoadResult const& load, Terminal& terminal) {
     auto const& statistics = load.statistics;
     std::string cascades;
     for (std::size_t level = 1; level < statistics.cascaded.size(); ++level) {
-        if (level > 1) cascades += ", ";
-        cascades += text("%zu: ", level) + grouped(statistics.cascaded[level]);
+        if (statistics.cascaded[level] == 0) continue;
+        if (!cascades.empty()) cascades += ", ";
+        cascades += grouped(statistics.cascaded[level]) + text(" from level %zu", level);
     }
-    terminal.line("   Cascades by level left  " + (cascades.empty() ? "none" : cascades));
-    terminal.line("   Driver wake-ups         " + grouped(statistics.wakeUps) + " in " +
-                  text("%.1f s", toSeconds(load.elapsed)));
-    double const elapsed = toSeconds(load.elapsed);
-    terminal.line("   CPU of the driver       " + text("%.2f s, ", toSeconds(load.driverCpu)) +
-                  percent(toSeconds(load.driverCpu) / elapsed) + " of one core");
-    terminal.line("   CPU of the program      " + text("%.2f s, ", toSeconds(load.processCpu)) +
-                  percent(toSeconds(load.processCpu) / elapsed) +
-                  text(" of one core; there are %u", std::thread::hardware_concurrency()));
+    fact(terminal, "Cascades", cascades.empty() ? "none" : cascades);
+    fact(terminal, "Driver wake-ups",
+         grouped(statistics.wakeUps) + text(" in %.1f s", toSeconds(load.elapsed)));
+    auto const cpu = [&load](nanoseconds used) {
+        return text("%.2f s, ", toSeconds(used)) +
+               percent(toSeconds(used) / toSeconds(load.elapsed)) + " of one core";
+    };
+    fact(terminal, "CPU of the driver", cpu(load.driverCpu));
+    fact(terminal, "CPU of all",
+         cpu(load.processCpu) + text("; there are %u", std::thread::hardware_concurrency()));
 }
 
 }  // namespace demo

@@ -42,7 +42,8 @@ namespace detail {
 ///   - The key, published for the driver, is never later than the earliest thing to do here.
 ///
 /// Data flows one way: the wheel returns what is due, `step` makes it ready, `runReady` runs it or
-/// `dispatch` hands it out. The only way back is a periodic or cascading entry that is placed again.
+/// `dispatch` hands it out. The only way back is a periodic or cascading entry that is placed
+/// again.
 class alignas(64) Shard {
 public:
     /// Entries that are handled under one hold of the lock, at most.

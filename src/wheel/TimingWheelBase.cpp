@@ -49,16 +49,22 @@ TimingWheelBase::TimingWheelBase(TimingWheelOptions options)
 
 TimingWheelBase::~TimingWheelBase() = default;
 
+/// Builds all the levels up to `position`, or none of them.
 void TimingWheelBase::buildLevels(std::int64_t position) {
-    while (position >= reach_) {
-        std::int64_t const granularity = levels_.empty() ? 1 : levels_.back().interval();
-        auto const number = static_cast<std::uint32_t>(levels_.size());
-        TimingWheelLevel level{number, static_cast<std::uint32_t>(wheelSize_), granularity,
-                               timesUpToWidest(granularity, wheelSize_), clock_};
-        heap_.reserve((levels_.size() + 1) * static_cast<std::size_t>(wheelSize_));
-        levels_.push_back(std::move(level));
-        reach_ = levels_.back().limit();
+    std::size_t const built = levels_.size();
+    try {
+        while (levels_.empty() || position >= levels_.back().limit()) {
+            std::int64_t const granularity = levels_.empty() ? 1 : levels_.back().interval();
+            auto const number = static_cast<std::uint32_t>(levels_.size());
+            levels_.emplace_back(number, static_cast<std::uint32_t>(wheelSize_), granularity,
+                                 timesUpToWidest(granularity, wheelSize_), clock_);
+        }
+        heap_.reserve(levels_.size() * static_cast<std::size_t>(wheelSize_));
+    } catch (...) {
+        levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(built), levels_.end());
+        throw;
     }
+    reach_ = levels_.back().limit();
 }
 
 void TimingWheelBase::moveClock(std::int64_t position) noexcept {
@@ -154,6 +160,7 @@ void TimingWheelBase::checkInvariants(Deadlines deadlines) const {
                     broken("W2 (slot of the deadline)", level, bucket, deadline);
                 if (deadline >= bucket.expiration() + level.granularity())
                     broken("W3 (deadline within the slot)", level, bucket, deadline);
+                if (bucket.expiration() == clock_) continue;  // waits for its flush
                 if (deadline < level.clock() + level.granularity() || deadline >= level.limit())
                     broken("W4 (deadline within the level's range)", level, bucket, deadline);
             }

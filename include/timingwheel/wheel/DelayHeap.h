@@ -13,8 +13,8 @@ inline namespace v1 {
 
 /// The armed buckets of a wheel, earliest expiration first.
 ///
-/// A Boost.Heap d-ary heap with the keys beside the bucket pointers, so that a comparison touches no
-/// bucket; hidden here because its header is large. It is touched when an empty bucket gets its
+/// A Boost.Heap d-ary heap with the keys beside the bucket pointers, so that a comparison touches
+/// no bucket; hidden here because its header is large. It is touched when an empty bucket gets its
 /// first entry and when a bucket expires, not once per timeout. A bucket whose entries were all
 /// cancelled keeps its place until it comes to the top. Of two buckets with the same expiration the
 /// one on the lower level comes first.

@@ -12,8 +12,8 @@ inline namespace v1 {
 /// A bucket: the entries of one slot of one level, and when it expires.
 ///
 /// A circular, doubly linked Boost.Intrusive list around a sentinel, so that adding and removing an
-/// entry are four writes and no branch. `expiration()` is the *start* of the slot's range: it is the
-/// same for all entries of the bucket and does not grow with them. A bucket has an expiration
+/// entry are four writes and no branch. `expiration()` is the *start* of the slot's range: it is
+/// the same for all entries of the bucket and does not grow with them. A bucket has an expiration
 /// exactly while it is armed, that is, while it stands in the delay heap.
 ///
 /// Units          positions: ticks since the wheel's origin, never negative

@@ -31,7 +31,8 @@ public:
     Placement(TimerTaskList const& bucket, bool earliest) noexcept
         : bucket_{&bucket}, earliest_{earliest} {}
 
-    /// The deadline has been reached already: the entry was *not* stored and is the caller's to run.
+    /// The deadline has been reached already: the entry was *not* stored and is the caller's to
+    /// run.
     bool isDue() const noexcept { return bucket_ == nullptr; }
     /// The entry's bucket was empty and is now the earliest: `nextExpiration()` has become earlier,
     /// so whoever sleeps until then must be told.
@@ -65,7 +66,7 @@ private:
 ///     deadline 401   2:1@400   at 400 cascades to 0:1@401, skipping level 1
 ///
 /// Units          ticks; nothing is rounded
-/// Complexity     place and remove O(levels), of which there are log_wheelSize of the longest delay;
+/// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove and
 ///                nextExpiration O(1); arming and flushing O(log of the armed buckets)
 /// Memory         32 bytes a bucket and 16 in the heap; only `reserve` allocates
 /// Thread safety  none: one thread at a time
@@ -76,7 +77,8 @@ private:
 ///   W1  a level's clock is the wheel's clock rounded down to the level's granularity
 ///   W2  bucket i of a level holds only deadlines d with (d / granularity) mod wheelSize = i
 ///   W3  a bucket that holds an entry is armed, and expiration <= d < expiration + granularity
-///   W4  clock + granularity <= d < clock + interval
+///   W4  clock + granularity <= d < clock + interval, but for a bucket that expires at the very
+///       clock and waits for its flush
 ///   W5  placed again after its bucket expired, an entry lands on a lower level or is due
 ///   H1  a bucket is in the delay heap at most once, and exactly while it is armed
 ///   H2  its expiration does not change while it is there
