@@ -23,6 +23,7 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using timingwheel::TimerEvent;
 using TimePoint = timingwheel::Clock::TimePoint;
+using Style = Terminal::Style;
 
 /// Keeps what the timer's threads tell of until the main thread prints it.
 class Witness final : public timingwheel::TimerObserver {
@@ -108,62 +109,55 @@ private:
         return text("on level %u, moves in ", level_) + tenths(moves_ - now) + ", due in " + due;
     }
 
-    std::string at(TimePoint time) const { return text("%.3f s", toSeconds(time - start_)); }
-
     void line(TimePoint time, char const* what, std::string const& story) {
         terminal_.line(text("%8.3f s  ", toSeconds(time - start_)) +
-                       terminal_.styled(Terminal::Style::accent, text("%-9s", what)) + story);
+                       terminal_.styled(Style::accent, text("%-9s", what)) + story);
     }
 
-    /// The slots of a level, one of which holds the task.
-    std::string slots(std::uint32_t slot) const {
-        constexpr std::int64_t kMostDrawn = 32;
-        if (wheelSize_ > kMostDrawn) return {};
-        char const* const empty = terminal_.hasUnicode() ? "·" : ".";
-        std::string row;
-        for (std::int64_t i = 0; i < wheelSize_; ++i)
-            row += i != slot                ? terminal_.styled(Terminal::Style::dim, empty)
-                   : terminal_.hasUnicode() ? terminal_.styled(Terminal::Style::bold, "■")
-                                            : terminal_.styled(Terminal::Style::bold, "O");
-        return row;
-    }
-
-    void tellBucket(TimerEvent const& event) {
+    /// Where the task was put, and until when; below it the slots of that level.
+    void tellBucket(TimerEvent const& event, char const* what, std::string const& whereTo) {
         level_ = event.level;
         moves_ = start_ + tick_ * event.expiration.value();
-        std::string const expires =
-            "its bucket expires at " + at(moves_) + ", in " +
-            readable(std::max(nanoseconds{0}, nanoseconds{moves_ - event.time}));
-        std::string const row = slots(event.slot);
-        terminal_.line(std::string(21, ' ') + row + (row.empty() ? "" : "  ") + expires);
+        nanoseconds const wait = std::max(nanoseconds{0}, nanoseconds{moves_ - event.time});
+        line(event.time, what,
+             whereTo +
+                 text(", slot %u: bucket expires at %.3f s, in ", event.slot,
+                      toSeconds(moves_ - start_)) +
+                 readable(wait));
+        drawSlots(event);
     }
 
-    nanoseconds widthOfSlot(std::uint32_t level) const {
+    void drawSlots(TimerEvent const& event) {
+        constexpr std::int64_t kFewest = 4;
+        constexpr std::int64_t kMost = 32;
+        if (wheelSize_ < kFewest || wheelSize_ > kMost) return;
         nanoseconds width = tick_;
-        for (std::uint32_t i = 0; i < level; ++i) width *= wheelSize_;
-        return width;
+        for (std::uint32_t i = 0; i < event.level; ++i) width *= wheelSize_;
+        char const* const empty = terminal_.hasUnicode() ? "·" : ".";
+        char const* const task = terminal_.hasUnicode() ? "■" : "O";
+        std::string before;
+        std::string after;
+        for (std::int64_t i = 0; i < wheelSize_; ++i)
+            if (i != event.slot) (i < event.slot ? before : after) += empty;
+        terminal_.line(std::string(21, ' ') + terminal_.styled(Style::dim, before) +
+                       terminal_.styled(Style::accent, task) + terminal_.styled(Style::dim, after) +
+                       text("  %lld slots of ", static_cast<long long>(wheelSize_)) +
+                       readable(width));
     }
 
     void tellPlace(TimerEvent const& event) {
-        line(event.time, "place",
-             text("on level %u, slot %u, which is ", event.level, event.slot) +
-                 readable(widthOfSlot(event.level)) + " wide");
-        tellBucket(event);
+        tellBucket(event, "place", text("on level %u", event.level));
     }
 
     void tellCascade(TimerEvent const& event) {
         ++cascades_;
-        line(event.time, "cascade",
-             text("from level %u down to level %u, slot %u, ", event.fromLevel, event.level,
-                  event.slot) +
-                 readable(widthOfSlot(event.level)) + " wide");
-        tellBucket(event);
+        tellBucket(event, "cascade", text("level %u to %u", event.fromLevel, event.level));
     }
 
     void tellRun(TimerEvent const& event) {
         hasRun_ = true;
         line(event.time, "run",
-             terminal_.styled(Terminal::Style::good, readable(event.lateness) + " late") +
+             terminal_.styled(Style::good, readable(event.lateness) + " late") +
                  text(", %u cascade%s after it was placed", cascades_, cascades_ == 1 ? "" : "s"));
     }
 
@@ -181,36 +175,18 @@ private:
 };
 
 void introduce(Options const& options, Terminal& terminal, std::int64_t deadline) {
-    auto const wheelSize = options.wheelSize;
-    std::string widths = readable(options.tick);
-    nanoseconds width = options.tick;
-    for (std::int64_t rest = deadline; rest >= wheelSize; rest /= wheelSize) {
-        width *= wheelSize;
-        widths += ", " + readable(width);
-    }
-    std::string const levels =
-        text("%lld slots a level; from level 0 up, a slot is", static_cast<long long>(wheelSize));
     terminal.line(terminal.heading("1  One task, followed down the levels of a wheel"));
     terminal.line();
-    // Many narrow levels take a line of their own.
-    constexpr std::size_t kRoom = 16;
-    constexpr std::size_t kLine = 70;
-    if (widths.size() <= kRoom + 8) {
-        terminal.line("   " + levels + ' ' + widths + " wide.");
-    } else {
-        terminal.line("   " + levels);
-        for (std::size_t end; widths.size() > kLine; widths.erase(0, end + 1)) {
-            end = widths.rfind(' ', kLine);
-            terminal.line("   " + widths.substr(0, end));
-        }
-        terminal.line("   " + widths + " wide.");
-    }
-    terminal.line("   The task is due " + text("%.3f s", toSeconds(options.tick * deadline)) +
-                  " (" + grouped(static_cast<std::uint64_t>(deadline)) +
-                  " ticks) after the timer's start.");
-    if (deadline < wheelSize)
-        terminal.line(
-            "   That fits level 0: a finer --tick or a smaller --wheel-size has cascades.");
+    terminal.line(text("   Each level has %lld slots; those of level 0 are ",
+                       static_cast<long long>(options.wheelSize)) +
+                  readable(options.tick) + " wide, those of the next");
+    terminal.line("   as wide as a whole level below. What lies in one slot is a bucket; when it");
+    terminal.line("   expires, its tasks move down, and at level 0 they run. This one is due");
+    terminal.line("   " + grouped(static_cast<std::uint64_t>(deadline)) + " ticks, " +
+                  text("%.3f s", toSeconds(options.tick * deadline)) +
+                  ", after the timer's start:");
+    if (deadline < options.wheelSize)
+        terminal.line("   level 0 is enough. A finer --tick or a smaller --wheel-size cascades.");
     terminal.line();
 }
 
@@ -253,7 +229,7 @@ Followed followOneTask(Options const& options, Terminal& terminal) {
     } else {
         timer.drain();
         terminal.line();
-        terminal.line(text("   The driver thread woke %llu times for that; the rest it slept.",
+        terminal.line(text("   The driver thread woke %llu times; the rest of the time it slept.",
                            static_cast<unsigned long long>(timer.statistics().wakeUps)));
     }
     terminal.line();

@@ -123,11 +123,12 @@ LoadResult Load::run(Terminal& terminal) {
 }
 
 void Load::watch(Progress& progress, TimePoint begin) {
-    for (TimePoint now = begin; now < begin + options_.duration && !isInterrupted();) {
-        std::this_thread::sleep_until(std::min(now + 100ms, begin + options_.duration));
-        now = timingwheel::Clock::steady().now();
+    TimePoint const end = begin + options_.duration;
+    for (TimePoint next = begin + 100ms; next < end && !isInterrupted(); next += 100ms) {
+        std::this_thread::sleep_until(next);
         progress.show(timer_.statistics());
     }
+    if (!isInterrupted()) std::this_thread::sleep_until(end);
 }
 
 /// What is still pending is returned by stop(), task and all; hooks are counted.

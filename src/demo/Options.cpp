@@ -65,7 +65,7 @@ void addTo(CLI::App& app, Options& options, double& follow, double& duration, st
     app.add_option("--duration", duration, "length of the load (10; 0: no load)")
         ->check(between("duration", 0.0, 86400.0, " s"))
         ->type_name("SECONDS");
-    app.add_option("--scale", options.scale, "1 means 30,000 requests a second (1)")
+    app.add_option("--scale", options.scale, "1 means 40,000 requests a second (1)")
         ->check(between("scale", 0.001, 1000.0))
         ->type_name("FACTOR");
     app.add_option("--threads", options.threads, "threads that make the load (2)")

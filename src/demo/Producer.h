@@ -18,10 +18,10 @@ namespace demo {
 
 /// How much a producer does. The figures of `--scale 1` are those of the whole load.
 struct Rates {
-    double requests = 30'000;  ///< a second
-    double packets = 40'000;   ///< a second, over all connections
-    double orders = 2'000;     ///< a second
-    double connections = 2'000;
+    double requests = 40'000;  ///< a second
+    double packets = 100'000;  ///< a second, over all connections
+    double orders = 3'000;     ///< a second
+    double connections = 10'000;
 
     Rates operator*(double factor) const noexcept {
         return {requests * factor, packets * factor, orders * factor, connections * factor};

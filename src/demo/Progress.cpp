@@ -28,10 +28,11 @@ Progress::Progress(Terminal& terminal, TimePoint begin, nanoseconds duration)
     : terminal_{terminal},
       begin_{begin},
       every_{intervalOfRows(terminal, duration)},
+      nextRow_{begin + every_},
       lastTime_{begin} {
     terminal_.line(terminal_.styled(
         Terminal::Style::dim,
-        "     time   pending  scheduled/s  pushed back/s   cancelled     runs  latest yet"));
+        "     time  pending  scheduled/s  pushed back/s  cancelled     runs  worst late"));
 }
 
 std::string Progress::row(timingwheel::TimerStatistics const& now, TimePoint time) const {
@@ -39,9 +40,9 @@ std::string Progress::row(timingwheel::TimerStatistics const& now, TimePoint tim
     auto const perSecond = [seconds](std::uint64_t before, std::uint64_t after) {
         return static_cast<std::uint64_t>(static_cast<double>(after - before) / seconds);
     };
-    return text("%7.1f s", toSeconds(time - begin_)) + column(now.pending, 10) +
+    return text("%7.1f s", toSeconds(time - begin_)) + column(now.pending, 9) +
            column(perSecond(last_.scheduled, now.scheduled), 13) +
-           column(perSecond(last_.rescheduled, now.rescheduled), 15) + column(now.cancelled, 12) +
+           column(perSecond(last_.rescheduled, now.rescheduled), 15) + column(now.cancelled, 11) +
            column(now.runs, 9) + text("%12s", readable(now.maxLateness).c_str());
 }
 
@@ -53,9 +54,12 @@ void Progress::keepRow(timingwheel::TimerStatistics const& now, TimePoint time) 
 
 void Progress::show(timingwheel::TimerStatistics const& now) {
     TimePoint const time = timingwheel::Clock::steady().now();
-    // A row that stays is one of a round time, or nearly.
-    if (time - lastTime_ >= every_ - 50ms) return keepRow(now, time);
-    if (terminal_.canRedraw()) terminal_.live(row(now, time));
+    if (time >= nextRow_) {
+        keepRow(now, time);
+        nextRow_ += every_;
+    } else if (terminal_.canRedraw()) {
+        terminal_.live(row(now, time));
+    }
 }
 
 void Progress::finish(timingwheel::TimerStatistics const& now) {

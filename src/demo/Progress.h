@@ -27,6 +27,7 @@ private:
     Terminal& terminal_;
     TimePoint begin_;
     std::chrono::nanoseconds every_;  // a row stays
+    TimePoint nextRow_;               // is due to stay
     TimePoint lastTime_;
     timingwheel::TimerStatistics last_;  // when the last row that stays was made
 };

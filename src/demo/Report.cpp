@@ -18,15 +18,9 @@ using Style = Terminal::Style;
 using timingwheel::LatenessHistogram;
 
 std::string ledgerRow(char const* name, Account const& account) {
-    auto const column = [](std::uint64_t number) { return text("%11s", grouped(number).c_str()); };
-    return text("   %-17s", name) + column(account.accepted) + column(account.run) +
+    auto const column = [](std::uint64_t number) { return text("%12s", grouped(number).c_str()); };
+    return text("   %-16s", name) + column(account.accepted) + column(account.run) +
            column(account.cancelled) + column(account.rejected) + column(account.returned);
-}
-
-/// "✓ it does", or in red "✗ it does not".
-std::string verdict(Terminal const& terminal, bool isGood, char const* good, char const* bad) {
-    if (isGood) return terminal.styled(Style::good, terminal.hasUnicode() ? "✓ " : "") + good;
-    return terminal.styled(Style::bad, (terminal.hasUnicode() ? "✗ " : "") + std::string{bad});
 }
 
 /// A figure with its name; one that is long is continued below, broken at its commas.
@@ -78,32 +72,39 @@ std::string percent(double fraction) {
 
 }  // namespace
 
+void reportVerdict(bool isGood, std::string const& good, std::string const& bad,
+                   Terminal& terminal) {
+    bool const hasUnicode = terminal.hasUnicode();
+    if (isGood)
+        terminal.line("   " + terminal.styled(Style::good, hasUnicode ? "✓ " : "OK: ") + good);
+    else
+        terminal.line("   " + terminal.styled(Style::bad, (hasUnicode ? "✗ " : "WRONG: ") + bad));
+}
+
 void reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& terminal) {
-    terminal.line(terminal.heading("3  What became of every timeout, and what it cost"));
+    terminal.line(terminal.heading("4  What became of every timeout"));
     terminal.line();
     // Each word ends above its figures, so that the heading reads as an equation.
     terminal.line(
-        terminal.styled(Style::dim, text("   %-17s%11s =%9s +%9s +%9s +%9s", "counted here",
+        terminal.styled(Style::dim, text("   %-16s%12s =%10s +%10s +%10s +%10s", "counted here",
                                          "accepted", "run", "cancelled", "rejected", "returned")));
     for (std::size_t i = 0; i < kKinds; ++i) {
         auto const kind = static_cast<Kind>(i);
         terminal.line(ledgerRow(nameOf(kind), ledger.account(kind)));
     }
     terminal.line(terminal.heading(ledgerRow("all", ledger.total())));
-    terminal.line(ledgerRow("the timer's count", accountOf(load.statistics)));
+    terminal.line(ledgerRow("timer's count", accountOf(load.statistics)));
     terminal.line();
-    terminal.line("   " + verdict(terminal, ledger.isBalanced(), "The ledger balances.",
-                                  "The ledger DOES NOT BALANCE."));
-    terminal.line("   " + verdict(terminal, ledger.agreesWith(load.statistics),
-                                  "It agrees with the timer's own statistics.",
-                                  "It DISAGREES with the timer's own statistics."));
+    terminal.line(
+        "   Returned: by stop(), while pending. Rejected: by a pool whose queue is full.");
+    terminal.line("   Periodic jobs ran " + grouped(ledger.periodicRuns()) +
+                  " times and count once, when they end.");
+    terminal.line("   Heartbeats were pushed back " + grouped(ledger.pushBacks()) + " times.");
     terminal.line();
-    fact(terminal, "Returned", "by stop(), because they were still pending");
-    fact(terminal, "Rejected", "by the executor, because its queue was full");
-    fact(terminal, "Pushed back", grouped(ledger.pushBacks()) + " times: heartbeats");
-    fact(terminal, "Periodic jobs",
-         "ran " + grouped(ledger.periodicRuns()) + " times; counted above when they end");
-    terminal.line();
+    reportVerdict(ledger.isBalanced(), "The ledger balances.", "The ledger DOES NOT BALANCE.",
+                  terminal);
+    reportVerdict(ledger.agreesWith(load.statistics), "The timer's own statistics agree with it.",
+                  "The timer's own statistics DISAGREE with it.", terminal);
 }
 
 void reportLateness(timingwheel::TimerStatistics const& statistics, Terminal& terminal) {
@@ -115,8 +116,9 @@ void reportLateness(timingwheel::TimerStatistics const& statistics, Terminal& te
     std::uint64_t most = 0;
     for (Octave const& octave : octaves) most = std::max(most, octave.count);
 
-    terminal.line(terminal.heading("   How late the tasks began") + ", counted by factors of two");
+    terminal.line(terminal.heading("3  How late the tasks began, and what it cost"));
     terminal.line();
+    terminal.line(terminal.styled(Style::dim, text("   %12s %12s", "lateness", "tasks")));
     for (Octave const& octave : octaves) {
         double const share = static_cast<double>(octave.count) / static_cast<double>(most);
         terminal.line(text("   %12s %12s  ", ("< " + readable(octave.upTo)).c_str(),

@@ -1,10 +1,18 @@
 #pragma once
 
-#include "demo/FollowOneTask.h"
+#include "demo/Ledger.h"
 #include "demo/Load.h"
 #include "demo/Terminal.h"
 
+#include <timingwheel/TimerStatistics.h>
+
+#include <string>
+
 namespace demo {
+
+/// One line: that all is well, or what is not.
+void reportVerdict(bool isGood, std::string const& good, std::string const& bad,
+                   Terminal& terminal);
 
 /// The ledger, compared with the timer's statistics.
 void reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& terminal);

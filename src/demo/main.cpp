@@ -43,10 +43,10 @@ void carryLoad(Options const& options, Terminal& terminal, Outcome& outcome) {
     Load load{options};
     LoadResult const result = load.run(terminal);
     terminal.line();
-    reportLedger(load.ledger(), result, terminal);
     reportLateness(result.statistics, terminal);
     reportCosts(result, terminal);
     terminal.line();
+    reportLedger(load.ledger(), result, terminal);
     outcome.runs += load.ledger().runs();
     outcome.early += load.ledger().early();
     outcome.isSound = outcome.isSound && load.ledger().isBalanced() &&
@@ -62,20 +62,16 @@ int run(Options const& options) {
         outcome.runs += followed.runs;
         outcome.early += followed.early;
         outcome.isSound = followed.isSound();
+        if (followed.runs + followed.returned != 1)
+            reportVerdict(false, "", "The task was neither run nor returned, or twice.", terminal);
     }
     if (options.duration > std::chrono::nanoseconds{0} && !isInterrupted())
         carryLoad(options, terminal, outcome);
+    reportVerdict(
+        outcome.early == 0, "None of " + grouped(outcome.runs) + " runs began before its time.",
+        grouped(outcome.early) + " of " + grouped(outcome.runs) + " runs began BEFORE their time.",
+        terminal);
     outcome.isSound = outcome.isSound && outcome.early == 0;
-
-    std::string const early =
-        grouped(outcome.early) + " of " + grouped(outcome.runs) + " runs began before their time";
-    if (outcome.isSound)
-        terminal.line(
-            terminal.styled(Terminal::Style::good, "   OK: every timeout is accounted for, ") +
-            early + '.');
-    else
-        terminal.line(terminal.styled(Terminal::Style::bad, "   WRONG: see the ledger; ") + early +
-                      '.');
     if (!outcome.isSound) return kUnsound;
     return isInterrupted() ? kInterrupted : kFine;
 }
