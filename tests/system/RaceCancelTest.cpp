@@ -1,0 +1,147 @@
+#include <support/CancelRaces.h>
+#include <support/Effort.h>
+#include <support/Executors.h>
+#include <support/Threads.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <boost/asio/thread_pool.hpp>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(RaceCancel, OneOfTwoCancelsAndTheExpiryWins) {
+    Watchdog const watchdog{"cancel against cancel against expiry"};
+    CancelRace{0, Rival::cancel}.run(scaled(20'000));
+    CancelRace{2, Rival::cancel}.run(scaled(20'000));
+}
+
+TEST(RaceCancel, RescheduleLaterAgainstCancelAndExpiryHasOneOutcome) {
+    Watchdog const watchdog{"cancel against a later reschedule"};
+    CancelRace{0, Rival::rescheduleLater}.run(scaled(20'000));
+    CancelRace{2, Rival::rescheduleLater}.run(scaled(10'000));
+}
+
+TEST(RaceCancel, RescheduleEarlierAgainstCancelAndExpiryHasOneOutcome) {
+    Watchdog const watchdog{"cancel against an earlier reschedule"};
+    CancelRace{0, Rival::rescheduleEarlier}.run(scaled(20'000));
+    CancelRace{2, Rival::rescheduleEarlier}.run(scaled(10'000));
+}
+
+TEST(RaceCancel, WinsWhileTheTaskWaitsInAnExecutor) {
+    Watchdog const watchdog{"cancel in an executor's queue"};
+    HoldingExecutor executor;
+    SystemTimer timer{{.executor = executor}};
+    std::atomic<int> ran{0};
+    std::vector<Timeout> timeouts;
+    for (int i = 0; i < 100; ++i) timeouts.push_back(timer.newTimeout([&ran] { ++ran; }, 0ms));
+    waitUntil([&] { return executor.size() == 100; });
+    EXPECT_EQ(timer.pendingTimeouts(), 100U);
+
+    for (std::size_t i = 0; i < 100; i += 2) EXPECT_TRUE(timeouts[i].cancel());
+    std::vector<Claim> claims = executor.takeAll();
+    together(2, [&](std::size_t half) {
+        for (std::size_t i = half; i < claims.size(); i += 2) claims[i]();
+    });
+
+    EXPECT_EQ(ran, 50);
+    for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(timeouts[i].isExpired(), i % 2 == 1);
+}
+
+TEST(RaceCancel, CancelAndWaitLetsWhatTheTaskUsesDie) {
+    Watchdog const watchdog{"cancelAndWait"};
+    raceCancelAndWait(0, scaled(20'000));
+    raceCancelAndWait(2, scaled(20'000));
+}
+
+TEST(RaceCancel, CancelAndWaitFromInsideTheTaskReturns) {
+    Watchdog const watchdog{"cancelAndWait from inside the task"};
+    for (std::size_t const threads : {0U, 1U, 2U}) {
+        Runners runners{threads};
+        SystemTimer timer{runners.options()};
+        std::promise<bool> result;
+        timer.newTimeout([&result](Timeout const& self) { result.set_value(self.cancelAndWait()); },
+                         0ms);
+        EXPECT_FALSE(result.get_future().get());
+
+        std::promise<bool> periodicResult;
+        Timeout const periodic = timer.scheduleAtFixedRate(
+            [&periodicResult](Timeout const& self) {
+                periodicResult.set_value(self.cancelAndWait());
+            },
+            0ms, 1ms);
+        EXPECT_TRUE(periodicResult.get_future().get());
+        EXPECT_FALSE(periodic.cancelAndWait());
+        EXPECT_TRUE(periodic.isCancelled());
+    }
+}
+
+TEST(RaceCancel, CancelAndWaitForAQueuedTaskReturnsOnAnExecutorWithOneThread) {
+    Watchdog const watchdog{"cancelAndWait on the only thread"};
+    Runners runners{1};
+    SystemTimer timer{runners.options()};
+    std::promise<void> bothAreDue;
+    std::promise<bool> result;
+    std::promise<Timeout> other;
+    std::atomic<int> ran{0};
+    timer.newTimeout(
+        [&, waits = bothAreDue.get_future(), handle = other.get_future()]() mutable {
+            waits.wait();
+            result.set_value(handle.get().cancelAndWait());
+        },
+        0ms);
+    other.set_value(timer.newTimeout([&ran] { ++ran; }, 0ms));
+    std::this_thread::sleep_for(2ms);
+    bothAreDue.set_value();
+    EXPECT_TRUE(result.get_future().get());
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_EQ(ran, 0);
+}
+
+/// A capture that takes its time to die.
+class SlowToDie {
+public:
+    SlowToDie(std::promise<void>& dying, std::atomic<bool>& isDead)
+        : dying_{&dying}, isDead_{&isDead} {}
+    SlowToDie(SlowToDie&& other) noexcept
+        : dying_{std::exchange(other.dying_, nullptr)}, isDead_{other.isDead_} {}
+    SlowToDie& operator=(SlowToDie&&) = delete;
+    ~SlowToDie() {
+        if (dying_ == nullptr) return;
+        dying_->set_value();
+        std::this_thread::sleep_for(20ms);
+        *isDead_ = true;
+    }
+    void operator()() const {}
+
+private:
+    std::promise<void>* dying_;
+    std::atomic<bool>* isDead_;
+};
+
+// The second to cancel returned while the first was still destroying what the task had captured.
+// Off until cancelAndWait() waits for that too.
+TEST(RaceCancel, DISABLED_CancelAndWaitWaitsForAnotherThreadsCancel) {
+    Watchdog const watchdog{"cancelAndWait beside a cancel"};
+    std::promise<void> dying;
+    std::atomic<bool> isDead{false};
+    SystemTimer timer;
+    Timeout const timeout = timer.newTimeout(SlowToDie{dying, isDead}, 1h);
+    std::thread other{[timeout] { EXPECT_TRUE(timeout.cancel()); }};
+    dying.get_future().wait();
+    EXPECT_FALSE(timeout.cancelAndWait());
+    EXPECT_TRUE(isDead);
+    other.join();
+}
+
+}  // namespace
+}  // namespace timingwheel::test
