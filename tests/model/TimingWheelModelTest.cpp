@@ -1,0 +1,449 @@
+#include <timingwheel/wheel/TimingWheel.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// A wheel and a std::multimap are given the same random operations, and must agree after each, also
+// when entries change the wheel while they are handed over. A failure prints its seed and the
+// shortest list of operations that was found to fail; TIMINGWHEEL_SEED=<seed> runs it again, and
+// TIMINGWHEEL_ROUNDS=<n> runs more of them.
+
+namespace timingwheel {
+namespace {
+
+enum class Kind {
+    add,
+    cancel,
+    reschedule,
+    advanceBy,
+    advanceToNextExpiration,
+    advanceClockBy,
+    pushBack,  // the entry's owner stores a later deadline into its word
+    takeAny,
+    whenDueAddSelf,
+    whenDueMoveOther,
+    whenDueCancelOther,
+    whenDuePushBackOther,
+    whenDueThrow,
+};
+
+constexpr char const* kNames[] = {"add",
+                                  "cancel",
+                                  "reschedule",
+                                  "advanceBy",
+                                  "advanceToNextExpiration",
+                                  "advanceClockBy",
+                                  "pushBack",
+                                  "takeAny",
+                                  "whenDueAddSelf",
+                                  "whenDueMoveOther",
+                                  "whenDueCancelOther",
+                                  "whenDuePushBackOther",
+                                  "whenDueThrow"};
+
+/// Amounts are relative to the wheel's clock, so that an operation keeps its meaning when those
+/// before it are left out.
+struct Operation {
+    Kind kind;
+    std::size_t entry;
+    std::size_t other;
+    std::int64_t amount;
+
+    friend std::ostream& operator<<(std::ostream& out, Operation const& operation) {
+        return out << kNames[static_cast<int>(operation.kind)] << " entry=" << operation.entry
+                   << " other=" << operation.other << " amount=" << operation.amount;
+    }
+};
+
+struct Setting {
+    std::int64_t wheelSize;
+    Tick start;
+    bool pushesBack;
+};
+
+constexpr std::size_t kEntries = 24;
+
+/// A wheel and its model, kept in step.
+class Simulation {
+public:
+    explicit Simulation(Setting setting)
+        : setting_{setting},
+          entries_(kEntries),
+          wheel_{{.wheelSize = setting.wheelSize, .start = setting.start}} {
+        for (std::size_t i = 0; i < kEntries; ++i) entries_[i].index = i;
+    }
+
+    /// Throws std::logic_error when wheel and model differ.
+    void run(std::vector<Operation> const& operations) {
+        for (Operation const& operation : operations) {
+            apply(operation);
+            check();
+        }
+        for (Entry& entry : entries_) entry.whenDue.reset();
+        advanceTo(Tick::max());
+        check();
+        require(model_.empty(), "an entry was never handed over");
+    }
+
+private:
+    struct Entry : TimerTaskEntry {
+        std::size_t index = 0;
+        std::optional<Operation> whenDue;
+    };
+    struct Thrown {};
+
+    static void require(bool holds, char const* what) {
+        if (!holds) throw std::logic_error{what};
+    }
+
+    void apply(Operation const& operation) {
+        Entry& entry = entries_[operation.entry];
+        Tick const deadline = wheel_.currentTick() + operation.amount;
+        switch (operation.kind) {
+            case Kind::add:
+                if (!entry.isQueued()) place(entry, deadline, &TimingWheel<Entry>::add);
+                break;
+            case Kind::reschedule:
+                place(entry, deadline, &TimingWheel<Entry>::reschedule);
+                break;
+            case Kind::cancel:
+                cancel(entry);
+                break;
+            case Kind::advanceBy:
+                advanceTo(deadline);
+                break;
+            case Kind::advanceToNextExpiration:
+                if (wheel_.nextExpiration()) advanceTo(*wheel_.nextExpiration());
+                break;
+            case Kind::advanceClockBy:
+                advanceClock(deadline);
+                break;
+            case Kind::pushBack:
+                pushBack(entry, operation.amount);
+                break;
+            case Kind::takeAny:
+                takeAny();
+                break;
+            default:
+                entry.whenDue = operation;
+                break;
+        }
+    }
+
+    void place(Entry& entry, Tick deadline,
+               Placement (TimingWheel<Entry>::*addOrReschedule)(Entry&, Tick)) {
+        std::optional<Tick> const before = wheel_.nextExpiration();
+        Placement const placement = (wheel_.*addOrReschedule)(entry, deadline);
+        std::optional<Tick> const after = wheel_.nextExpiration();
+
+        forget(entry);
+        require(placement.isDue() == (deadline <= wheel_.currentTick()), "due, or is it not?");
+        if (!placement.isDue()) model_.emplace(deadline.value(), entry.index);
+        // While entries wait to be handed over the next expiration is the clock.
+        if (wheel_.base().hasFlushed() || before == wheel_.currentTick()) return;
+        require(placement.isEarliest() == (after && (!before || *after < *before)),
+                "isEarliest() is not whether the next expiration has become earlier");
+    }
+
+    void cancel(Entry& entry) {
+        require(wheel_.cancel(entry) == forget(entry), "cancel() does not tell the truth");
+        require(!entry.isQueued(), "queued after cancel()");
+    }
+
+    void pushBack(Entry& entry, std::int64_t amount) {
+        if (!setting_.pushesBack || amount < 0 || !entry.isQueued()) return;
+        // Beyond the reach of all levels an entry is placed again once a turn of the coarsest: as
+        // far as that takes no more than some dozens of turns.
+        std::int64_t const turn = wheel_.levels().back().interval();
+        Tick const farthest = wheel_.base().reach() + 50 * std::min(turn, std::int64_t{1} << 50);
+        Tick const later = std::min(entry.deadline() + amount, farthest);
+        if (later < entry.deadline()) return;
+        forget(entry);
+        entry.word() = TimerTaskEntry::pack(later, 5);
+        model_.emplace(later.value(), entry.index);
+    }
+
+    void takeAny() {
+        auto* const entry = static_cast<Entry*>(wheel_.base().takeAny());
+        require((entry == nullptr) == model_.empty(), "takeAny() leaves entries in the wheel");
+        if (entry != nullptr) require(forget(*entry), "takeAny() takes what is in no wheel");
+    }
+
+    void advanceClock(Tick to) {
+        Tick const before = wheel_.currentTick();
+        Tick const clock = wheel_.base().advanceClock(to);
+        require(clock == wheel_.currentTick(), "advanceClock() does not return the clock");
+        require(clock >= before, "the clock went back");
+        require(clock <= std::max(to, before), "the clock went too far");
+        require(clock >= to || wheel_.nextExpiration() == clock, "the clock stopped for nothing");
+    }
+
+    void advanceTo(Tick to) {
+        Tick const before = wheel_.currentTick();
+        std::size_t handedOver = 0;
+        try {
+            std::size_t const returned = wheel_.advanceTo(to, [&](Entry& entry) {
+                ++handedOver;
+                onDue(entry, std::max(to, before));
+            });
+            require(returned == handedOver, "advanceTo() returns another count");
+        } catch (Thrown const&) {
+            return;  // the next operations find the wheel in the middle of a bucket
+        }
+        require(wheel_.currentTick() == std::max(to, before), "the clock stands elsewhere");
+        require(model_.empty() || model_.begin()->first > to.value(),
+                "a due entry was not handed over");
+    }
+
+    void onDue(Entry& entry, Tick to) {
+        Tick const deadline = entry.deadline();
+        require(!entry.isQueued(), "handed over and queued");
+        require(deadline <= to, "handed over early");
+        require(deadline == wheel_.currentTick(), "the clock is not at the deadline");
+        require(!model_.empty() && model_.begin()->first == deadline.value(),
+                "handed over before an earlier deadline");
+        require(forget(entry), "handed over, but was in no wheel");
+        check();
+        if (!entry.whenDue) return;
+        Operation const operation = *entry.whenDue;
+        entry.whenDue.reset();  // once: an entry that adds itself for ever would never end
+        react(entry, operation);
+        check();
+        if (operation.kind == Kind::whenDueThrow) throw Thrown{};
+    }
+
+    void react(Entry& self, Operation const& operation) {
+        Entry& other = entries_[operation.other];
+        Tick const deadline = wheel_.currentTick() + operation.amount;
+        switch (operation.kind) {
+            case Kind::whenDueAddSelf:
+                place(self, deadline, &TimingWheel<Entry>::add);
+                break;
+            case Kind::whenDueMoveOther:
+                place(other, deadline, &TimingWheel<Entry>::reschedule);
+                break;
+            case Kind::whenDueCancelOther:
+                cancel(other);
+                break;
+            case Kind::whenDuePushBackOther:
+                pushBack(other, operation.amount);
+                break;
+            default:
+                break;
+        }
+    }
+
+    // Returns whether the model held the entry.
+    bool forget(Entry const& entry) {
+        auto const found = std::find_if(model_.begin(), model_.end(), [&](auto const& item) {
+            return item.second == entry.index;
+        });
+        if (found == model_.end()) return false;
+        model_.erase(found);
+        return true;
+    }
+
+    void check() const {
+        require(wheel_.size() == model_.size(), "the size differs");
+        require(wheel_.empty() == model_.empty(), "empty, or is it not?");
+        std::optional<Tick> const next = wheel_.nextExpiration();
+        if (!model_.empty())
+            require(next && next->value() <= model_.begin()->first,
+                    "the next expiration is later than the earliest deadline");
+        std::size_t queued = 0;
+        for (Entry const& entry : entries_) queued += entry.isQueued() ? 1U : 0U;
+        require(queued == model_.size(), "other entries are queued");
+        wheel_.base().checkInvariants(setting_.pushesBack ? TimingWheelBase::Deadlines::mayBeLater
+                                                          : TimingWheelBase::Deadlines::asPlaced);
+    }
+
+    Setting setting_;
+    std::multimap<std::int64_t, std::size_t> model_;
+    std::vector<Entry> entries_;
+    mutable TimingWheel<Entry> wheel_;  // base() is not const
+};
+
+/// What a seed stands for.
+class Generator {
+public:
+    explicit Generator(std::uint64_t seed) : random_{seed} {}
+
+    Setting setting(std::int64_t wheelSize) {
+        wheelSize_ = wheelSize;
+        std::int64_t start = 0;
+        switch (below(6)) {
+            case 0:
+                break;
+            case 1:
+                start = (std::int64_t{1} << below(59)) - 5;
+                break;
+            case 2:
+                start = -1;
+                break;
+            case 3:
+                start = Tick::kMin;
+                break;
+            case 4:
+                start = Tick::kMax - 1'000'000;
+                break;
+            default:
+                start = -below(100'000);
+                break;
+        }
+        return {wheelSize, Tick{start}, below(2) == 0};
+    }
+
+    std::vector<Operation> operations(std::size_t count) {
+        // Half of them are additions: a wheel that is empty most of the time shows little.
+        constexpr Kind kKinds[] = {Kind::add,
+                                   Kind::add,
+                                   Kind::add,
+                                   Kind::add,
+                                   Kind::add,
+                                   Kind::reschedule,
+                                   Kind::reschedule,
+                                   Kind::cancel,
+                                   Kind::advanceBy,
+                                   Kind::advanceBy,
+                                   Kind::advanceBy,
+                                   Kind::advanceToNextExpiration,
+                                   Kind::pushBack,
+                                   Kind::pushBack,
+                                   Kind::advanceToNextExpiration,
+                                   Kind::whenDueAddSelf,
+                                   Kind::whenDueMoveOther,
+                                   Kind::whenDueCancelOther,
+                                   Kind::whenDueThrow,
+                                   Kind::whenDuePushBackOther};
+        std::vector<Operation> operations;
+        for (std::size_t i = 0; i < count; ++i) {
+            Kind kind = kKinds[static_cast<std::size_t>(below(std::size(kKinds)))];
+            if (below(40) == 0) kind = Kind::takeAny;
+            if (below(20) == 0) kind = Kind::advanceClockBy;
+            bool const movesClock = kind == Kind::advanceBy || kind == Kind::advanceClockBy;
+            operations.push_back({kind, static_cast<std::size_t>(below(kEntries)),
+                                  static_cast<std::size_t>(below(kEntries)),
+                                  movesClock ? step() : delay()});
+        }
+        return operations;
+    }
+
+private:
+    std::int64_t below(std::uint64_t bound) { return static_cast<std::int64_t>(random_() % bound); }
+
+    // Around a power of the wheel's size: where levels and slots meet.
+    std::int64_t edge(std::int64_t highest) {
+        std::int64_t value = 1;
+        for (std::int64_t k = below(static_cast<std::uint64_t>(highest)); k > 0; --k)
+            if (value <= Tick::kMax / wheelSize_) value *= wheelSize_;
+        return value * (1 + below(2)) + below(3) - 1;
+    }
+
+    std::int64_t delay() {
+        switch (below(12)) {
+            case 0:
+                return -below(10);
+            case 1:
+                return std::int64_t{1} << below(59);
+            case 2:
+                return below(8) == 0 ? INT64_MAX : below(1'000'000);
+            case 3:
+            case 4:
+                return edge(14);
+            case 5:
+            case 6:
+            case 7:
+                return edge(3);
+            case 8:
+            case 9:
+                return below(static_cast<std::uint64_t>(wheelSize_ * wheelSize_ * 2));
+            default:
+                return below(5);
+        }
+    }
+
+    std::int64_t step() {
+        switch (below(40)) {
+            case 0:
+                return std::int64_t{1} << below(59);
+            case 1:
+                return -below(1'000);
+            case 2:
+            case 3:
+                return edge(8);
+            default:
+                return below(4) == 0 ? edge(3) : below(static_cast<std::uint64_t>(wheelSize_));
+        }
+    }
+
+    std::mt19937_64 random_;
+    std::int64_t wheelSize_ = 2;
+};
+
+std::string failureOf(Setting setting, std::vector<Operation> const& operations) {
+    try {
+        Simulation{setting}.run(operations);
+    } catch (std::logic_error const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+// Leaves out operations, more at first and then one by one, as long as it still fails.
+std::vector<Operation> shrunk(Setting setting, std::vector<Operation> operations) {
+    for (std::size_t chunk = operations.size() / 2; chunk > 0;
+         chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
+        for (std::size_t at = 0; at < operations.size();) {
+            std::vector<Operation> fewer = operations;
+            auto const first = fewer.begin() + static_cast<std::ptrdiff_t>(at);
+            auto const count = std::min(chunk, operations.size() - at);
+            fewer.erase(first, first + static_cast<std::ptrdiff_t>(count));
+            if (failureOf(setting, fewer).empty())
+                at += chunk;
+            else
+                operations = fewer;
+        }
+    }
+    return operations;
+}
+
+std::uint64_t fromEnvironment(char const* name, std::uint64_t otherwise) {
+    char const* const value = std::getenv(name);
+    return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+class TimingWheelModel : public testing::TestWithParam<std::int64_t> {};
+
+TEST_P(TimingWheelModel, AgreesWithAMultimapAfterEveryOperation) {
+    std::uint64_t const firstSeed = fromEnvironment("TIMINGWHEEL_SEED", 20'240'131);
+    std::uint64_t const rounds = fromEnvironment("TIMINGWHEEL_ROUNDS", GetParam() < 100 ? 120 : 30);
+    for (std::uint64_t seed = firstSeed; seed < firstSeed + rounds; ++seed) {
+        Generator generator{seed};
+        Setting const setting = generator.setting(GetParam());
+        std::vector<Operation> const operations = generator.operations(200);
+        if (failureOf(setting, operations).empty()) continue;
+
+        std::vector<Operation> const fewest = shrunk(setting, operations);
+        std::ostringstream out;
+        for (Operation const& operation : fewest) out << "\n    " << operation;
+        FAIL() << failureOf(setting, fewest) << "\nTIMINGWHEEL_SEED=" << seed << ", wheelSize "
+               << setting.wheelSize << ", start " << setting.start
+               << (setting.pushesBack ? ", deadlines pushed back" : "") << out.str();
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(WheelSize, TimingWheelModel, testing::Values(2, 3, 20, 64, 512));
+
+}  // namespace
+}  // namespace timingwheel

@@ -1,0 +1,128 @@
+#include "Lease.h"
+
+#include <timingwheel/wheel/TimerTaskList.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+namespace timingwheel {
+namespace {
+
+using test::Lease;
+
+class TimerTaskListTest : public testing::Test {
+protected:
+    std::vector<int> idsOf(TimerTaskList const& list) const {
+        std::vector<int> ids;
+        for (TimerTaskEntry const& entry : list.entries())
+            ids.push_back(static_cast<Lease const&>(entry).id);
+        return ids;
+    }
+
+    void addAll() {
+        for (Lease& lease : leases_) bucket_.add(lease);
+    }
+
+    std::array<Lease, 4> leases_{Lease{0}, Lease{1}, Lease{2}, Lease{3}};
+    TimerTaskList bucket_;  // lets go of the leases before they die
+};
+
+TEST_F(TimerTaskListTest, HasThirtyTwoBytes) { EXPECT_EQ(sizeof(TimerTaskList), 32U); }
+
+TEST_F(TimerTaskListTest, KeepsEntriesInTheOrderInWhichTheyCame) {
+    addAll();
+    EXPECT_EQ(idsOf(bucket_), (std::vector{0, 1, 2, 3}));
+}
+
+TEST_F(TimerTaskListTest, TakesTheFirstEntryOut) {
+    addAll();
+    EXPECT_EQ(&bucket_.takeFirst(), &leases_[0]);
+    EXPECT_FALSE(leases_[0].isQueued());
+    EXPECT_EQ(idsOf(bucket_), (std::vector{1, 2, 3}));
+}
+
+TEST_F(TimerTaskListTest, TakesTheLastEntryOut) {
+    addAll();
+    EXPECT_EQ(&bucket_.takeLast(), &leases_[3]);
+    EXPECT_FALSE(leases_[3].isQueued());
+    EXPECT_EQ(idsOf(bucket_), (std::vector{0, 1, 2}));
+}
+
+TEST_F(TimerTaskListTest, RemovesAnEntryFromAnyPositionWithoutBeingAsked) {
+    addAll();
+    for (std::size_t i : {1U, 3U, 0U, 2U}) {
+        TimerTaskList::remove(leases_[i]);
+        EXPECT_FALSE(leases_[i].isQueued());
+    }
+    EXPECT_TRUE(bucket_.empty());
+}
+
+TEST_F(TimerTaskListTest, TakesAnEntryAgainThatWasRemoved) {
+    addAll();
+    TimerTaskList::remove(leases_[1]);
+    bucket_.add(leases_[1]);
+    EXPECT_EQ(idsOf(bucket_), (std::vector{0, 2, 3, 1}));
+}
+
+TEST_F(TimerTaskListTest, TakesAllEntriesOfAnotherBehindItsOwn) {
+    TimerTaskList other;
+    bucket_.add(leases_[3]);
+    other.add(leases_[1]);
+    other.add(leases_[0]);
+    bucket_.takeAll(other);
+    EXPECT_EQ(idsOf(bucket_), (std::vector{3, 1, 0}));
+    EXPECT_TRUE(other.empty());
+}
+
+TEST_F(TimerTaskListTest, IsUnarmedAtFirst) {
+    EXPECT_FALSE(bucket_.isArmed());
+    EXPECT_EQ(bucket_.expiration(), TimerTaskList::kUnarmed);
+}
+
+TEST_F(TimerTaskListTest, SaysOnceThatItsExpirationChanged) {
+    EXPECT_TRUE(bucket_.setExpiration(20));
+    EXPECT_FALSE(bucket_.setExpiration(20));
+    EXPECT_FALSE(bucket_.setExpiration(20));
+    EXPECT_TRUE(bucket_.isArmed());
+    EXPECT_EQ(bucket_.expiration(), 20);
+}
+
+TEST_F(TimerTaskListTest, CanBeArmedAtPositionZero) {
+    EXPECT_TRUE(bucket_.setExpiration(0));
+    EXPECT_TRUE(bucket_.isArmed());
+}
+
+TEST_F(TimerTaskListTest, AnswersAnewAfterItWasDisarmed) {
+    bucket_.setExpiration(20);
+    bucket_.disarm();
+    EXPECT_FALSE(bucket_.isArmed());
+    EXPECT_TRUE(bucket_.setExpiration(20));
+}
+
+TEST_F(TimerTaskListTest, DoesNotDisarmItselfWhenItRunsEmpty) {
+    bucket_.setExpiration(20);
+    bucket_.add(leases_[0]);
+    bucket_.takeFirst();
+    EXPECT_TRUE(bucket_.isArmed());
+}
+
+TEST_F(TimerTaskListTest, KnowsWhereItStands) {
+    bucket_.standAt(3, 15);
+    EXPECT_EQ(bucket_.level(), 3U);
+    EXPECT_EQ(bucket_.slot(), 15U);
+}
+
+TEST_F(TimerTaskListTest, LetsGoOfItsEntriesWhenItDies) {
+    {
+        TimerTaskList shortLived;
+        shortLived.add(leases_[0]);
+        shortLived.add(leases_[1]);
+    }
+    EXPECT_FALSE(leases_[0].isQueued());
+    EXPECT_FALSE(leases_[1].isQueued());
+}
+
+}  // namespace
+}  // namespace timingwheel

@@ -1,0 +1,74 @@
+#include <timingwheel/wheel/TimingWheelLevel.h>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+namespace {
+
+// Level 1 of a wheel with 20 slots, its clock at 47.
+TimingWheelLevel secondLevel() { return {1, 20, 20, 400, 47}; }
+
+TEST(TimingWheelLevel, SaysItsNumberGranularityAndInterval) {
+    TimingWheelLevel const level = secondLevel();
+    EXPECT_EQ(level.number(), 1U);
+    EXPECT_EQ(level.granularity(), 20);
+    EXPECT_EQ(level.interval(), 400);
+}
+
+TEST(TimingWheelLevel, RoundsItsClockDownToTheGranularity) {
+    TimingWheelLevel level = secondLevel();
+    EXPECT_EQ(level.clock(), 40);
+    level.moveClock(59);
+    EXPECT_EQ(level.clock(), 40);
+    level.moveClock(60);
+    EXPECT_EQ(level.clock(), 60);
+    level.moveClock(0);
+    EXPECT_EQ(level.clock(), 0);
+}
+
+TEST(TimingWheelLevel, EndsOneIntervalAfterItsOwnClock) {
+    TimingWheelLevel level = secondLevel();
+    EXPECT_EQ(level.limit(), 440);
+    level.moveClock(399);
+    EXPECT_EQ(level.limit(), 780);
+}
+
+TEST(TimingWheelLevel, RoundsDownToTheStartOfASlot) {
+    TimingWheelLevel const level = secondLevel();
+    EXPECT_EQ(level.startOfSlot(0), 0);
+    EXPECT_EQ(level.startOfSlot(19), 0);
+    EXPECT_EQ(level.startOfSlot(20), 20);
+    EXPECT_EQ(level.startOfSlot(439), 420);
+}
+
+TEST(TimingWheelLevel, FindsTheSlotOfAPositionAndWhereItStarts) {
+    TimingWheelLevel level = secondLevel();
+    auto const [bucket, start] = level.slotOf(439);
+    EXPECT_EQ(start, 420);
+    EXPECT_EQ(bucket.slot(), 1U);  // 21 mod 20
+    EXPECT_EQ(&bucket, &level.buckets()[1]);
+}
+
+TEST(TimingWheelLevel, TellsEveryBucketWhereItStands) {
+    TimingWheelLevel const level = secondLevel();
+    ASSERT_EQ(level.buckets().size(), 20U);
+    for (std::size_t slot = 0; slot < 20; ++slot) {
+        EXPECT_EQ(level.buckets()[slot].level(), 1U);
+        EXPECT_EQ(level.buckets()[slot].slot(), slot);
+    }
+}
+
+TEST(TimingWheelLevel, CountsPositionsBeyondThirtyTwoBits) {
+    std::int64_t const far = std::int64_t{1} << 60;
+    TimingWheelLevel level{0, 65'536, 1, 65'536, far};
+    EXPECT_EQ(level.clock(), far);
+    auto const [bucket, start] = level.slotOf(far + 65'535);
+    EXPECT_EQ(bucket.slot(), 65'535U);
+    EXPECT_EQ(start, far + 65'535);
+}
+
+}  // namespace
+}  // namespace timingwheel
