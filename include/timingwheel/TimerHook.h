@@ -89,7 +89,8 @@ struct HookTarget<void (*)(C&) noexcept> {
 /// one timer at a time.
 ///
 /// Memory         48 bytes
-/// Thread safety  every function from any thread, and from inside the task; the destructor alone
+/// Thread safety  every function from any thread, and from inside the task; but alone the destructor,
+///                and a schedule on another timer than before
 /// Lifetime       may outlive the timer
 template <auto function>
 class TimerHook : public TimerHookBase {

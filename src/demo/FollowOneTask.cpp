@@ -182,11 +182,16 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
                   readable(options.tick) + " wide, those of the next");
     terminal.line("   as wide as a whole level below. What lies in one slot is a bucket; when it");
     terminal.line("   expires, its tasks move down, and at level 0 they run. This one is due");
-    terminal.line("   " + grouped(static_cast<std::uint64_t>(deadline)) + " ticks, " +
-                  text("%.3f s", toSeconds(options.tick * deadline)) +
-                  ", after the timer's start:");
-    if (deadline < options.wheelSize)
-        terminal.line("   level 0 is enough. A finer --tick or a smaller --wheel-size cascades.");
+    terminal.line("   " + grouped(static_cast<std::uint64_t>(deadline)) +
+                  (deadline == 1 ? " tick, " : " ticks, ") +
+                  text("%.3f s", toSeconds(options.tick * deadline)) + ", after the timer's start" +
+                  (deadline < options.wheelSize ? "." : ":"));
+    if (deadline < options.wheelSize) {
+        terminal.line();
+        terminal.line(
+            "   Level 0 is enough for that. For cascades: a finer --tick, fewer slots by");
+        terminal.line("   --wheel-size, or a longer --follow.");
+    }
     terminal.line();
 }
 

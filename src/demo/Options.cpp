@@ -20,9 +20,9 @@ constexpr nanoseconds kShortestTick = std::chrono::microseconds{1};
 constexpr nanoseconds kLongestTick = std::chrono::seconds{1};
 
 constexpr char kDescription[] =
-    "Shows timing wheels at work, on the real clock: follows one task down the levels of\n"
-    "a wheel, then lets a timer carry a server's load (request timeouts, heartbeats,\n"
-    "orders, periodic jobs, retries) and accounts for every timeout. About 20 s.";
+    "Shows timing wheels at work, on the real clock: follows one task down the levels\n"
+    "of a wheel, then lets a timer carry a server's load (request timeouts, heartbeats,\n"
+    "orders, periodic jobs, retries) and accounts for every timeout. Takes 20 s.\n";
 
 constexpr char kFooter[] =
     "\nExit status: 0 if every timeout is accounted for and none ran early, 1 if not,\n"
@@ -35,49 +35,48 @@ nanoseconds fromSeconds(double seconds) { return nanoseconds{std::llround(second
 /// Empty, or what is wrong.
 std::string checkTick(std::string const& written) {
     std::optional<nanoseconds> const tick = parseTick(written);
-    if (!tick) return "tick is \"" + written + "\": it must be like 250us, 1ms or 0.1s";
+    if (!tick) return written + " is not a time like 250us, 1ms or 0.1s";
     if (*tick < kShortestTick || *tick > kLongestTick)
-        return "tick is " + written + ": it must be from " + readable(kShortestTick) + " to " +
+        return written + " is not from " + readable(kShortestTick) + " to " +
                readable(kLongestTick);
     return {};
 }
 
-/// Like CLI::Range, which does not say that a value is no number at all.
+/// Like CLI::Range, but in words, and with the unit.
 template <class Number>
-CLI::Validator between(char const* what, Number least, Number most, std::string unit = {}) {
-    return CLI::Validator{
-        [=](std::string const& written) -> std::string {
-            Number value{};
-            if (CLI::detail::lexical_cast(written, value) && value >= least && value <= most)
-                return {};
-            return std::string{what} + " is " + written + ": it must be from " +
-                   text("%.10g", static_cast<double>(least)) + " to " +
-                   text("%.10g", static_cast<double>(most)) + unit;
-        },
-        ""};
+CLI::Validator between(Number least, Number most, std::string const& unit = {}) {
+    auto const check = [=](std::string const& written) -> std::string {
+        Number value{};
+        if (CLI::detail::lexical_cast(written, value) && value >= least && value <= most) return {};
+        return written + " is not from " + text("%.10g", static_cast<double>(least)) + " to " +
+               text("%.10g", static_cast<double>(most)) + unit;
+    };
+    return CLI::Validator{check, ""};
 }
 
 void addTo(CLI::App& app, Options& options, double& follow, double& duration, std::string& tick,
            std::string& executor) {
     app.add_option("--follow", follow, "follow one task for about so long (8.5; 0: do not)")
-        ->check(between("follow", 0.0, 3600.0, " s"))
+        ->check(between(0.0, 3600.0, " s"))
         ->type_name("SECONDS");
     app.add_option("--duration", duration, "length of the load (10; 0: no load)")
-        ->check(between("duration", 0.0, 86400.0, " s"))
+        ->check(between(0.0, 86400.0, " s"))
         ->type_name("SECONDS");
     app.add_option("--scale", options.scale, "1 means 40,000 requests a second (1)")
-        ->check(between("scale", 0.001, 1000.0))
+        ->check(between(0.001, 1000.0))
         ->type_name("FACTOR");
     app.add_option("--threads", options.threads, "threads that make the load (2)")
-        ->check(between("threads", 1U, 64U))
+        ->check(between(1U, 64U))
         ->type_name("COUNT");
-    app.add_option("--seed", options.seed, "of everything random (1)")->type_name("NUMBER");
+    app.add_option("--seed", options.seed, "of everything random (1)")
+        ->check(between<std::int64_t>(0, 999'999'999))
+        ->type_name("NUMBER");
     app.add_option("--tick", tick, "the wheel's resolution: us, ms or s (1ms)")
         ->check(CLI::Validator{checkTick, ""})
         ->type_name("TIME")
         ->group("The wheel");
     app.add_option("--wheel-size", options.wheelSize, "slots of each level (20)")
-        ->check(between<std::int64_t>("wheel-size", 2, 65'536))
+        ->check(between<std::int64_t>(2, 65'536))
         ->type_name("SLOTS")
         ->group("The wheel");
     app.add_option("--executor", executor,
@@ -86,12 +85,12 @@ void addTo(CLI::App& app, Options& options, double& follow, double& duration, st
         ->type_name("WHERE")
         ->group("Tasks");
     app.add_option("--pool-threads", options.poolThreads, "threads of the pool (2)")
-        ->check(between("pool-threads", 1U, 64U))
+        ->check(between(1U, 64U))
         ->type_name("COUNT")
         ->group("Tasks");
     app.add_option("--pool-queue", options.poolQueue,
                    "tasks that may wait for the pool; it\nrejects any more (10000)")
-        ->check(between<std::size_t>("pool-queue", 1, 10'000'000))
+        ->check(between<std::size_t>(1, 10'000'000))
         ->type_name("TASKS")
         ->group("Tasks");
 }
@@ -123,8 +122,13 @@ CommandLine parse(int argc, char const* const* argv) {
     app.set_version_flag("--version", text("timingwheel-demo %d.%d.%d", TIMINGWHEEL_VERSION_MAJOR,
                                            TIMINGWHEEL_VERSION_MINOR, TIMINGWHEEL_VERSION_PATCH));
     addTo(app, line.options, follow, duration, tick, executor);
+    app.failure_message([](CLI::App const*, CLI::Error const& error) {
+        return text("timingwheel-demo: %s\nRun it with --help for its options.\n", error.what());
+    });
     try {
         app.parse(argc, argv);
+        if (follow == 0 && duration == 0)
+            throw CLI::ValidationError{"--follow and --duration are both 0: nothing to show"};
     } catch (CLI::ParseError const& error) {
         constexpr int kUsage = 2;
         line.exitStatus = app.exit(error) == 0 ? 0 : kUsage;

@@ -24,8 +24,10 @@ struct Outcome {
 };
 
 void introduceLoad(Options const& options, Terminal& terminal) {
-    std::string const tasks = options.usePool ? text("on a pool of %u threads", options.poolThreads)
-                                              : std::string{"on the driver thread"};
+    std::string const tasks = options.usePool
+                                  ? text("on a pool of %u thread%s", options.poolThreads,
+                                         options.poolThreads == 1 ? "" : "s")
+                                  : std::string{"on the driver thread"};
     terminal.line(terminal.heading("2  A server's load for " + readable(options.duration)));
     terminal.line();
     terminal.line("   Request timeouts, most cancelled within milliseconds by the response; the");

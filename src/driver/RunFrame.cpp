@@ -27,6 +27,12 @@ bool RunFrame::isInside(TimerContext const& context) noexcept {
     return false;
 }
 
+bool RunFrame::isRunningHere(TimeoutEntry const& entry) noexcept {
+    for (RunFrame const* frame = innermost; frame != nullptr; frame = frame->outer_)
+        if (frame->entry == &entry) return true;
+    return false;
+}
+
 void const* RunFrame::thisThread() noexcept { return &innermost; }
 
 }  // namespace detail

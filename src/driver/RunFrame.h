@@ -25,10 +25,12 @@ public:
     /// True when the calling thread runs tasks of this timer, or is its driver.
     static bool isInside(TimerContext const& context) noexcept;
 
+    /// True when the calling thread is inside a run of `entry`.
+    static bool isRunningHere(TimeoutEntry const& entry) noexcept;
+
     bool isOfThisThread() const noexcept { return thread_ == thisThread(); }
 
     TimeoutEntry const* entry = nullptr;  ///< what runs; null when the hook died in its own task
-    std::uint64_t runs = 0;               ///< tells one run of an entry from the next
 
 private:
     friend class RunFrameList;
@@ -36,6 +38,7 @@ private:
     static void const* thisThread() noexcept;
 
     RunFrame* next_ = nullptr;  // in the shard
+    std::uint64_t run_ = 0;     // the number of the run there
     TimerContext& context_;
     void const* thread_;
     RunFrame* outer_;
@@ -48,7 +51,7 @@ public:
 
     /// Begins a run of `frame.entry`.
     void add(RunFrame& frame) noexcept {
-        ++frame.runs;
+        frame.run_ = ++runs_;
         frame.next_ = first_;
         first_ = &frame;
     }
@@ -61,20 +64,40 @@ public:
         frame.entry = nullptr;
     }
 
-    RunFrame* find(TimeoutEntry const& entry) const noexcept {
-        RunFrame* frame = first_;
-        while (frame != nullptr && frame->entry != &entry) frame = frame->next_;
-        return frame;
+    /// How many runs have begun so far: the number of the last one.
+    std::uint64_t runs() const noexcept { return runs_; }
+
+    /// True while another thread runs `entry`, in a run that began no later than number `upTo`.
+    bool runsElsewhere(TimeoutEntry const& entry, std::uint64_t upTo) const noexcept {
+        return any([&](RunFrame const& frame) {
+            return frame.entry == &entry && frame.run_ <= upTo && !frame.isOfThisThread();
+        });
+    }
+
+    bool runs(TimeoutEntry const& entry) const noexcept {
+        return any([&](RunFrame const& frame) { return frame.entry == &entry; });
+    }
+
+    /// The entry's object dies inside its own run: its address may be another's soon.
+    void forget(TimeoutEntry const& entry) noexcept {
+        for (RunFrame* frame = first_; frame != nullptr; frame = frame->next_)
+            if (frame->entry == &entry) frame->entry = nullptr;
     }
 
     bool hasOfOtherThread() const noexcept {
-        RunFrame const* frame = first_;
-        while (frame != nullptr && frame->isOfThisThread()) frame = frame->next_;
-        return frame != nullptr;
+        return any([](RunFrame const& frame) { return !frame.isOfThisThread(); });
     }
 
 private:
+    template <class Predicate>
+    bool any(Predicate&& predicate) const noexcept {
+        RunFrame const* frame = first_;
+        while (frame != nullptr && !predicate(*frame)) frame = frame->next_;
+        return frame != nullptr;
+    }
+
     RunFrame* first_ = nullptr;
+    std::uint64_t runs_ = 0;
 };
 
 }  // namespace detail

@@ -58,13 +58,40 @@ private:
 
 namespace {
 
-/// An executor's refusal while it is being given a claim: the exception comes after the claim died.
-struct Dispatch {
-    Shard* shard;
+/// A task that is being handed to the executor: if that refuses, the exception comes only after
+/// the claim has died.
+class Dispatch {
+public:
+    Dispatch(Shard& home, TimerContext& context) noexcept
+        : shard{home}, frame{context}, outer_{std::exchange(current_, this)} {}
+    Dispatch(Dispatch const&) = delete;
+    Dispatch& operator=(Dispatch const&) = delete;
+    ~Dispatch() { current_ = outer_; }
+
+    static Dispatch* current() noexcept { return current_; }
+
+    /// While it lives, a task runs inside execute(): what is dropped there is not handed over.
+    class Suspended {
+    public:
+        Suspended() noexcept : dispatch_{std::exchange(current_, nullptr)} {}
+        Suspended(Suspended const&) = delete;
+        Suspended& operator=(Suspended const&) = delete;
+        ~Suspended() { current_ = dispatch_; }
+
+    private:
+        Dispatch* dispatch_;
+    };
+
+    Shard& shard;
+    RunFrame frame;
     TimeoutNode* rejected = nullptr;
-    bool wasRejected = false;
+    bool hasRejected = false;
+
+private:
+    static thread_local Dispatch* current_;
+    Dispatch* outer_;
 };
-thread_local Dispatch* currentDispatch = nullptr;
+thread_local Dispatch* Dispatch::current_ = nullptr;
 
 TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
     if (entry.isHook()) return nullptr;
@@ -78,18 +105,18 @@ Shard::Shard(TimerContext& context, std::uint32_t number)
     : context_{context},
       observer_{context.options.observer},
       number_{number},
-      wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize, .start = Tick{0}}},
-      cascaded_(wheel_.levels().size()) {
+      wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize, .start = Tick{0}}} {
     reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
 }
 
 // ---- schedule, cancel, reschedule -------------------------------------------------------------
 
-Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
+Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
+                            Clock::TimePoint now) {
     Section section{*this};
     if (gate_ != Gate::open) return gate_;
     catchUp(now);
-    reserve(deadline);
+    reserve(farthest);
 
     if (entry.shard.load(std::memory_order_relaxed) != this) {
         entry.shard.store(this, std::memory_order_release);
@@ -104,12 +131,11 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint
     return Gate::open;
 }
 
-/// Builds the levels that `deadline` needs, and room for their counts. Strong exception safety.
+/// Builds the levels that `deadline` needs. Strong exception safety.
 void Shard::reserve(Tick deadline) {
     if (deadline < wheel_.reach()) return;
     wheel_.reserve(deadline);
     reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
-    cascaded_.resize(wheel_.levels().size());
 }
 
 /// Moves the wheel's clock to now, as far as no bucket is in the way, so that an entry goes to the
@@ -159,31 +185,25 @@ Shard::Cancelled Shard::cancel(TimeoutEntry& entry) noexcept {
         ++counters_.cancelled;
         return Cancelled::whileRunning;
     }
-    if (!takeOut(entry, word.state())) return Cancelled::no;
+    if (!isPending(word.state())) return Cancelled::no;
+    cancelPending(entry, word);
+    return Cancelled::yes;
+}
+
+void Shard::cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept {
+    takeOut(entry, word.state());
     while (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(entry, word)) {
     }
     --pending_;
     ++counters_.cancelled;
     noteChange();
-    return Cancelled::yes;
 }
 
-/// Unlinks an entry from whatever list its state says.
-bool Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
-    switch (state) {
-        case TimeoutState::pending:
-            wheel_.remove(entry);
-            return true;
-        case TimeoutState::ready:
-            TimerTaskList::remove(entry);
-            return true;
-        case TimeoutState::queued:
-            TimerTaskList::remove(entry);
-            --queuedCount_;
-            return true;
-        default:
-            return false;
-    }
+/// Unlinks a pending entry from the list that its state says.
+void Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
+    if (state == TimeoutState::pending) return wheel_.remove(entry);
+    TimerTaskList::remove(entry);
+    if (state == TimeoutState::queued) --queuedCount_;
 }
 
 bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
@@ -212,8 +232,8 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
 
 void Shard::endCancelled(TimeoutNode& node) noexcept {
     context_.givePlace();
-    tellCancelled(context_, node);
-    destroy(node);
+    detail::endCancelled(context_, node);
+    node.release();
 }
 
 void Shard::destroy(TimeoutNode& node) noexcept {
@@ -361,7 +381,11 @@ void Shard::endFrame(RunFrame& frame) noexcept {
 bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept {
     if (TimeoutWord::of(node).state() != TimeoutState::running) return false;  // was cancelled
     if (gate_ == Gate::closed) {
-        TimeoutWord{node.deadline(), TimeoutState::cancelled}.storeIn(node);
+        TimeoutWord{node.deadline(), TimeoutState::returned}.storeIn(node);
+        if (isLateCollected_) {  // it destroyed its own timer: nobody is left to take it
+            ++counters_.returned;
+            return false;
+        }
         late_.add(node);
         return true;
     }
@@ -401,29 +425,30 @@ void Shard::noteChange() noexcept {
 
 void Shard::waitForRun(TimeoutEntry const& entry) {
     Section section{*this};
-    RunFrame const* const frame = running_.find(entry);
-    if (frame == nullptr || frame->isOfThisThread()) return;
-    std::uint64_t const run = frame->runs;
-    section.waitFor([&] {
-        RunFrame const* const current = running_.find(entry);
-        return current != frame || current->runs != run;
-    });
+    std::uint64_t const upTo = running_.runs();
+    if (running_.runsElsewhere(entry, upTo))
+        section.waitFor([&] { return !running_.runsElsewhere(entry, upTo); });
 }
 
-void Shard::forget(TimeoutEntry const& entry) {
+void Shard::forget(HookEntry& hook) {
     Section section{*this};
-    while (RunFrame* const frame = running_.find(entry)) {
-        if (frame->isOfThisThread()) {
-            frame->entry = nullptr;
-        } else {
-            section.waitFor([&] { return running_.find(entry) != frame; });
+    for (;;) {
+        // A run that is waited for may schedule the hook anew.
+        TimeoutWord const word = TimeoutWord::of(hook);
+        if (isPending(word.state())) {
+            cancelPending(hook, word);
+            context_.givePlace();
         }
+        std::uint64_t const upTo = running_.runs();
+        if (!running_.runsElsewhere(hook, upTo)) break;
+        section.waitFor([&] { return !running_.runsElsewhere(hook, upTo); });
     }
+    running_.forget(hook);
 }
 
 bool Shard::isRunning(TimeoutEntry const& entry) {
     Section section{*this};
-    return running_.find(entry) != nullptr;
+    return running_.runs(entry);
 }
 
 // ---- executors --------------------------------------------------------------------------------
@@ -445,17 +470,14 @@ std::size_t Shard::dispatch() {
             context_.retain();
             record(Stage::dispatch, &entry, nullptr);
         }
-        Dispatch dispatch{this};
-        currentDispatch = &dispatch;
+        Dispatch dispatch{*this, context_};
         std::exception_ptr exception;
         try {
             context_.options.executor.execute(Claim{*this});
         } catch (...) {
             exception = std::current_exception();
         }
-        currentDispatch = nullptr;
-        if (!dispatch.wasRejected) continue;
-        endRejected(dispatch.rejected, exception);
+        if (dispatch.hasRejected) endRejected(dispatch.frame, dispatch.rejected, exception);
     }
 }
 
@@ -468,31 +490,24 @@ void Shard::copyClaim() noexcept {
 
 /// A claim died unrun. If there are fewer claims now than queued tasks, the newest is rejected.
 void Shard::dropClaim() noexcept {
-    TimeoutNode* node = nullptr;
-    bool rejected = false;
+    // Of several that die while one is being handed over, the newest is that one: dispatch() will
+    // know the exception.
+    Dispatch* const dispatch = Dispatch::current();
+    bool const isHandedOver =
+        dispatch != nullptr && &dispatch->shard == this && !dispatch->hasRejected;
     {
-        Section section{*this};
-        --claims_;
-        if (claims_ < queuedCount_) {
-            auto& entry = static_cast<TimeoutEntry&>(queued_.takeLast());
-            --queuedCount_;
-            --pending_;
-            ++counters_.rejected;
-            if (!entry.isHook()) node = static_cast<TimeoutNode*>(&entry);
-            TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
-            rejected = true;
-            noteChange();
-        }
-    }
-    if (rejected) {
-        context_.givePlace();
-        // Of several that die while one is handed over, the newest is that one.
-        if (currentDispatch != nullptr && currentDispatch->shard == this &&
-            !currentDispatch->wasRejected) {
-            currentDispatch->wasRejected = true;
-            currentDispatch->rejected = node;
-        } else {
-            endRejected(node, nullptr);
+        RunFrame frame{context_};
+        RunFrame& runner = isHandedOver ? dispatch->frame : frame;
+        bool hasRejected = false;
+        TimeoutNode* const node = rejectSurplus(runner, hasRejected);
+        if (hasRejected) {
+            context_.givePlace();
+            if (isHandedOver) {
+                dispatch->hasRejected = true;
+                dispatch->rejected = node;
+            } else {
+                endRejected(frame, node, nullptr);
+            }
         }
     }
     if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
@@ -500,13 +515,34 @@ void Shard::dropClaim() noexcept {
     context_.release();
 }
 
-void Shard::endRejected(TimeoutNode* node, std::exception_ptr exception) noexcept {
+/// Gives a claim up, and with it the newest queued task if no claim is left for that. `frame`
+/// stands for the rejection until it has been told: stop() and cancelAndWait() wait for it.
+TimeoutNode* Shard::rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept {
+    Section section{*this};
+    --claims_;
+    if (claims_ >= queuedCount_) return nullptr;
+    auto& entry = static_cast<TimeoutEntry&>(queued_.takeLast());
+    --queuedCount_;
+    --pending_;
+    ++counters_.rejected;
+    hasRejected = true;
+    TimeoutNode* const node = entry.isHook() ? nullptr : static_cast<TimeoutNode*>(&entry);
+    if (node != nullptr) frame.entry = node;
+    running_.add(frame);
+    TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
+    return node;
+}
+
+void Shard::endRejected(RunFrame& frame, TimeoutNode* node, std::exception_ptr exception) noexcept {
     tellRejected(context_, node, std::move(exception));
-    if (node != nullptr) destroy(*node);
+    if (node != nullptr) destroyTask(context_, *node);
+    Section section{*this};
+    endFrame(frame);
+    if (node != nullptr) section.releaseLater(*node);
 }
 
 void Shard::runClaim() noexcept {
-    Dispatch* const outerDispatch = std::exchange(currentDispatch, nullptr);
+    Dispatch::Suspended const suspended;
     {
         RunFrame frame{context_};
         Section section{*this};
@@ -516,7 +552,6 @@ void Shard::runClaim() noexcept {
             runOne(section, frame, static_cast<TimeoutEntry&>(queued_.takeFirst()));
         }
     }
-    currentDispatch = outerDispatch;
     if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
         context_.alarm.restMayHaveCome();
     context_.release();
@@ -575,7 +610,7 @@ void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
     context_.givePlace();
     bool const isHook = entry.isHook();
     TimeoutWord word = TimeoutWord::of(entry);
-    while (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(entry, word)) {
+    while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word)) {
     }
     if (isHook) {
         stopped.addHook();
@@ -587,6 +622,7 @@ void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
 void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
     section.waitFor([&] { return !running_.hasOfOtherThread(); });
+    isLateCollected_ = true;
     while (!late_.empty()) {
         stopped.add(static_cast<TimeoutNode&>(late_.takeFirst()));
         ++counters_.returned;
@@ -609,8 +645,9 @@ void Shard::readInto(TimerStatistics& statistics) {
     statistics.returned += counters_.returned;
     statistics.rejected += counters_.rejected;
     statistics.rescheduled += counters_.rescheduled + pushedBack_.load(std::memory_order_relaxed);
-    if (statistics.cascaded.size() < cascaded_.size()) statistics.cascaded.resize(cascaded_.size());
-    for (std::size_t i = 0; i < cascaded_.size(); ++i) statistics.cascaded[i] += cascaded_[i];
+    std::size_t const levels = wheel_.levels().size();
+    if (statistics.cascaded.size() < levels) statistics.cascaded.resize(levels);
+    for (std::size_t i = 0; i < levels; ++i) statistics.cascaded[i] += cascaded_[i];
 }
 
 void Shard::checkInvariants() {

@@ -12,6 +12,7 @@
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/wheel/TimingWheelBase.h>
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -63,15 +64,16 @@ public:
 
     /// Accepts an entry whose state is `intake` or that nobody knows yet, if the gate is open, and
     /// returns the gate. Throws std::bad_alloc if a level cannot be built; nothing changed then.
-    Gate schedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now);
+    /// Levels are built as far as `farthest`, for those that are placed again by the driver.
+    Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
     enum class Cancelled { no, yes, whileRunning };
     Cancelled cancel(TimeoutEntry& entry) noexcept;
     bool reschedule(TimeoutEntry& entry, Tick deadline);
-    /// Waits until the run of `entry` that has begun, if any, is over; not from inside it.
+    /// Waits until all runs of `entry` that have begun are over, but for one that it is called in.
     void waitForRun(TimeoutEntry const& entry);
-    /// The entry's object dies, or goes to another timer: waits as waitForRun, and from inside the
-    /// run makes the runner forget it.
-    void forget(TimeoutEntry const& entry);
+    /// The hook's object dies: cancels it, waits as waitForRun, and again if a run scheduled it
+    /// anew. From inside a run, makes the runner forget it.
+    void forget(HookEntry& hook);
     /// True while a task of `entry` runs.
     bool isRunning(TimeoutEntry const& entry);
     /// Calls cancelled() and destroys the task of a node whose cancellation was won.
@@ -137,7 +139,8 @@ private:
     void put(TimeoutEntry& entry, Section& section) noexcept;
     bool flushNext(Tick limit) noexcept;
     void collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) noexcept;
-    bool takeOut(TimeoutEntry& entry, TimeoutState state) noexcept;
+    void cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept;
+    void takeOut(TimeoutEntry& entry, TimeoutState state) noexcept;
     void lowerKey(Tick tick) noexcept;
     void refreshKey() noexcept;
 
@@ -145,7 +148,8 @@ private:
     bool endRun(Section& section, TaskRun const& run);
     void endFrame(RunFrame& frame) noexcept;
     bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept;
-    void endRejected(TimeoutNode* node, std::exception_ptr exception) noexcept;
+    TimeoutNode* rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept;
+    void endRejected(RunFrame& frame, TimeoutNode* node, std::exception_ptr exception) noexcept;
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
     void noteChange() noexcept;
@@ -177,8 +181,9 @@ private:
     std::size_t pending_ = 0;
     std::int64_t madeShares_ = 0;
     Counters counters_;
-    std::vector<std::uint64_t> cascaded_;
+    std::array<std::uint64_t, TimingWheelBase::kMaxLevels> cascaded_{};
     RunFrameList running_;
+    bool isLateCollected_ = false;
     std::size_t waiters_ = 0;
     std::condition_variable changed_;
     std::vector<TimerEvent> events_;

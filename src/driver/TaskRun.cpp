@@ -3,7 +3,9 @@
 #include <timingwheel/TimerObserver.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 namespace timingwheel {
@@ -19,6 +21,29 @@ void withHandle(TimeoutNode* node, Call&& call) {
     BorrowedTimeout const self{*node};
     call(self.get());
 }
+
+/// While it lives, this thread destroys the task of a timeout that it cancelled.
+class Ending {
+public:
+    explicit Ending(TimeoutNode const& node) noexcept : node_{node}, outer_{innermost_} {
+        innermost_ = this;
+    }
+    Ending(Ending const&) = delete;
+    Ending& operator=(Ending const&) = delete;
+    ~Ending() { innermost_ = outer_; }
+
+    static bool isInside(TimeoutNode const& node) noexcept {
+        Ending const* ending = innermost_;
+        while (ending != nullptr && &ending->node_ != &node) ending = ending->outer_;
+        return ending != nullptr;
+    }
+
+private:
+    static thread_local Ending const* innermost_;
+    TimeoutNode const& node_;
+    Ending const* outer_;
+};
+thread_local Ending const* Ending::innermost_ = nullptr;
 
 }  // namespace
 
@@ -85,6 +110,24 @@ void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
         BorrowedTimeout const self{node};
         context.reportFailure(TaskFailure::Kind::destructorThrew, std::current_exception(),
                               self.get());
+    }
+    node.setTaskGone();
+}
+
+void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
+    Ending const ending{node};
+    tellCancelled(context, node);
+    destroyTask(context, node);
+}
+
+void waitForCanceller(TimeoutNode const& node) noexcept {
+    // Two threads that cancel one timeout at the same moment: rare, and over in no time unless a
+    // destructor of a capture takes long. A notification would cost every cancel().
+    for (unsigned round = 0; !node.isTaskGone() && !Ending::isInside(node); ++round) {
+        if (round < 64)
+            std::this_thread::yield();
+        else
+            std::this_thread::sleep_for(std::chrono::microseconds{100});
     }
 }
 

@@ -52,6 +52,12 @@ void tellCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
 /// Destroys the task of a timeout that has ended. Outside every lock.
 void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept;
 
+/// Calls cancelled() and destroys the task of a timeout whose cancellation this thread has won.
+void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
+
+/// Waits until whoever cancelled `node` is done with its task; not from inside that.
+void waitForCanceller(TimeoutNode const& node) noexcept;
+
 /// Tells of a task that the executor rejected; `node` is null for a hook.
 void tellRejected(TimerContext const& context, TimeoutNode* node,
                   std::exception_ptr exception) noexcept;

@@ -44,7 +44,9 @@ bool Timeout::cancel() const {
 bool Timeout::cancelAndWait() const {
     if (node_ == nullptr) return false;
     bool const cancelled = cancel();
+    if (detail::RunFrame::isRunningHere(*node_)) return cancelled;
     shardOf(*node_).waitForRun(*node_);
+    if (!cancelled && stateOf(node_) == TimeoutState::cancelled) detail::waitForCanceller(*node_);
     return cancelled;
 }
 
@@ -59,7 +61,10 @@ bool Timeout::isExpired() const noexcept {
            (state == TimeoutState::running && !node_->isPeriodic());
 }
 
-bool Timeout::isCancelled() const noexcept { return stateOf(node_) == TimeoutState::cancelled; }
+bool Timeout::isCancelled() const noexcept {
+    TimeoutState const state = stateOf(node_);
+    return state == TimeoutState::cancelled || state == TimeoutState::returned;
+}
 
 bool Timeout::isRejected() const noexcept { return stateOf(node_) == TimeoutState::rejected; }
 
@@ -95,6 +100,9 @@ std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
             break;
         case TimeoutState::expired:
             out << "expired";
+            break;
+        case TimeoutState::returned:
+            out << "returned by stop()";
             break;
         case TimeoutState::cancelled:
             out << "cancelled";

@@ -3,7 +3,10 @@
 #include "driver/Shard.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
+#include <stdexcept>
+#include <string>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -23,6 +26,9 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
         sizeof(TimeoutNode) + (periodicity != nullptr ? sizeof(Periodicity) : 0);
     std::size_t const taskOffset = roundedUp(head, task.alignment);
     std::size_t const alignment = std::max(task.alignment, alignof(TimeoutNode));
+    if (taskOffset > std::numeric_limits<std::uint16_t>::max())
+        throw std::invalid_argument{"the task's alignment is " + std::to_string(task.alignment) +
+                                    ": it must be at most 32768"};
     void* const block = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__
                             ? ::operator new(taskOffset + task.size, std::align_val_t{alignment})
                             : ::operator new(taskOffset + task.size);

@@ -47,6 +47,8 @@ public:
     void run(Timeout const& self) { task().run(taskAddress(), self); }
     /// May throw what the task's destructor throws.
     void destroyTask() { task().destroy(taskAddress()); }
+    void setTaskGone() noexcept { taskIsGone_.store(true, std::memory_order_release); }
+    bool isTaskGone() const noexcept { return taskIsGone_.load(std::memory_order_acquire); }
     void* taskAddress() noexcept { return reinterpret_cast<std::byte*>(this) + taskOffset_; }
 
     bool isPeriodic() const noexcept { return isPeriodic_; }
@@ -57,15 +59,16 @@ private:
     TimeoutNode(TaskOperations const& taskOperations, std::size_t taskOffset,
                 bool periodic) noexcept
         : TimeoutEntry{taskOperations},
-          taskOffset_{static_cast<std::uint32_t>(taskOffset) & 0x7fffffffU},
+          taskOffset_{static_cast<std::uint16_t>(taskOffset)},
           isPeriodic_{periodic} {}
     ~TimeoutNode() = default;
 
     static void deallocate(void* block, std::size_t alignment) noexcept;
 
     std::atomic<std::uint32_t> references_{2};
-    std::uint32_t taskOffset_ : 31;
-    bool isPeriodic_ : 1;
+    std::uint16_t taskOffset_;
+    bool isPeriodic_;
+    std::atomic<bool> taskIsGone_{false};
 };
 
 static_assert(sizeof(TimeoutNode) == 48 || sizeof(void*) != 8);

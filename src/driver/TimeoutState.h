@@ -20,7 +20,8 @@ enum class TimeoutState : unsigned {
     queued,     ///< handed to an executor as a claim
     running,    ///< inside its task (handles only)
     expired,    ///< its task was entered, or ended
-    cancelled,  ///< cancelled, or returned by stop()
+    cancelled,  ///< a cancel() won
+    returned,   ///< returned by stop()
     rejected,   ///< refused by the executor
 };
 

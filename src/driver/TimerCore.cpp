@@ -92,7 +92,10 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
     if (periodicity != nullptr) node->periodicity().scheduled = tick;
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
     try {
-        accept(*node, shardOfThisThread(), tick, now);
+        Tick const farthest = periodicity == nullptr
+                                  ? tick
+                                  : intake(TickScale::add(deadline, periodicity->period), {});
+        accept(*node, shardOfThisThread(), tick, farthest, now);
     } catch (...) {
         destroyTask(*this, *node);
         node->release();
@@ -121,7 +124,7 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
             }
             former = std::exchange(shard, &shardOfThisThread());
         }
-        accept(hook, *shard, tick, now);
+        accept(hook, *shard, tick, tick, now);
         if (former != nullptr) former->dropShare();
     } catch (...) {
         before.storeIn(hook);
@@ -129,11 +132,12 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     }
 }
 
-void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now) {
+void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
+                       Clock::TimePoint now) {
     takePlace();
     try {
         for (;;) {
-            switch (shard.schedule(entry, deadline, now)) {
+            switch (shard.schedule(entry, deadline, farthest, now)) {
                 case Shard::Gate::open:
                     return;
                 case Shard::Gate::notStarted:

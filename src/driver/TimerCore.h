@@ -60,7 +60,8 @@ private:
 
     ~TimerCore() override;
 
-    void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Clock::TimePoint now);
+    void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
+                Clock::TimePoint now);
     Shard& shardOfThisThread() const noexcept;
     [[noreturn]] void refuseStopped() const;
     void refuseInside(char const* function) const;

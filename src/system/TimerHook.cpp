@@ -13,7 +13,6 @@ using detail::TimeoutWord;
 TimerHookBase::~TimerHookBase() {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
     if (shard == nullptr) return;
-    cancel();
     shard->forget(entry_);
     shard->dropShare();
 }

@@ -92,6 +92,8 @@ class TIMINGWHEEL_API TimingWheelBase {
 public:
     static constexpr std::int64_t kMinWheelSize = 2;
     static constexpr std::int64_t kMaxWheelSize = 65'536;
+    /// No wheel has more levels: two slots each, over the whole range of ticks.
+    static constexpr std::size_t kMaxLevels = 60;
 
     explicit TimingWheelBase(TimingWheelOptions options);
     ~TimingWheelBase();
