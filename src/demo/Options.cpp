@@ -21,8 +21,8 @@ constexpr nanoseconds kLongestTick = std::chrono::seconds{1};
 
 constexpr char kDescription[] =
     "Shows timing wheels at work, on the real clock: follows one task down the levels\n"
-    "of a wheel, then lets a timer carry a server's load (request timeouts, heartbeats,\n"
-    "orders, periodic jobs, retries) and accounts for every timeout. Takes 20 s.\n";
+    "of a wheel, then lets a timer carry a server's load (request timeouts,\n"
+    "heartbeats, orders, periodic jobs) and accounts for every timeout. Takes 20 s.\n";
 
 constexpr char kFooter[] =
     "\nExit status: 0 if every timeout is accounted for and none ran early, 1 if not,\n"

@@ -8,8 +8,11 @@
 #include "demo/Report.h"
 #include "demo/Terminal.h"
 
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <string>
 
 namespace demo {
 
@@ -30,13 +33,15 @@ void introduceLoad(Options const& options, Terminal& terminal) {
                                   : std::string{"on the driver thread"};
     terminal.line(terminal.heading("2  A server's load for " + readable(options.duration)));
     terminal.line();
-    terminal.line("   Request timeouts, most cancelled within milliseconds by the response; the");
-    terminal.line("   others retried. Heartbeats, pushed back by every packet. Delayed orders,");
-    terminal.line("   some called off. Periodic jobs. " + text("%u", options.threads) +
+    terminal.line(
+        "   Request timeouts, most of them cancelled within milliseconds by the response;");
+    terminal.line("   the others run, and the request is sent again after a pause. Heartbeats,");
+    terminal.line(
+        "   pushed back by every packet. Delayed orders, some called off. Periodic jobs.");
+    terminal.line("   " + text("%u", options.threads) +
                   (options.threads == 1 ? " thread makes" : " threads make") +
-                  " the load, tasks run");
-    terminal.line("   " + tasks + "; the wheel: " + readable(options.tick) +
-                  text(" x %lld slots.", static_cast<long long>(options.wheelSize)));
+                  " this load; tasks run " + tasks + "; the wheel is " + readable(options.tick) +
+                  text(" x %lld.", static_cast<long long>(options.wheelSize)));
     terminal.line();
 }
 
