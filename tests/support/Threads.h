@@ -3,23 +3,50 @@
 #include <algorithm>
 #include <barrier>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 /// Small things that tests with several threads share.
 namespace timingwheel::test {
 
+/// Holds threads up until so many have arrived, over and over.
+class MeetingPoint {
+public:
+    explicit MeetingPoint(std::size_t threads) : threads_{threads} {}
+
+    void meet() {
+        std::unique_lock lock{mutex_};
+        std::uint64_t const meeting = meetings_;
+        if (++arrived_ == threads_) {
+            arrived_ = 0;
+            ++meetings_;
+            allAreHere_.notify_all();
+        } else {
+            allAreHere_.wait(lock, [&] { return meetings_ != meeting; });
+        }
+    }
+
+private:
+    std::size_t const threads_;
+    std::mutex mutex_;
+    std::condition_variable allAreHere_;
+    std::size_t arrived_ = 0;
+    std::uint64_t meetings_ = 0;
+};
+
 /// Runs `body(i)` on `count` threads that begin at the same moment, and waits for them.
 template <class Body>
 void together(std::size_t count, Body&& body) {
-    std::barrier<> start{static_cast<std::ptrdiff_t>(count)};
+    MeetingPoint start{count};
     std::vector<std::thread> threads;
     threads.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         threads.emplace_back([&start, &body, i] {
-            start.arrive_and_wait();
+            start.meet();
             body(i);
         });
     }
@@ -31,22 +58,22 @@ void together(std::size_t count, Body&& body) {
 template <class Prepare, class Work, class Check>
 void inBatches(std::uint64_t batches, std::size_t workers, Prepare&& prepare, Work&& work,
                Check&& check) {
-    std::barrier<> turn{static_cast<std::ptrdiff_t>(workers + 1)};
+    MeetingPoint turn{workers + 1};
     std::vector<std::thread> threads;
     threads.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i) {
         threads.emplace_back([&, i] {
             for (std::uint64_t batch = 0; batch < batches; ++batch) {
-                turn.arrive_and_wait();
+                turn.meet();
                 work(i, batch);
-                turn.arrive_and_wait();
+                turn.meet();
             }
         });
     }
     for (std::uint64_t batch = 0; batch < batches; ++batch) {
         prepare(batch);
-        turn.arrive_and_wait();
-        turn.arrive_and_wait();
+        turn.meet();
+        turn.meet();
         check(batch);
     }
     for (std::thread& thread : threads) thread.join();

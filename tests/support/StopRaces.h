@@ -1,0 +1,197 @@
+#pragma once
+
+#include <support/Threads.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <boost/asio/thread_pool.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// Races of stop(), drain() and the destructor against everything else.
+namespace timingwheel::test {
+
+/// In each round a new timer, which some threads stop while others schedule: guarantee G10.
+class StopRace {
+public:
+    StopRace(std::size_t stoppers, std::size_t schedulers, std::size_t poolThreads)
+        : stoppers_{stoppers}, schedulers_{schedulers}, handles_(schedulers) {
+        if (poolThreads > 0) pool_.emplace(poolThreads);
+        for (auto& ofThread : handles_) ofThread.reserve(kPerThread);
+    }
+
+    void run(std::uint64_t rounds) {
+        inBatches(
+            rounds, stoppers_ + schedulers_, [this](std::uint64_t round) { makeTimer(round); },
+            [this](std::size_t worker, std::uint64_t) {
+                worker < stoppers_ ? stop() : schedule(worker - stoppers_);
+            },
+            [this](std::uint64_t) { judge(); });
+        std::printf(
+            "G10 %s: %llu rounds, %zu threads stop while %zu schedule: accepted %llu = ran "
+            "%llu + returned %llu; refused %llu; wrong rounds %llu, runs seen after stop() "
+            "%llu\n",
+            pool_ ? "pool" : "inline", count(rounds), stoppers_, schedulers_, count(sums_.accepted),
+            count(sums_.ran), count(sums_.returned), count(sums_.refused), count(wrong_),
+            count(late_.load()));
+        EXPECT_EQ(sums_.accepted, sums_.ran + sums_.returned);
+        EXPECT_EQ(wrong_, 0U);
+        EXPECT_EQ(late_, 0U);
+    }
+
+private:
+    static constexpr std::size_t kPerThread = 4;
+
+    struct Sums {
+        std::uint64_t accepted = 0;
+        std::uint64_t ran = 0;
+        std::uint64_t returned = 0;
+        std::uint64_t refused = 0;
+    };
+
+    void makeTimer(std::uint64_t round) {
+        TimerOptions options;
+        // With a day's tick the driver sleeps for long: stop() has to wake it.
+        isSlow_ = round % 2 == 1;
+        options.tick = isSlow_ ? Duration{std::chrono::hours{24}} : std::chrono::microseconds{10};
+        options.shards = 2;
+        if (pool_) options.executor = *pool_;
+        timer_.emplace(std::move(options));
+        inside_ = 0;
+        ran_ = 0;
+        returned_ = 0;
+        receivers_ = 0;
+        isStopped_ = false;
+        for (auto& ofThread : handles_) ofThread.clear();
+    }
+
+    void stop() {
+        std::this_thread::yield();
+        StoppedTimeouts const stopped = timer_->stop();
+        // From here on nothing runs, whoever got the tasks.
+        if (inside_.load() != 0) ++late_;
+        isStopped_.store(true);
+        if (stopped.empty()) return;
+        ++receivers_;
+        returned_ += stopped.size();
+        for (auto const& one : stopped) late_ += one.timeout().isCancelled() ? 0U : 1U;
+    }
+
+    void schedule(std::size_t scheduler) {
+        try {
+            for (std::size_t i = 0; i < kPerThread; ++i) {
+                auto const delay = static_cast<int>(i % 3) * std::chrono::microseconds{10};
+                handles_[scheduler].push_back(timer_->newTimeout(
+                    [this] {
+                        ++inside_;
+                        if (isStopped_.load()) ++late_;
+                        ++ran_;
+                        --inside_;
+                    },
+                    isSlow_ ? Duration{std::chrono::hours{1}} : delay));
+            }
+        } catch (std::logic_error const&) {
+            ++refused_;
+        }
+    }
+
+    void judge() {
+        std::uint64_t expired = 0;
+        std::uint64_t cancelled = 0;
+        std::uint64_t accepted = 0;
+        for (auto& ofThread : handles_) {
+            for (Timeout const& timeout : ofThread) {
+                ++accepted;
+                expired += timeout.isExpired() ? 1U : 0U;
+                cancelled += timeout.isCancelled() ? 1U : 0U;
+            }
+        }
+        bool const isRight = expired == ran_.load() && cancelled == returned_.load() &&
+                             accepted == expired + cancelled && receivers_.load() <= 1 &&
+                             timer_->pendingTimeouts() == 0;
+        wrong_ += isRight ? 0U : 1U;
+        timer_.reset();
+        sums_.accepted += accepted;
+        sums_.ran += ran_.load();
+        sums_.returned += returned_.load();
+        sums_.refused += refused_.exchange(0);
+    }
+    static unsigned long long count(std::uint64_t value) noexcept { return value; }
+
+    std::size_t const stoppers_;
+    std::size_t const schedulers_;
+    std::vector<std::vector<Timeout>> handles_;
+    std::atomic<int> inside_{0};
+    std::atomic<bool> isStopped_{false};
+    std::atomic<std::uint64_t> ran_{0};
+    std::atomic<std::uint64_t> returned_{0};
+    std::atomic<std::uint64_t> receivers_{0};
+    std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint64_t> late_{0};
+    std::uint64_t wrong_ = 0;
+    bool isSlow_ = false;
+    Sums sums_;
+    std::optional<boost::asio::thread_pool> pool_;
+    std::optional<SystemTimer> timer_;  // the last: its tasks use the others
+};
+
+/// Handles that are cancelled, asked and dropped by two threads while a third destroys the timer:
+/// guarantee G11.
+inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
+    constexpr std::size_t kHandles = 4;
+    std::optional<SystemTimer> timer;
+    std::array<std::array<Timeout, kHandles>, 2> handles;
+    std::atomic<std::uint64_t> ran{0};
+    std::atomic<std::uint64_t> cancelled{0};
+    std::atomic<std::uint64_t> wrong{0};
+    std::uint64_t ended = 0;
+    Random random{5};
+    inBatches(
+        rounds, 3,
+        [&](std::uint64_t) {
+            timer.emplace(TimerOptions{.tick = std::chrono::microseconds{10}, .shards = 2});
+            for (std::size_t i = 0; i < kHandles; ++i) {
+                handles[0][i] = handles[1][i] =
+                    timer->newTimeout([&ran] { ++ran; }, static_cast<int>(random.below(4)) *
+                                                             std::chrono::microseconds{20});
+            }
+        },
+        [&](std::size_t worker, std::uint64_t) {
+            if (worker == 2) return timer.reset();
+            for (Timeout& timeout : handles[worker]) {
+                if (timeout.cancel()) ++cancelled;
+                if (timeout.isPending() || timeout.isRejected()) ++wrong;
+                static_cast<void>(timeout.remaining());
+                static_cast<void>(timeout.task());
+                if (timeout.cancelAndWait()) ++wrong;
+                // One of the two drops its handles; the other asks once more when the timer is gone.
+                if (worker == 0) timeout = {};
+            }
+        },
+        [&](std::uint64_t) {
+            for (Timeout& timeout : handles[1]) {
+                ended += timeout.isExpired() || timeout.isCancelled() ? 1U : 0U;
+                if (timeout.timer() != nullptr || timeout.cancel()) ++wrong;
+                timeout = {};
+            }
+        });
+    std::printf(
+        "G11: %llu rounds of handles against the destructor: ran %llu, cancelled %llu, "
+        "dropped %llu\n",
+        static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(ran.load()),
+        static_cast<unsigned long long>(cancelled.load()),
+        static_cast<unsigned long long>(rounds * kHandles - ran.load() - cancelled.load()));
+    EXPECT_EQ(wrong.load(), 0U);
+    EXPECT_EQ(ended, rounds * kHandles);
+}
+
+}  // namespace timingwheel::test

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <support/Effort.h>
+#include <support/ThreadStatus.h>
+#include <support/Threads.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+/// When the driver thread sleeps and when it wakes.
+namespace timingwheel::test {
+
+/// Sleeps of a timer's thread, and its processor time in clock ticks of 10 ms, while time passes.
+struct Activity {
+    std::uint64_t switches = 0;
+    std::uint64_t processorTime = 0;
+};
+
+inline Activity watchDriver(std::string const& name, std::chrono::milliseconds time) {
+    waitUntil([&] { return findThread(name) != 0; });
+    long const thread = findThread(name);
+    // It has come to rest when it slept for a while without a switch.
+    std::uint64_t before = voluntarySwitches(thread);
+    for (int quiet = 0; quiet < 3;) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        std::uint64_t const now = voluntarySwitches(thread);
+        quiet = now == before ? quiet + 1 : 0;
+        before = now;
+    }
+    std::uint64_t const processor = processorTime(thread);
+    std::this_thread::sleep_for(time);
+    return {voluntarySwitches(thread) - before, processorTime(thread) - processor};
+}
+
+/// An empty timer, one timeout that never comes, and many that are far away: guarantees G21, G25.
+inline void watchIdleTimers(std::chrono::milliseconds time, std::uint64_t farTimeouts) {
+    auto const print = [time](char const* what, Activity activity) {
+        std::printf("G21: %s: %llu wake-ups, %llu0 ms of processor time in %lld ms\n", what,
+                    static_cast<unsigned long long>(activity.switches),
+                    static_cast<unsigned long long>(activity.processorTime),
+                    static_cast<long long>(time.count()));
+        EXPECT_EQ(activity.switches, 0U) << what;
+        EXPECT_LE(activity.processorTime, 1U) << what;
+    };
+    {
+        SystemTimer timer{{.name = "idle-empty"}};
+        timer.start();
+        print("an empty timer", watchDriver("idle-empty", time));
+    }
+    {
+        SystemTimer timer{{.name = "idle-never"}};
+        Timeout const never = timer.newTimeout([] {}, Duration::max());
+        print("one timeout at max()", watchDriver("idle-never", time));
+        EXPECT_TRUE(never.isPending());
+    }
+    {
+        SystemTimer timer{{.name = "idle-far"}};
+        for (std::uint64_t i = 0; i < farTimeouts; ++i)
+            timer.newTimeout([] {}, std::chrono::hours{1} + std::chrono::microseconds{i});
+        print("many timeouts an hour away", watchDriver("idle-far", time));
+        EXPECT_EQ(timer.pendingTimeouts(), farTimeouts);
+    }
+}
+
+/// Ever shorter timeouts wake the driver at most once for each tick: guarantee G22.
+inline void insertDescending(std::uint64_t timeouts) {
+    constexpr std::uint64_t kPerTick = 100;
+    SystemTimer timer;
+    std::uint64_t const ticks = timeouts / kPerTick;
+    auto const start = timer.clock().now() + std::chrono::hours{1};
+    for (std::uint64_t i = 0; i < timeouts; ++i)
+        timer.newTimeout([] {}, start + (ticks - i / kPerTick) * std::chrono::milliseconds{1});
+    std::uint64_t const wakeUps = timer.statistics().wakeUps;
+    std::printf("G22: %llu timeouts with descending deadlines on %llu ticks: %llu wake-ups\n",
+                static_cast<unsigned long long>(timeouts), static_cast<unsigned long long>(ticks),
+                static_cast<unsigned long long>(wakeUps));
+    EXPECT_LE(wakeUps, ticks + 1);
+    EXPECT_EQ(timer.stop().size(), timeouts);
+}
+
+/// The driver sleeps until far; a shorter timeout wakes it, again and again, on several threads.
+inline void wakeForShorterOnes(std::size_t threads, std::uint64_t times) {
+    SystemTimer timer{{.tick = std::chrono::microseconds{10}}};
+    Timeout const far = timer.newTimeout([] {}, std::chrono::hours{1});
+    std::atomic<std::int64_t> longest{0};
+    std::vector<std::vector<std::chrono::nanoseconds>> latencies(threads);
+    together(threads, [&](std::size_t thread) {
+        Random random{thread};
+        latencies[thread].reserve(times);
+        for (std::uint64_t i = 0; i < times; ++i) {
+            std::atomic<bool> ran{false};
+            auto const deadline =
+                timer.clock().now() + random.below(std::chrono::nanoseconds{20'000});
+            timer.newTimeout([&ran] { ran.store(true, std::memory_order_release); }, deadline);
+            // A wake-up that was lost would keep this waiting for an hour: the watchdog ends it.
+            waitUntil([&ran] { return ran.load(std::memory_order_acquire); });
+            latencies[thread].push_back(timer.clock().now() - deadline);
+        }
+    });
+    std::vector<std::chrono::nanoseconds> all;
+    for (auto& ofThread : latencies) all.insert(all.end(), ofThread.begin(), ofThread.end());
+    std::printf(
+        "wake-ups: %zu threads, %llu shorter timeouts each: seen after p50 %lld, p99 %lld, "
+        "max %lld us\n",
+        threads, static_cast<unsigned long long>(times),
+        static_cast<long long>(quantile(all, 0.5) / std::chrono::microseconds{1}),
+        static_cast<long long>(quantile(all, 0.99) / std::chrono::microseconds{1}),
+        static_cast<long long>(quantile(all, 1.0) / std::chrono::microseconds{1}));
+    EXPECT_GE(quantile(all, 0.0).count(), 0);
+    EXPECT_TRUE(far.cancel());
+}
+
+}  // namespace timingwheel::test

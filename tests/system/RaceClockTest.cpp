@@ -1,0 +1,140 @@
+#include <support/CancelRaces.h>
+#include <support/Effort.h>
+#include <support/Threads.h>
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <boost/asio/thread_pool.hpp>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Timeouts that several threads schedule while another one moves the clock.
+class Producers {
+public:
+    explicit Producers(std::size_t poolThreads) {
+        TimerOptions options{.clock = clock_};
+        if (poolThreads > 0) options.executor = pool_.emplace(poolThreads);
+        timer_.emplace(std::move(options));
+    }
+
+    void run(std::uint64_t timeouts) {
+        constexpr std::size_t kThreads = 3;
+        std::atomic<std::size_t> producing{kThreads};
+        together(kThreads + 1, [&](std::size_t thread) {
+            Random random{thread};
+            if (thread < kThreads) {
+                for (std::uint64_t i = 0; i < timeouts / kThreads; ++i) produce(random);
+                --producing;
+                return;
+            }
+            while (producing > 0) advance(random.below(std::chrono::nanoseconds{3ms}));
+        });
+        advance(1s);
+        EXPECT_EQ(early_, 0U);
+        EXPECT_EQ(unrun_, 0U);
+        EXPECT_EQ(timer_->pendingTimeouts(), 0U);
+    }
+
+private:
+    struct Entry {
+        explicit Entry(Clock::TimePoint itsDeadline) : deadline{itsDeadline} {}
+        Clock::TimePoint deadline;
+        std::atomic<bool> hasRun{false};
+    };
+
+    void produce(Random& random) {
+        auto const deadline = clock_.now() + random.below(std::chrono::nanoseconds{50ms});
+        Entry* entry = nullptr;
+        {
+            std::lock_guard const lock{mutex_};
+            entry = &entries_.emplace_back(deadline);
+        }
+        Timeout const timeout = timer_->newTimeout(
+            [this, entry] {
+                if (clock_.now() < entry->deadline) ++early_;
+                entry->hasRun = true;
+            },
+            deadline);
+        std::lock_guard const lock{mutex_};
+        accepted_.push_back({entry, timeout.deadline()});
+    }
+
+    /// All that was accepted before must have run when advance returns, if it is due by then.
+    void advance(std::chrono::nanoseconds time) {
+        std::vector<std::pair<Entry*, Clock::TimePoint>> before;
+        {
+            std::lock_guard const lock{mutex_};
+            before.swap(accepted_);
+        }
+        clock_.advance(time);
+        std::lock_guard const lock{mutex_};
+        for (auto const& [entry, due] : before) {
+            if (due > clock_.now())
+                accepted_.emplace_back(entry, due);
+            else if (!entry->hasRun)
+                ++unrun_;
+        }
+    }
+
+    ManualClock clock_;
+    std::mutex mutex_;
+    std::deque<Entry> entries_;
+    std::vector<std::pair<Entry*, Clock::TimePoint>> accepted_;
+    std::atomic<std::uint64_t> early_{0};
+    std::uint64_t unrun_ = 0;
+    std::optional<boost::asio::thread_pool> pool_;
+    std::optional<SystemTimer> timer_;  // the last: its tasks use the others
+};
+
+TEST(RaceClock, AdvanceReturnsWhenAllThatIsDueHasRun) {
+    Watchdog const watchdog{"advance() beside producers"};
+    Producers{0}.run(scaled(6'000));
+    Producers{2}.run(scaled(6'000));
+}
+
+TEST(RaceClock, AdvancesFromSeveralThreadsAreMadeOneAfterTheOther) {
+    Watchdog const watchdog{"several threads that move a clock"};
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    std::atomic<int> runs{0};
+    timer.scheduleAtFixedRate([&runs] { ++runs; }, 1ms, 1ms);
+    auto const begin = clock.now();
+    together(4, [&](std::size_t) {
+        for (int i = 0; i < 50; ++i) clock.advance(1ms);
+    });
+    auto const elapsed = clock.now() - begin;
+    EXPECT_LE(elapsed, 200ms);
+    EXPECT_EQ(runs, elapsed / 1ms);
+}
+
+TEST(RaceClock, ATimerMayBeDestroyedWhileItsClockMoves) {
+    Watchdog const watchdog{"a clock and a timer that goes"};
+    ManualClock clock;
+    for (std::uint64_t round = 0; round < scaled(200, 50); ++round) {
+        std::optional<SystemTimer> timer{std::in_place, TimerOptions{.clock = clock}};
+        timer->scheduleAtFixedRate([] {}, 1ms, 1ms);
+        together(2, [&](std::size_t thread) {
+            if (thread == 0)
+                clock.advance(20ms);
+            else
+                timer.reset();
+        });
+    }
+}
+
+}  // namespace
+}  // namespace timingwheel::test

@@ -1,0 +1,197 @@
+#include <support/CancelRaces.h>
+#include <support/Effort.h>
+#include <support/Executors.h>
+#include <support/StopRaces.h>
+#include <support/Threads.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(RaceStop, OneOfManyCallersGetsTheTasksWhileOthersSchedule) {
+    Watchdog const watchdog{"stop() against schedule"};
+    StopRace{4, 4, 0}.run(scaled(400));
+    StopRace{4, 4, 2}.run(scaled(200));
+}
+
+TEST(RaceStop, HandlesOutliveATimerThatIsBeingDestroyed) {
+    Watchdog const watchdog{"handles against the destructor"};
+    raceHandlesAgainstDestructor(scaled(1'000));
+}
+
+TEST(RaceStop, IsPromptWhenTheTickIsADay) {
+    Watchdog const watchdog{"stop() with a tick of a day"};
+    SystemTimer timer{{.tick = 24h}};
+    timer.newTimeout([] {}, 48h);
+    std::this_thread::sleep_for(5ms);
+    auto const begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(timer.stop().size(), 1U);
+    auto const took = std::chrono::steady_clock::now() - begin;
+    std::printf("G10: stop() with a tick of 24 h took %lld us\n",
+                static_cast<long long>(took / 1us));
+}
+
+TEST(RaceStop, EveryCallerWaitsForATaskThatRuns) {
+    Watchdog const watchdog{"stop() while a task runs"};
+    for (std::size_t const threads : {0U, 2U}) {
+        Runners runners{threads};
+        SystemTimer timer{runners.options()};
+        std::promise<void> begun;
+        std::atomic<bool> isOver{false};
+        timer.newTimeout(
+            [&] {
+                begun.set_value();
+                std::this_thread::sleep_for(10ms);
+                isOver = true;
+            },
+            0ms);
+        begun.get_future().wait();
+        together(3, [&](std::size_t) {
+            EXPECT_TRUE(timer.stop().empty());
+            EXPECT_TRUE(isOver);
+        });
+    }
+}
+
+TEST(RaceStop, RacesWithTheFirstStart) {
+    Watchdog const watchdog{"stop() against start()"};
+    for (std::uint64_t round = 0; round < scaled(500); ++round) {
+        SystemTimer timer;
+        std::atomic<std::size_t> accepted{0};
+        std::atomic<std::size_t> returned{0};
+        together(3, [&](std::size_t thread) {
+            try {
+                if (thread == 0) {
+                    returned += timer.stop().size();
+                } else if (thread == 1) {
+                    timer.start();
+                } else {
+                    timer.newTimeout([] {}, 1h);
+                    ++accepted;
+                }
+            } catch (std::logic_error const&) {
+                // It was stopped before.
+            }
+        });
+        returned += timer.stop().size();
+        EXPECT_EQ(accepted, returned);
+    }
+}
+
+TEST(RaceStop, DrainRunsWhatWasAcceptedWhileOthersScheduleAndCancel) {
+    Watchdog const watchdog{"drain() against schedule and cancel"};
+    for (std::uint64_t round = 0; round < scaled(20, 10); ++round) {
+        SystemTimer timer{{.tick = 100us}};
+        std::atomic<std::uint64_t> accepted{0};
+        std::atomic<std::uint64_t> ran{0};
+        std::atomic<std::uint64_t> cancelled{0};
+        together(4, [&](std::size_t thread) {
+            if (thread == 0) {
+                std::this_thread::sleep_for(500us);
+                return timer.drain();
+            }
+            Random random{round * 4 + thread};
+            try {
+                for (int i = 0; i < 1'000; ++i) {
+                    auto const timeout = timer.newTimeout(
+                        [&ran] { ++ran; }, random.below(std::chrono::nanoseconds{2ms}));
+                    ++accepted;
+                    if (random.below(2) == 0 && timeout.cancel()) ++cancelled;
+                }
+            } catch (std::logic_error const&) {
+                // It drains.
+            }
+        });
+        EXPECT_EQ(accepted, ran + cancelled);
+        EXPECT_TRUE(timer.stop().empty());
+    }
+}
+
+TEST(RaceStop, EndsADrainThatWouldWaitForLong) {
+    Watchdog const watchdog{"stop() against drain()"};
+    SystemTimer timer;
+    timer.newTimeout([] {}, 1h);
+    std::thread drainer{[&timer] { timer.drain(); }};
+    std::this_thread::sleep_for(5ms);
+    EXPECT_THROW(timer.newTimeout([] {}, 1h), std::logic_error);
+    EXPECT_EQ(timer.stop().size(), 1U);
+    drainer.join();
+}
+
+TEST(RaceStop, ATaskMayDestroyItsTimer) {
+    Watchdog const watchdog{"a task that destroys its timer"};
+    for (std::size_t const threads : {0U, 1U, 2U}) {
+        Runners runners{threads};
+        for (int round = 0; round < 20; ++round) {
+            std::promise<void> gone;
+            auto const alive = std::make_shared<int>(0);
+            auto* const timer = new SystemTimer{runners.options()};
+            timer->newTimeout([capture = alive] {}, 1h);
+            timer->newTimeout(
+                [timer, &gone, capture = alive] {
+                    delete timer;
+                    gone.set_value();
+                },
+                0ms);
+            gone.get_future().wait();
+            waitUntil([&] { return alive.use_count() == 1; });
+        }
+    }
+}
+
+// Nobody collected it: node, captures and all that the timer shares were never let go.
+// Off until it is mended.
+TEST(RaceStop, DISABLED_APeriodicTaskMayDestroyItsTimer) {
+    Watchdog const watchdog{"a periodic task that destroys its timer", 5s};
+    for (std::size_t const threads : {0U, 2U}) {
+        Runners runners{threads};
+        std::promise<void> gone;
+        auto const alive = std::make_shared<int>(0);
+        auto* const timer = new SystemTimer{runners.options()};
+        timer->scheduleAtFixedRate(
+            [timer, &gone, capture = alive] {
+                delete timer;
+                gone.set_value();
+            },
+            1ms, 1ms);
+        gone.get_future().wait();
+        waitUntil([&] { return alive.use_count() == 1; });
+    }
+}
+
+// stop() returned while another thread was still telling the error handler of a rejected task.
+// Off until it is mended.
+TEST(RaceStop, DISABLED_WaitsForARejectionThatIsBeingReported) {
+    Watchdog const watchdog{"stop() while a rejection is reported"};
+    HoldingExecutor executor;
+    std::promise<void> begun;
+    std::atomic<bool> isReported{false};
+    SystemTimer timer{{.executor = executor, .errorHandler = [&](TaskFailure const&) {
+                           begun.set_value();
+                           std::this_thread::sleep_for(20ms);
+                           isReported = true;
+                       }}};
+    timer.newTimeout([] {}, 0ms);
+    waitUntil([&] { return executor.size() == 1; });
+    std::thread dropper{[&executor] { executor.takeAll().clear(); }};
+    begun.get_future().wait();
+    EXPECT_TRUE(timer.stop().empty());
+    EXPECT_TRUE(isReported);
+    dropper.join();
+}
+
+}  // namespace
+}  // namespace timingwheel::test

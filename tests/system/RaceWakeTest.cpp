@@ -1,0 +1,48 @@
+#include <support/Effort.h>
+#include <support/WakeRaces.h>
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/ManualTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(RaceWake, IdleTimersSleep) {
+    Watchdog const watchdog{"idle timers"};
+    watchIdleTimers(100ms, scaled(10'000));
+}
+
+TEST(RaceWake, DescendingDeadlinesWakeOnceForEachTick) {
+    Watchdog const watchdog{"descending deadlines"};
+    insertDescending(scaled(20'000));
+}
+
+TEST(RaceWake, AShorterTimeoutAlwaysWakesTheDriver) {
+    Watchdog const watchdog{"wake-ups"};
+    wakeForShorterOnes(2, scaled(1'000));
+}
+
+// Levels were built for the first run only: beyond their reach the timeout moved on every 19 ticks.
+// Off until it is mended.
+TEST(RaceWake, DISABLED_APeriodBeyondTheLevelsBuildsThem) {
+    ManualClock clock;
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    int expirations = 0;
+    timer.scheduleAtFixedRate([&runs] { ++runs; }, 0ms, 1h);
+    auto const end = clock.now() + 2h;
+    for (auto next = timer.nextExpiration(); next && *next <= end; next = timer.nextExpiration()) {
+        ++expirations;
+        timer.advanceTo(*next);
+    }
+    EXPECT_EQ(runs, 3);
+    EXPECT_LE(expirations, 3 * 6);
+}
+
+}  // namespace
+}  // namespace timingwheel::test
