@@ -94,7 +94,7 @@ private:
                                         std::memory_order_relaxed);
                     contest.runs.fetch_add(1, std::memory_order_release);
                 },
-                kSpread + random_[2].below(longer));
+                kSpread / 3 + random_[2].below(longer));
         }
     }
 

@@ -67,6 +67,8 @@ public:
     /// The schedule was accepted, or not.
     void accept(Id id) noexcept { accounts_[id].isAccepted = true; }
 
+    bool isAccepted(Id id) const noexcept { return accounts_[id].isAccepted; }
+
     /// The deadline is now this one: what runs before it is early.
     void agree(Id id, TimePoint deadline) noexcept {
         accounts_[id].deadline = deadline.time_since_epoch().count();

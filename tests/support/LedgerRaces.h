@@ -226,7 +226,8 @@ private:
         std::uint64_t hooks = 0;
         for (auto& ofThread : hooks_) {
             for (HookOwner& owner : ofThread) {
-                if (!owner.isUsed || ledger_.hasEnded(owner.id)) continue;
+                if (!owner.isUsed || !ledger_.isAccepted(owner.id)) continue;
+                if (ledger_.hasEnded(owner.id)) continue;
                 EXPECT_FALSE(owner.hook.isPending());
                 ledger_.book(owner.id,
                              hooks < returnedHooks_ ? Outcome::returned : Outcome::rejected);
