@@ -1,0 +1,383 @@
+// Tasks are handed to an executor as claims: what becomes of them when it does odd things.
+
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Does one odd thing with the k-th claim, and runs every other one at once.
+class OddExecutor {
+public:
+    enum class Oddity { throws, throwsAnInt, drops, copies, copiesAndDropsBoth, runsThenThrows };
+
+    OddExecutor(int kth, Oddity oddity) : kth_{kth}, oddity_{oddity} {}
+
+    void execute(Claim claim) {
+        if (++count_ != kth_) return claim();
+        switch (oddity_) {
+            case Oddity::throws:
+                throw std::runtime_error{"full at " + std::to_string(kth_)};
+            case Oddity::throwsAnInt:
+                throw kth_;
+            case Oddity::drops:
+                return;
+            case Oddity::copies: {
+                Claim copy = claim;
+                claim();
+                copy();
+                return;
+            }
+            case Oddity::copiesAndDropsBoth: {
+                Claim const copy = claim;
+                return;
+            }
+            case Oddity::runsThenThrows:
+                claim();
+                throw std::runtime_error{"too late to refuse"};
+        }
+    }
+
+private:
+    int kth_;
+    Oddity oddity_;
+    int count_ = 0;
+};
+
+/// What came of 100 tasks when something odd happened to the k-th.
+struct Outcome {
+    int ran = 0;
+    int rejected = 0;
+    std::size_t alive = 0;
+    std::vector<FailureLog::Entry> failures;
+    TimerStatistics statistics;
+};
+
+Outcome runHundred(int kth, OddExecutor::Oddity oddity) {
+    ManualClock clock;
+    OddExecutor executor{kth, oddity};
+    FailureLog failures;
+    Outcome outcome;
+    auto const witness = std::make_shared<int>();
+    {
+        SystemTimer timer{
+            {.clock = clock, .executor = executor, .errorHandler = failures.handler()}};
+        std::vector<Timeout> timeouts;
+        for (int i = 0; i < 100; ++i)
+            timeouts.push_back(
+                timer.newTimeout([&outcome, witness] { ++outcome.ran; }, (1 + i / 10) * 1ms));
+        clock.advance(10ms);
+        for (Timeout const& timeout : timeouts) {
+            EXPECT_NE(timeout.isRejected(), timeout.isExpired());
+            EXPECT_FALSE(timeout.isPending());
+            EXPECT_FALSE(timeout.cancel());
+            if (timeout.isRejected()) ++outcome.rejected;
+        }
+        outcome.alive = static_cast<std::size_t>(witness.use_count()) - 1;
+        outcome.statistics = timer.statistics();
+        timer.checkInvariants();
+    }
+    outcome.failures = failures.entries();
+    return outcome;
+}
+
+// G19
+TEST(Dispatch, AnExecutorThatRefusesTheKthAffectsOnlyThatTask) {
+    using Oddity = OddExecutor::Oddity;
+    std::size_t affected = 0;
+    for (Oddity const oddity :
+         {Oddity::throws, Oddity::throwsAnInt, Oddity::drops, Oddity::copiesAndDropsBoth}) {
+        for (int kth = 1; kth <= 100; ++kth) {
+            SCOPED_TRACE(testing::Message()
+                         << "oddity " << static_cast<int>(oddity) << " at " << kth);
+            Outcome const outcome = runHundred(kth, oddity);
+            EXPECT_EQ(outcome.ran, 99);
+            EXPECT_EQ(outcome.rejected, 1);
+            EXPECT_EQ(outcome.alive, 0U);
+            EXPECT_EQ(outcome.statistics.rejected, 1U);
+            EXPECT_EQ(outcome.statistics.fired, 99U);
+            EXPECT_EQ(outcome.statistics.pending, 0U);
+            ASSERT_EQ(outcome.failures.size(), 1U);
+            EXPECT_EQ(outcome.failures[0].kind, TaskFailure::Kind::rejected);
+            EXPECT_TRUE(outcome.failures[0].timeout.isRejected());
+            std::string const expected = oddity == Oddity::throws ? "full at " + std::to_string(kth)
+                                         : oddity == Oddity::throwsAnInt
+                                             ? "int " + std::to_string(kth)
+                                             : "";
+            EXPECT_EQ(outcome.failures[0].what, expected);
+            affected += outcome.failures.size();
+        }
+    }
+    printFigure("G19 the k-th of 100 refused in 4 ways, k = 1 to 100: ", affected,
+                " rejected and told, of 400");
+}
+
+// G19
+TEST(Dispatch, AClaimThatWasCopiedOrRunBeforeTheThrowIsNoRejection) {
+    using Oddity = OddExecutor::Oddity;
+    for (Oddity const oddity : {Oddity::copies, Oddity::runsThenThrows}) {
+        for (int kth = 1; kth <= 100; ++kth) {
+            SCOPED_TRACE(testing::Message()
+                         << "oddity " << static_cast<int>(oddity) << " at " << kth);
+            Outcome const outcome = runHundred(kth, oddity);
+            EXPECT_EQ(outcome.ran, 100);
+            EXPECT_EQ(outcome.rejected, 0);
+            EXPECT_EQ(outcome.failures.size(), 0U);
+        }
+    }
+}
+
+// G19: each of several claims that die inside one execute().
+TEST(Dispatch, AnExecutorThatClearsItsQueueRejectsEachTask) {
+    struct Clearing {
+        std::vector<Claim> claims;
+        void execute(Claim claim) {
+            claims.push_back(std::move(claim));
+            if (claims.size() == 3) claims.clear();
+        }
+    };
+    ManualClock clock;
+    Clearing executor;
+    FailureLog failures;
+    auto const witness = std::make_shared<int>();
+    SystemTimer timer{{.clock = clock, .executor = executor, .errorHandler = failures.handler()}};
+    std::vector<Timeout> timeouts;
+    for (int i = 0; i < 3; ++i) timeouts.push_back(timer.newTimeout([witness] {}, 1ms));
+    clock.advance(1ms);
+    for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.isRejected());
+    EXPECT_EQ(failures.count(TaskFailure::Kind::rejected), 3U);
+    EXPECT_EQ(witness.use_count(), 1);
+}
+
+TEST(Dispatch, AnExecutorThatRunsWithinExecuteRunsEverythingOnce) {
+    ManualClock clock;
+    SynchronousExecutor executor;
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    int runs = 0;
+    int chained = 0;
+    for (int i = 0; i < 100; ++i) {
+        timer.newTimeout(
+            [&] {
+                ++runs;
+                EXPECT_THROW(clock.advance(1ms), std::logic_error);
+                EXPECT_THROW(static_cast<void>(timer.stop()), std::logic_error);
+                timer.newTimeout([&] { ++chained; }, 1ms);
+            },
+            i * 1ms);
+    }
+    clock.advance(200ms);
+    EXPECT_EQ(runs, 100);
+    EXPECT_EQ(chained, 100);
+}
+
+// With an executor a task runs somewhere else; advance waits for it.
+TEST(Dispatch, AdvanceWaitsForTasksOnAnExecutor) {
+    ManualClock clock;
+    ThreadExecutor executor;
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    std::atomic<int> runs{0};
+    std::thread::id where;
+    for (int i = 0; i < 1000; ++i) {
+        timer.newTimeout(
+            [&] {
+                where = std::this_thread::get_id();
+                ++runs;
+            },
+            (i % 50) * 1ms);
+    }
+    clock.advance(50ms);
+    EXPECT_EQ(runs, 1000);
+    EXPECT_NE(where, std::this_thread::get_id());
+}
+
+/// A timer whose tasks wait in an executor's queue.
+class Queued : public testing::Test {
+protected:
+    Timeout addDue() {
+        Timeout const timeout = timer.newTimeout(
+            [this, w = witness] {
+                static_cast<void>(w);
+                ++runs;
+            },
+            1ms);
+        return timeout;
+    }
+    void makeQueued(std::size_t count) {
+        clock.add(1ms);
+        executor.waitFor(count);
+    }
+    std::size_t alive() const { return static_cast<std::size_t>(witness.use_count()) - 1; }
+
+    SettableClock clock;
+    HoldingExecutor executor;
+    FailureLog failures;
+    std::shared_ptr<int> witness = std::make_shared<int>();
+    int runs = 0;
+    SystemTimer timer{{.clock = clock, .executor = executor, .errorHandler = failures.handler()}};
+};
+
+// G3, G4. Bug pattern: an expired entry that has not run yet cannot be cancelled.
+TEST_F(Queued, IsStillPendingAndCancelWins) {
+    Timeout const a = addDue();
+    Timeout const b = addDue();
+    makeQueued(2);
+    EXPECT_TRUE(a.isPending());
+    EXPECT_EQ(timer.pendingTimeouts(), 2U);
+    EXPECT_TRUE(a.cancel());
+    EXPECT_EQ(alive(), 1U);
+    EXPECT_EQ(timer.pendingTimeouts(), 1U);
+    executor.runAll();
+    EXPECT_EQ(runs, 1);
+    EXPECT_TRUE(b.isExpired());
+    EXPECT_TRUE(a.isCancelled());
+    EXPECT_EQ(failures.count(), 0U);
+}
+
+// G3
+TEST_F(Queued, DroppingAClaimWhoseTaskWasCancelledRejectsNobody) {
+    Timeout const a = addDue();
+    Timeout const b = addDue();
+    makeQueued(2);
+    EXPECT_TRUE(a.cancel());
+    static_cast<void>(executor.take());
+    EXPECT_TRUE(b.isPending());
+    EXPECT_EQ(failures.count(), 0U);
+    static_cast<void>(executor.take());
+    EXPECT_TRUE(b.isRejected());
+    EXPECT_EQ(failures.count(TaskFailure::Kind::rejected), 1U);
+    EXPECT_EQ(alive(), 0U);
+}
+
+TEST_F(Queued, RescheduleWins) {
+    Timeout const a = addDue();
+    makeQueued(1);
+    EXPECT_TRUE(timer.reschedule(a, 10ms));
+    EXPECT_TRUE(a.isPending());
+    EXPECT_EQ(a.deadline(), clock.now() + 10ms);
+    executor.runAll();
+    EXPECT_EQ(runs, 0);
+    clock.add(10ms);
+    executor.waitFor(1);
+    executor.runAll();
+    EXPECT_EQ(runs, 1);
+    EXPECT_TRUE(a.isExpired());
+}
+
+TEST_F(Queued, RescheduleToThePastQueuesItAgain) {
+    Timeout const a = addDue();
+    makeQueued(1);
+    EXPECT_TRUE(timer.reschedule(a, -1s));
+    executor.waitFor(2);
+    EXPECT_EQ(timer.pendingTimeouts(), 1U);
+    executor.runAll();
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(timer.statistics().fired, 1U);
+    EXPECT_EQ(failures.count(), 0U);
+}
+
+// G3, G10
+TEST_F(Queued, StopReturnsIt) {
+    Timeout const a = addDue();
+    makeQueued(1);
+    {
+        StoppedTimeouts const stopped = timer.stop();
+        EXPECT_EQ(stopped.size(), 1U);
+        EXPECT_EQ((*stopped.begin()).timeout(), a);
+    }
+    EXPECT_TRUE(a.isCancelled());
+    executor.runAll();
+    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(failures.count(), 0U);
+    EXPECT_EQ(alive(), 0U);
+}
+
+// Bug pattern: a task outlives the timer.
+TEST_F(Queued, ClaimsMayOutliveTheTimer) {
+    HoldingExecutor holding;
+    auto other = std::make_unique<SystemTimer>(TimerOptions{.clock = clock, .executor = holding});
+    Timeout const a = other->newTimeout([this] { ++runs; }, 1ms);
+    Timeout const b = other->newTimeout([this] { ++runs; }, 1ms);
+    clock.add(1ms);
+    holding.waitFor(2);
+    other.reset();
+    holding.take()();
+    holding.dropAll();
+    EXPECT_EQ(runs, 0);
+    EXPECT_TRUE(a.isCancelled());
+    EXPECT_FALSE(b.cancel());
+}
+
+TEST_F(Queued, APeriodicOneThatIsRejectedEnds) {
+    Timeout const a = timer.scheduleAtFixedRate([this] { ++runs; }, 1ms, 1ms);
+    makeQueued(1);
+    executor.dropAll();
+    EXPECT_TRUE(a.isRejected());
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    clock.add(10ms);
+    EXPECT_EQ(runs, 0);
+    EXPECT_EQ(timer.statistics().rejected, 1U);
+}
+
+TEST_F(Queued, AHookThatIsRejectedMayBeScheduledAgain) {
+    struct Object {
+        void run() { ++runs; }
+        int runs = 0;
+    };
+    Object object;
+    TimerHook<&Object::run> hook{object};
+    timer.schedule(hook, 1ms);
+    makeQueued(1);
+    EXPECT_TRUE(hook.isPending());
+    executor.dropAll();
+    EXPECT_FALSE(hook.isPending());
+    ASSERT_EQ(failures.count(TaskFailure::Kind::rejected), 1U);
+    EXPECT_FALSE(failures.entries()[0].timeout);
+    timer.schedule(hook, 1ms);
+    makeQueued(1);
+    executor.runAll();
+    EXPECT_EQ(object.runs, 1);
+}
+
+TEST_F(Queued, AHookMayDieWhileItIsQueued) {
+    struct Object {
+        void run() { FAIL(); }
+    };
+    Object object;
+    {
+        TimerHook<&Object::run> hook{object};
+        timer.schedule(hook, 1ms);
+        makeQueued(1);
+    }
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    executor.runAll();
+    EXPECT_EQ(timer.statistics().cancelled, 1U);
+}
+
+/// Anything with get_executor() is one too, as Boost.Asio's contexts are.
+struct Context {
+    SynchronousExecutor& get_executor() { return executor; }
+    SynchronousExecutor executor;
+};
+
+TEST(Dispatch, TakesAContextForItsExecutor) {
+    ManualClock clock;
+    Context context;
+    SystemTimer timer{{.clock = clock, .executor = context}};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 1ms);
+    clock.advance(1ms);
+    EXPECT_EQ(runs, 1);
+}
+
+}  // namespace
+}  // namespace timingwheel::test

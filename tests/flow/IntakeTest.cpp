@@ -1,0 +1,247 @@
+// Where time becomes ticks: deadlines round up, now rounds down, from any start of the clock.
+
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+constexpr std::array<nanoseconds, 5> kTicks{1ms, 7ms, 10ms, 100ms, 250us};
+constexpr std::array<std::int64_t, 5> kWheelSizes{2, 3, 20, 64, 512};
+
+/// What came of many timers: how early and how late they ran.
+struct Punctuality {
+    std::size_t runs = 0;
+    std::size_t early = 0;
+    std::size_t tooLate = 0;
+    nanoseconds latest{0};
+
+    void ran(Clock::TimePoint now, Clock::TimePoint due, nanoseconds mayBeLate) {
+        ++runs;
+        if (now < due) ++early;
+        if (now - due >= mayBeLate) ++tooLate;
+        latest = std::max(latest, now - due);
+    }
+};
+
+nanoseconds randomDelay(std::mt19937_64& random, nanoseconds tick) {
+    auto const magnitude = std::uniform_int_distribution<int>{0, 20}(random);
+    auto const longest = (std::int64_t{1} << magnitude) * tick.count();
+    return nanoseconds{std::uniform_int_distribution<std::int64_t>{0, longest}(random)};
+}
+
+/// A caller that comes when nextExpiration() says so, and in between.
+void advanceInSteps(ManualTimer& timer, SettableClock& clock, Clock::TimePoint to) {
+    for (;;) {
+        auto const next = timer.nextExpiration();
+        if (!next || *next > to) break;
+        clock.set(std::max(clock.now(), *next));
+        timer.advanceTo(clock.now());
+    }
+    clock.set(to);
+    timer.advanceTo(to);
+}
+
+struct Shape {
+    nanoseconds tick;
+    std::int64_t wheelSize;
+};
+
+void runRandomTimers(Shape shape, std::size_t count, Duration tolerance, std::mt19937_64& random,
+                     Punctuality& punctuality) {
+    SettableClock clock;
+    ManualTimer timer{{.tick = shape.tick, .wheelSize = shape.wheelSize, .clock = clock}};
+    auto const mayBeLate = shape.tick + tolerance.nanoseconds();
+    std::uniform_int_distribution<std::int64_t> phase{0, shape.tick.count()};
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i % 16 == 0) advanceInSteps(timer, clock, clock.now() + nanoseconds{phase(random) * 3});
+        nanoseconds const delay = randomDelay(random, shape.tick);
+        Clock::TimePoint const due = clock.now() + delay;
+        auto task = [&, due] { punctuality.ran(clock.now(), due, mayBeLate); };
+        if (i % 2 == 0)
+            timer.newTimeout(task, delay, {.tolerance = tolerance});
+        else
+            timer.newTimeout(task, due, {.tolerance = tolerance});
+    }
+    advanceInSteps(timer, clock, clock.now() + (std::int64_t{1} << 21) * shape.tick);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// G1, G2
+TEST(Intake, IsNeverEarlyAndLessThanATickLateAtAnyTickAndWheelSize) {
+    std::uint64_t const seed = seedOr(1);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random{seed};
+    Punctuality punctuality;
+    std::size_t const each = scaled(1'000'000) / (kTicks.size() * kWheelSizes.size());
+    for (nanoseconds const tick : kTicks)
+        for (std::int64_t const wheelSize : kWheelSizes)
+            runRandomTimers({tick, wheelSize}, each, Duration{}, random, punctuality);
+    EXPECT_EQ(punctuality.runs, each * 25);
+    EXPECT_EQ(punctuality.early, 0U);
+    EXPECT_EQ(punctuality.tooLate, 0U);
+    printFigure("G1 early: ", punctuality.early, " of ", punctuality.runs,
+                "; G2 a tick late or more: ", punctuality.tooLate, " of ", punctuality.runs);
+}
+
+// G1, G2
+TEST(Intake, IsLateByLessThanTickAndTolerance) {
+    std::uint64_t const seed = seedOr(2);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random{seed};
+    Punctuality punctuality;
+    std::size_t const each = scaled(200'000) / (kTicks.size() * kWheelSizes.size() * 4);
+    for (nanoseconds const tick : kTicks)
+        for (std::int64_t const wheelSize : kWheelSizes)
+            for (std::int64_t const tolerance : {std::int64_t{1}, wheelSize - 1, wheelSize, 1000L})
+                runRandomTimers({tick, wheelSize}, each, tick * tolerance, random, punctuality);
+    EXPECT_EQ(punctuality.runs, each * 100);
+    EXPECT_EQ(punctuality.early, 0U);
+    EXPECT_EQ(punctuality.tooLate, 0U);
+    printFigure("G1 with a tolerance, early: ", punctuality.early, " of ", punctuality.runs,
+                "; G2 later than tick + tolerance: ", punctuality.tooLate);
+}
+
+// G1, G2
+TEST(Intake, IsNeverEarlyOnTheDriverThread) {
+    std::uint64_t const seed = seedOr(3);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random{seed};
+    Punctuality punctuality;
+    std::size_t const each = scaled(3'000) / (kTicks.size() * kWheelSizes.size());
+    for (nanoseconds const tick : kTicks) {
+        for (std::int64_t const wheelSize : kWheelSizes) {
+            ManualClock clock;
+            SystemTimer timer{{.tick = tick, .wheelSize = wheelSize, .clock = clock}};
+            for (std::size_t i = 0; i < each; ++i) {
+                nanoseconds const delay = randomDelay(random, tick) / 1024;
+                Clock::TimePoint const due = clock.now() + delay;
+                timer.newTimeout([&, due] { punctuality.ran(clock.now(), due, tick); }, delay);
+                if (i % 8 == 0) clock.advance(nanoseconds{delay / 3});
+            }
+            clock.advance(1024 * tick);
+            EXPECT_EQ(timer.pendingTimeouts(), 0U);
+        }
+    }
+    EXPECT_EQ(punctuality.runs, each * 25);
+    EXPECT_EQ(punctuality.early, 0U);
+    EXPECT_EQ(punctuality.tooLate, 0U);
+    printFigure("G1 on the driver thread, early: ", punctuality.early, " of ", punctuality.runs);
+}
+
+TEST(Intake, RoundsADeadlineUpToTheTick) {
+    ManualClock clock;
+    ManualTimer timer{{.tick = 10ms, .clock = clock}};
+    auto const start = clock.now();
+    EXPECT_EQ(timer.newTimeout([] {}, 1ns).deadline(), start + 10ms);
+    EXPECT_EQ(timer.newTimeout([] {}, 10ms).deadline(), start + 10ms);
+    EXPECT_EQ(timer.newTimeout([] {}, 10ms + 1ns).deadline(), start + 20ms);
+    EXPECT_EQ(timer.newTimeout([] {}, start + 21ms).deadline(), start + 30ms);
+    clock.advance(3ms);
+    EXPECT_EQ(timer.newTimeout([] {}, 10ms).deadline(), start + 20ms);
+}
+
+TEST(Intake, RoundsUpToTheCoarsestSlotThatTheToleranceAllows) {
+    ManualClock clock;
+    ManualTimer timer{{.clock = clock}};  // 1 ms x 20
+    auto const start = clock.now();
+    auto const deadlineOf = [&](Duration delay, Duration tolerance) {
+        return timer.newTimeout([] {}, delay, {.tolerance = tolerance}).deadline() - start;
+    };
+    EXPECT_EQ(deadlineOf(1001ms, 0ms), 1001ms);
+    EXPECT_EQ(deadlineOf(1001ms, 19ms), 1001ms);
+    EXPECT_EQ(deadlineOf(1001ms, 20ms), 1020ms);
+    EXPECT_EQ(deadlineOf(1001ms, 399ms), 1020ms);
+    EXPECT_EQ(deadlineOf(1001ms, 400ms), 1200ms);
+    EXPECT_EQ(deadlineOf(1001ms, 8s), 8s);
+    EXPECT_EQ(deadlineOf(8s, 8s), 8s);
+    EXPECT_EQ(deadlineOf(8001ms, 8s), 16s);
+}
+
+// Bug pattern: a power of the wheel size just below 2^63 overflows when a deadline is rounded up.
+TEST(Intake, TakesAnyToleranceAtAnyWheelSize) {
+    for (std::int64_t const wheelSize : {2L, 3L, 127L, 511L, 1448L, 6208L, 55108L}) {
+        ManualClock clock;
+        ManualTimer timer{{.tick = 1ns, .wheelSize = wheelSize, .clock = clock}};
+        for (Duration const delay : {Duration{1ns}, Duration{std::chrono::hours{24 * 365 * 17}}}) {
+            auto const timeout = timer.newTimeout([] {}, delay, {.tolerance = Duration::max()});
+            EXPECT_TRUE(timeout.isPending());
+            EXPECT_GE(timeout.deadline(), clock.now() + delay.nanoseconds());
+        }
+    }
+}
+
+TEST(Intake, RefusesANegativeTolerance) {
+    ManualTimer timer;
+    expectThrows<std::invalid_argument>([&] { timer.newTimeout([] {}, 1s, {.tolerance = -1ns}); },
+                                        "tolerance is -1 ns: it must be at least 0 ns");
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// Bug pattern: a far deadline that saturates is reached by a clock that saturates too.
+TEST(Intake, NeverReachesWhatTicksCannotExpress) {
+    constexpr std::chrono::hours kYear{24 * 365};
+    ManualClock clock;
+    ManualTimer timer{{.tick = 1ns, .clock = clock}};
+    auto const far = timer.newTimeout([] {}, 19 * kYear);
+    auto const never = timer.newTimeout([] {}, Duration::max());
+    clock.jump(18 * kYear + kYear / 2);
+    EXPECT_TRUE(far.isPending());
+    EXPECT_TRUE(never.isPending());
+}
+
+// Bug pattern: a clock beyond the last tick never finds the timer at rest.
+TEST(Intake, RestsUnderAClockBeyondTheLastTick) {
+    ManualClock clock;
+    SystemTimer timer{{.tick = 1ns, .clock = clock}};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 1s);
+    clock.jump(std::chrono::hours{24 * 365 * 20});
+    EXPECT_EQ(runs, 1);
+}
+
+// G14
+TEST(Intake, WorksFromAnyStartOfTheClock) {
+    std::vector<std::int64_t> starts{0, -1, INT64_MIN, INT64_MAX - 1'000'000};
+    for (int k = 3; k < 63; ++k) starts.push_back((std::int64_t{1} << k) - 5);
+    std::size_t runs = 0;
+    for (std::int64_t const start : starts) {
+        SCOPED_TRACE(testing::Message() << "start " << start);
+        for (nanoseconds const tick : {1us, 7us}) {
+            ManualClock clock{Clock::TimePoint{nanoseconds{start}}};
+            ManualTimer timer{{.tick = tick, .wheelSize = 3, .clock = clock}};
+            auto const far = timer.newTimeout([] {}, std::chrono::hours{24 * 365 * 30});
+            std::vector<Timeout> timeouts;
+            for (nanoseconds const delay : {0us, 1us, 7us, 8us, 20us, 21us, 63us, 64us, 900us}) {
+                Clock::TimePoint const due = clock.now() + delay;
+                timeouts.push_back(timer.newTimeout(
+                    [&, due] {
+                        ++runs;
+                        EXPECT_GE(clock.now(), due);
+                        EXPECT_LT(clock.now() - due, tick);
+                    },
+                    delay));
+            }
+            timer.checkInvariants();
+            clock.advance(950us);
+            for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.isExpired());
+            EXPECT_TRUE(far.isPending());
+            timer.checkInvariants();
+        }
+    }
+    EXPECT_EQ(runs, starts.size() * 2 * 9);
+    printFigure("G14 starts of the clock: ", starts.size(), ", early or late: 0 of ", runs);
+}
+
+}  // namespace
+}  // namespace timingwheel::test

@@ -1,0 +1,287 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Executor.h>
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/ManualTimer.h>
+#include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerOptions.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <exception>
+#include <iostream>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// What tests of timers share: clocks, executors and logs that are under the test's control.
+namespace timingwheel::test {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
+/// Counts of random rounds: a tenth of them under a sanitizer.
+constexpr std::size_t scaled(std::size_t count) { return kIsSanitized ? count / 10 : count; }
+
+/// One line of figures for people, in one form for all tests.
+template <class... Values>
+void printFigure(Values const&... values) {
+    std::cout << "[  FIGURE  ] ";
+    (std::cout << ... << values) << '\n';
+}
+
+/// The seed of a random test: TIMINGWHEEL_SEED, or else `usual`. It is told when the test fails.
+inline std::uint64_t seedOr(std::uint64_t usual) {
+    char const* const given = std::getenv("TIMINGWHEEL_SEED");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : usual;
+}
+
+/// A clock that anybody may set at any time, also from inside a task; sleepers look again then.
+/// Setting it does not wait for anything to run.
+class SettableClock final : public Clock {
+public:
+    explicit SettableClock(TimePoint start = TimePoint{}) : now_{start.time_since_epoch()} {}
+
+    TimePoint now() const noexcept override { return TimePoint{now_.load()}; }
+
+    void set(TimePoint time) {
+        now_ = time.time_since_epoch();
+        std::vector<Sleeper> sleepers;
+        {
+            std::lock_guard const lock{mutex_};
+            sleepers = sleepers_;
+        }
+        for (Sleeper const& sleeper : sleepers) {
+            std::lock_guard const lock{*sleeper.mutex};
+            sleeper.condition->notify_all();
+        }
+    }
+    void add(Duration duration) { set(now() + duration.nanoseconds()); }
+
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint until) override {
+        {
+            std::lock_guard const registering{mutex_};
+            sleepers_.push_back({lock.mutex(), &condition});
+        }
+        if (now() < until) condition.wait(lock);
+        std::lock_guard const registering{mutex_};
+        std::erase_if(sleepers_, [&](Sleeper const& s) { return s.condition == &condition; });
+    }
+
+private:
+    struct Sleeper {
+        std::mutex* mutex;
+        std::condition_variable* condition;
+    };
+
+    std::atomic<std::chrono::nanoseconds> now_;
+    std::mutex mutex_;
+    std::vector<Sleeper> sleepers_;
+};
+
+/// What an error handler was told.
+class FailureLog {
+public:
+    struct Entry {
+        TaskFailure::Kind kind;
+        std::string what;  ///< of a std::exception; "int 7" for 7; empty for none
+        Timeout timeout;
+        std::string timerName;
+    };
+
+    auto handler() {
+        return [this](TaskFailure const& failure) {
+            Entry entry{failure.kind, describe(failure.exception), failure.timeout,
+                        std::string{failure.timerName}};
+            std::lock_guard const lock{mutex_};
+            entries_.push_back(std::move(entry));
+        };
+    }
+    std::vector<Entry> entries() const {
+        std::lock_guard const lock{mutex_};
+        return entries_;
+    }
+    std::size_t count() const { return entries().size(); }
+    std::size_t count(TaskFailure::Kind kind) const {
+        std::size_t sum = 0;
+        for (Entry const& entry : entries()) sum += entry.kind == kind ? 1 : 0;
+        return sum;
+    }
+
+private:
+    static std::string describe(std::exception_ptr const& exception) {
+        if (!exception) return {};
+        try {
+            std::rethrow_exception(exception);
+        } catch (std::exception const& e) {
+            return e.what();
+        } catch (int number) {
+            return "int " + std::to_string(number);
+        } catch (...) {
+            return "something";
+        }
+    }
+
+    mutable std::mutex mutex_;
+    std::vector<Entry> entries_;
+};
+
+/// Keeps what it is given until the test says what becomes of it. With a ManualClock on a
+/// SystemTimer, `advance` would wait for it: use a SettableClock.
+class HoldingExecutor {
+public:
+    void execute(Claim claim) {
+        std::lock_guard const lock{mutex_};
+        claims_.push_back(std::move(claim));
+        changed_.notify_all();
+    }
+    /// Waits until it holds `count` claims.
+    void waitFor(std::size_t count) {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [&] { return claims_.size() >= count; });
+    }
+    std::size_t size() {
+        std::lock_guard const lock{mutex_};
+        return claims_.size();
+    }
+    /// The oldest. REQUIRES: it holds one.
+    Claim take() {
+        std::lock_guard const lock{mutex_};
+        Claim claim = std::move(claims_.front());
+        claims_.pop_front();
+        return claim;
+    }
+    void runAll() {
+        while (size() > 0) take()();
+    }
+    void dropAll() {
+        while (size() > 0) static_cast<void>(take());
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Claim> claims_;
+};
+
+/// One thread that runs what it is given.
+class ThreadExecutor {
+public:
+    ThreadExecutor() : thread_{[this] { work(); }} {}
+    ~ThreadExecutor() {
+        {
+            std::lock_guard const lock{mutex_};
+            stopped_ = true;
+            changed_.notify_all();
+        }
+        thread_.join();
+    }
+    ThreadExecutor(ThreadExecutor const&) = delete;
+    ThreadExecutor& operator=(ThreadExecutor const&) = delete;
+
+    void execute(Claim claim) {
+        std::lock_guard const lock{mutex_};
+        claims_.push_back(std::move(claim));
+        changed_.notify_all();
+    }
+
+private:
+    void work() {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            changed_.wait(lock, [this] { return stopped_ || !claims_.empty(); });
+            if (claims_.empty()) return;
+            {
+                Claim claim = std::move(claims_.front());
+                claims_.pop_front();
+                lock.unlock();
+                claim();
+            }
+            lock.lock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Claim> claims_;
+    bool stopped_ = false;
+    std::thread thread_;
+};
+
+/// Runs a claim before execute() returns.
+struct SynchronousExecutor {
+    void execute(Claim claim) { claim(); }
+};
+
+/// A gate that opens once: how tests meet across threads without sleeping.
+class Latch {
+public:
+    void open() {
+        std::lock_guard const lock{mutex_};
+        isOpen_ = true;
+        changed_.notify_all();
+    }
+    void wait() {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [this] { return isOpen_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool isOpen_ = false;
+};
+
+/// The fixture of what both timers promise: derive and instantiate over `WheelTimers`.
+template <class T>
+class OfWheelTimers : public testing::Test {
+protected:
+    TimerOptions options(TimerOptions from = {}) {
+        from.clock = clock;
+        if (!from.errorHandler) from.errorHandler = failures.handler();
+        return from;
+    }
+    Clock::TimePoint now() const { return clock.now(); }
+
+    ManualClock clock;
+    FailureLog failures;
+};
+
+using WheelTimers = testing::Types<SystemTimer, ManualTimer>;
+
+struct NamesOfTimers {
+    template <class T>
+    static std::string GetName(int) {
+        return std::is_same_v<T, SystemTimer> ? "SystemTimer" : "ManualTimer";
+    }
+};
+
+/// Expects `expression` to throw `Exception` whose message contains `text`.
+template <class Exception, class Expression>
+void expectThrows(Expression&& expression, std::string const& text) {
+    try {
+        expression();
+        ADD_FAILURE() << "nothing was thrown; expected: " << text;
+    } catch (Exception const& e) {
+        EXPECT_NE(std::string{e.what()}.find(text), std::string::npos)
+            << "\"" << e.what() << "\" does not contain \"" << text << "\"";
+    }
+}
+
+}  // namespace timingwheel::test
