@@ -38,10 +38,11 @@ void introduceLoad(Options const& options, Terminal& terminal) {
     terminal.line("   the others run, and the request is sent again after a pause. Heartbeats,");
     terminal.line(
         "   pushed back by every packet. Delayed orders, some called off. Periodic jobs.");
-    terminal.line("   " + text("%u", options.threads) +
-                  (options.threads == 1 ? " thread makes" : " threads make") +
-                  " this load; tasks run " + tasks + "; the wheel is " + readable(options.tick) +
-                  text(" x %lld.", static_cast<long long>(options.wheelSize)));
+    terminal.line(
+        "   " +
+        text("%u thread%s", options.threads, options.threads == 1 ? " makes it" : "s make it") +
+        "; tasks run " + tasks + "; the wheel is " + readable(options.tick) +
+        text(" x %lld slots.", static_cast<long long>(options.wheelSize)));
     terminal.line();
 }
 
@@ -49,6 +50,7 @@ void carryLoad(Options const& options, Terminal& terminal, Outcome& outcome) {
     introduceLoad(options, terminal);
     Load load{options};
     LoadResult const result = load.run(terminal);
+    if (isInterrupted()) terminal.line("   Interrupted: the timer was stopped.");
     terminal.line();
     reportLateness(result.statistics, terminal);
     reportCosts(result, terminal);
@@ -74,10 +76,12 @@ int run(Options const& options) {
     }
     if (options.duration > std::chrono::nanoseconds{0} && !isInterrupted())
         carryLoad(options, terminal, outcome);
-    reportVerdict(
-        outcome.early == 0, "None of " + grouped(outcome.runs) + " runs began before its time.",
-        grouped(outcome.early) + " of " + grouped(outcome.runs) + " runs began BEFORE their time.",
-        terminal);
+    if (outcome.runs > 0)
+        reportVerdict(outcome.early == 0,
+                      "None of " + grouped(outcome.runs) + " runs began before its time.",
+                      grouped(outcome.early) + " of " + grouped(outcome.runs) +
+                          " runs began BEFORE their time.",
+                      terminal);
     outcome.isSound = outcome.isSound && outcome.early == 0;
     if (!outcome.isSound) return kUnsound;
     return isInterrupted() ? kInterrupted : kFine;
