@@ -22,7 +22,8 @@ public:
 
     /// Moves the deadline to `delay` from now. Wins until the task starts; otherwise, or when the
     /// hook is not scheduled, returns false and changes nothing. To a later deadline it takes no
-    /// lock, allocates nothing and touches one cache line. A tolerance is given anew each time.
+    /// lock, allocates nothing, and writes the entry's word and a counter. A tolerance is given anew
+    /// each time.
     bool reschedule(Duration delay, TimeoutOptions options = {});
     /// The same to a point of the timer's clock: saves reading the clock.
     bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});

@@ -27,13 +27,13 @@ public:
         if (shard_.context_.isConcurrent) shard_.mutex_.lock();
     }
     void unlock() noexcept {
-        std::vector<TimerEvent> events;
-        if (shard_.observer_ != nullptr) events.swap(shard_.events_);
         Tick const ring = std::exchange(ring_, Tick::max());
+        TimeoutNode* const ended = std::exchange(ended_, nullptr);
+        if (shard_.observer_ != nullptr) [[unlikely]]
+            return unlockAndDeliver(ring, ended);
         if (shard_.context_.isConcurrent) shard_.mutex_.unlock();
         if (ring != Tick::max()) shard_.context_.alarm.ring(ring);
-        if (shard_.observer_ != nullptr) shard_.deliver(events);
-        if (TimeoutNode* const node = std::exchange(ended_, nullptr)) node->release();
+        if (ended != nullptr) ended->release();
     }
     /// The driver must come by then.
     void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
@@ -51,6 +51,15 @@ public:
     }
 
 private:
+    void unlockAndDeliver(Tick ring, TimeoutNode* ended) noexcept {
+        std::vector<TimerEvent> const events = std::exchange(shard_.events_, {});
+        TimerObserver& observer = *shard_.observer_;
+        if (shard_.context_.isConcurrent) shard_.mutex_.unlock();
+        if (ring != Tick::max()) shard_.context_.alarm.ring(ring);
+        for (TimerEvent const& event : events) observer.onEvent(event);
+        if (ended != nullptr) ended->release();
+    }
+
     Shard& shard_;
     Tick ring_ = Tick::max();
     TimeoutNode* ended_ = nullptr;
@@ -106,7 +115,7 @@ Shard::Shard(TimerContext& context, std::uint32_t number)
       observer_{context.options.observer},
       number_{number},
       wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize, .start = Tick{0}}} {
-    reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
+    publishReach();
 }
 
 // ---- schedule, cancel, reschedule -------------------------------------------------------------
@@ -135,7 +144,13 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
 void Shard::reserve(Tick deadline) {
     if (deadline < wheel_.reach()) return;
     wheel_.reserve(deadline);
-    reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
+    publishReach();
+}
+
+void Shard::publishReach() noexcept {
+    std::int64_t const reach = wheel_.reach().value();
+    if (reach_.load(std::memory_order_relaxed) != reach)
+        reach_.store(reach, std::memory_order_relaxed);
 }
 
 /// Moves the wheel's clock to now, as far as no bucket is in the way, so that an entry goes to the
@@ -269,7 +284,7 @@ std::size_t Shard::step(Tick limit) noexcept {
         }
         collect(static_cast<TimeoutEntry&>(wheel_.takeFlushed()), *flush_);
     }
-    reach_.store(wheel_.reach().value(), std::memory_order_relaxed);
+    publishReach();
     refreshKey();
     return moved;
 }
@@ -684,9 +699,8 @@ void Shard::orphan() noexcept {
 
 // ---- observing --------------------------------------------------------------------------------
 
-void Shard::record(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
-                   std::uint32_t fromLevel) noexcept {
-    if (observer_ == nullptr) return;
+void Shard::note(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
+                 std::uint32_t fromLevel) noexcept {
     TimerEvent event{.stage = stage, .shard = number_, .entry = entry, .time = context_.now()};
     event.fromLevel = fromLevel;
     if (entry != nullptr) event.deadline = entry->deadline();
@@ -701,10 +715,6 @@ void Shard::record(Stage stage, TimeoutEntry const* entry, TimerTaskList const* 
     } catch (std::bad_alloc const&) {
         // An observer that misses a step is better than a timeout that does.
     }
-}
-
-void Shard::deliver(std::vector<TimerEvent>& events) noexcept {
-    for (TimerEvent const& event : events) observer_->onEvent(event);
 }
 
 }  // namespace detail

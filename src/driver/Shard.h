@@ -136,6 +136,7 @@ private:
 
     void reserve(Tick deadline);
     void catchUp(Clock::TimePoint now) noexcept;
+    void publishReach() noexcept;
     void put(TimeoutEntry& entry, Section& section) noexcept;
     bool flushNext(Tick limit) noexcept;
     void collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) noexcept;
@@ -153,20 +154,28 @@ private:
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
     void noteChange() noexcept;
+    /// Costs a branch while nobody observes.
     void record(TimerEvent::Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
-                std::uint32_t fromLevel = 0) noexcept;
-    void deliver(std::vector<TimerEvent>& events) noexcept;
+                std::uint32_t fromLevel = 0) noexcept {
+        if (observer_ != nullptr) [[unlikely]]
+            note(stage, entry, bucket, fromLevel);
+    }
+    void note(TimerEvent::Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
+              std::uint32_t fromLevel) noexcept;
 
+    // Read by everybody, written seldom.
     TimerContext& context_;
     TimerObserver* const observer_;
     std::uint32_t const number_;
-    std::atomic<std::int64_t> key_{Tick::kMax};
     /// The wheel's reach, for push-backs: a deadline before it needs no level that is not built.
     std::atomic<std::int64_t> reach_{0};
-    std::atomic<std::uint64_t> pushedBack_{0};
+
+    // Written by everybody, without the lock: on a line of their own.
+    alignas(64) std::atomic<std::uint64_t> pushedBack_{0};
     std::atomic<std::int64_t> droppedShares_{0};
 
-    std::mutex mutex_;  // protects what follows
+    alignas(64) std::atomic<std::int64_t> key_{Tick::kMax};  // written under the lock
+    std::mutex mutex_;                                       // protects what follows
     Gate gate_ = Gate::notStarted;
     TimingWheelBase wheel_;
     Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
