@@ -73,9 +73,10 @@ inline void watchIdleTimers(std::chrono::milliseconds time, std::uint64_t farTim
 /// Ever shorter timeouts wake the driver at most once for each tick: guarantee G22.
 inline void insertDescending(std::uint64_t timeouts) {
     constexpr std::uint64_t kPerTick = 100;
-    SystemTimer timer;
+    // Each tick of the next minute has a bucket of its own.
+    SystemTimer timer{{.wheelSize = 65'536}};
     std::uint64_t const ticks = timeouts / kPerTick;
-    auto const start = timer.clock().now() + std::chrono::hours{1};
+    auto const start = timer.clock().now() + std::chrono::seconds{20};
     for (std::uint64_t i = 0; i < timeouts; ++i)
         timer.newTimeout([] {}, start + (ticks - i / kPerTick) * std::chrono::milliseconds{1});
     std::uint64_t const wakeUps = timer.statistics().wakeUps;

@@ -153,8 +153,7 @@ TEST(RaceStop, ATaskMayDestroyItsTimer) {
 }
 
 // Nobody collected it: node, captures and all that the timer shares were never let go.
-// Off until it is mended.
-TEST(RaceStop, DISABLED_APeriodicTaskMayDestroyItsTimer) {
+TEST(RaceStop, APeriodicTaskMayDestroyItsTimer) {
     Watchdog const watchdog{"a periodic task that destroys its timer", 5s};
     for (std::size_t const threads : {0U, 2U}) {
         Runners runners{threads};
@@ -173,8 +172,7 @@ TEST(RaceStop, DISABLED_APeriodicTaskMayDestroyItsTimer) {
 }
 
 // stop() returned while another thread was still telling the error handler of a rejected task.
-// Off until it is mended.
-TEST(RaceStop, DISABLED_WaitsForARejectionThatIsBeingReported) {
+TEST(RaceStop, WaitsForARejectionThatIsBeingReported) {
     Watchdog const watchdog{"stop() while a rejection is reported"};
     HoldingExecutor executor;
     std::promise<void> begun;

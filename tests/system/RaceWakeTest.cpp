@@ -28,8 +28,7 @@ TEST(RaceWake, AShorterTimeoutAlwaysWakesTheDriver) {
 }
 
 // Levels were built for the first run only: beyond their reach the timeout moved on every 19 ticks.
-// Off until it is mended.
-TEST(RaceWake, DISABLED_APeriodBeyondTheLevelsBuildsThem) {
+TEST(RaceWake, APeriodBeyondTheLevelsBuildsThem) {
     ManualClock clock;
     ManualTimer timer{{.clock = clock}};
     int runs = 0;
