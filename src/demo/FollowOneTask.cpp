@@ -90,10 +90,7 @@ public:
             terminal_.live(text("%6.1f   s  ", toSeconds(now - start_)) +
                            terminal_.gauge(done, kCells) + ' ' + whereAt(now));
         } else if (now >= nextLine_) {
-            if (nextLine_ != TimePoint{})
-                line(now, "...", whereAt(now));
-            else
-                nextLine_ = start_;
+            line(now, "...", whereAt(now));
             nextLine_ += 1s;
         }
     }
@@ -118,6 +115,7 @@ private:
     void tellBucket(TimerEvent const& event, char const* what, std::string const& whereTo) {
         level_ = event.level;
         moves_ = start_ + tick_ * event.expiration.value();
+        nextLine_ = event.time + 1s;
         nanoseconds const wait = std::max(nanoseconds{0}, nanoseconds{moves_ - event.time});
         line(event.time, what,
              whereTo +
@@ -157,8 +155,8 @@ private:
     void tellRun(TimerEvent const& event) {
         hasRun_ = true;
         line(event.time, "run",
-             terminal_.styled(Style::good, readable(event.lateness) + " late") +
-                 text(", %u cascade%s after it was placed", cascades_, cascades_ == 1 ? "" : "s"));
+             terminal_.styled(Style::good, readable(event.lateness) + " late") + ", " +
+                 counted(cascades_, "cascade") + " after it was placed");
     }
 
     Terminal& terminal_;
@@ -182,8 +180,7 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
                   readable(options.tick) + " wide, those of the next");
     terminal.line("   as wide as a whole level below. What lies in one slot is a bucket; when it");
     terminal.line("   expires, its tasks move down, and at level 0 they run. This one is due");
-    terminal.line("   " + grouped(static_cast<std::uint64_t>(deadline)) +
-                  (deadline == 1 ? " tick, " : " ticks, ") +
+    terminal.line("   " + counted(static_cast<std::uint64_t>(deadline), "tick") + ", " +
                   text("%.3f s", toSeconds(options.tick * deadline)) + ", after the timer's start" +
                   (deadline < options.wheelSize ? "." : ":"));
     if (deadline < options.wheelSize) {
@@ -234,8 +231,8 @@ Followed followOneTask(Options const& options, Terminal& terminal) {
     } else {
         timer.drain();
         terminal.line();
-        terminal.line(text("   The driver thread woke %llu times; the rest of the time it slept.",
-                           static_cast<unsigned long long>(timer.statistics().wakeUps)));
+        terminal.line("   The driver thread woke " + counted(timer.statistics().wakeUps, "time") +
+                      "; the rest of the time it slept.");
     }
     terminal.line();
     followed.runs = runs;

@@ -30,6 +30,11 @@ inline std::string grouped(std::uint64_t number) {
     return digits;
 }
 
+/// "1 tick", "8,499 ticks".
+inline std::string counted(std::uint64_t number, std::string const& what) {
+    return grouped(number) + ' ' + what + (number == 1 ? "" : "s");
+}
+
 inline double toSeconds(std::chrono::nanoseconds time) {
     return std::chrono::duration<double>{time}.count();
 }

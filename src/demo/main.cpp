@@ -28,9 +28,8 @@ struct Outcome {
 
 void introduceLoad(Options const& options, Terminal& terminal) {
     std::string const tasks = options.usePool
-                                  ? text("on a pool of %u thread%s", options.poolThreads,
-                                         options.poolThreads == 1 ? "" : "s")
-                                  : std::string{"on the driver thread"};
+                                  ? "a pool of " + counted(options.poolThreads, "thread")
+                                  : std::string{"the driver thread"};
     terminal.line(terminal.heading("2  A server's load for " + readable(options.duration)));
     terminal.line();
     terminal.line(
@@ -38,11 +37,11 @@ void introduceLoad(Options const& options, Terminal& terminal) {
     terminal.line("   the others run, and the request is sent again after a pause. Heartbeats,");
     terminal.line(
         "   pushed back by every packet. Delayed orders, some called off. Periodic jobs.");
-    terminal.line(
-        "   " +
-        text("%u thread%s", options.threads, options.threads == 1 ? " makes it" : "s make it") +
-        "; tasks run " + tasks + "; the wheel is " + readable(options.tick) +
-        text(" x %lld slots.", static_cast<long long>(options.wheelSize)));
+    terminal.line("   The wheel has " + readable(options.tick) +
+                  text(" x %lld slots; ", static_cast<long long>(options.wheelSize)) +
+                  counted(options.threads, "thread") + (options.threads == 1 ? " makes" : " make") +
+                  " the load;");
+    terminal.line("   tasks run on " + tasks + ".");
     terminal.line();
 }
 
@@ -78,9 +77,9 @@ int run(Options const& options) {
         carryLoad(options, terminal, outcome);
     if (outcome.runs > 0)
         reportVerdict(outcome.early == 0,
-                      "None of " + grouped(outcome.runs) + " runs began before its time.",
-                      grouped(outcome.early) + " of " + grouped(outcome.runs) +
-                          " runs began BEFORE their time.",
+                      "Of " + counted(outcome.runs, "run") + " none began before its time.",
+                      "Of " + counted(outcome.runs, "run") + ", " + grouped(outcome.early) +
+                          " began BEFORE their time.",
                       terminal);
     outcome.isSound = outcome.isSound && outcome.early == 0;
     if (!outcome.isSound) return kUnsound;
