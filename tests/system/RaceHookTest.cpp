@@ -113,6 +113,29 @@ TEST(RaceHook, CancelAndWaitFromInsideTheTaskReturns) {
     }
 }
 
+// Each of the two waited for the other. Off until it is mended.
+TEST(RaceHook, DISABLED_CancelAndWaitFromTwoRunsAtOnceReturns) {
+    Watchdog const watchdog{"two runs of a hook that both cancel it", 5s};
+    struct Owner {
+        void run() {
+            ++begun;
+            waitUntil([this] { return begun == 2; });
+            hook.cancelAndWait();
+            ++ended;
+        }
+        std::atomic<int> begun{0};
+        std::atomic<int> ended{0};
+        TimerHook<&Owner::run> hook{*this};
+    };
+    boost::asio::thread_pool pool{2};
+    Owner owner;
+    SystemTimer timer{{.executor = pool}};
+    timer.schedule(owner.hook, 0ms);
+    waitUntil([&owner] { return owner.begun == 1; });
+    timer.schedule(owner.hook, 0ms);
+    waitUntil([&owner] { return owner.ended == 2; });
+}
+
 TEST(RaceHook, TaskMayDestroyItsOwner) {
     Watchdog const watchdog{"a hook that destroys its owner"};
     struct Owner {
