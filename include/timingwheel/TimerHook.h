@@ -22,8 +22,8 @@ public:
 
     /// Moves the deadline to `delay` from now. Wins until the task starts; otherwise, or when the
     /// hook is not scheduled, returns false and changes nothing. To a later deadline it takes no
-    /// lock, allocates nothing, and writes the entry's word and a counter. A tolerance is given anew
-    /// each time.
+    /// lock, allocates nothing, and writes the entry's word and a counter. A tolerance is given
+    /// anew each time.
     bool reschedule(Duration delay, TimeoutOptions options = {});
     /// The same to a point of the timer's clock: saves reading the clock.
     bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
@@ -76,8 +76,8 @@ struct HookTarget<void (*)(C&) noexcept> {
 /// nothing is ever allocated. For idle timeouts, heartbeats, leases.
 ///
 ///     class Connection {
-///         void onIdle() { close(); }                                  // may destroy the connection
-///         timingwheel::TimerHook<&Connection::onIdle> idle_{*this};   // the last member
+///         void onIdle() { close(); }                                 // may destroy *this
+///         timingwheel::TimerHook<&Connection::onIdle> idle_{*this};  // the last member
 ///     public:
 ///         void start(timingwheel::SystemTimer& timer) { timer.schedule(idle_, 60s); }
 ///         void packet() { idle_.reschedule(60s); }
@@ -90,8 +90,8 @@ struct HookTarget<void (*)(C&) noexcept> {
 /// one timer at a time.
 ///
 /// Memory         48 bytes
-/// Thread safety  every function from any thread, and from inside the task; but alone the destructor,
-///                and a schedule on another timer than before
+/// Thread safety  every function from any thread, and from inside the task; but alone the
+///                destructor, and a schedule on another timer than before
 /// Lifetime       may outlive the timer
 template <auto function>
 class TimerHook : public TimerHookBase {

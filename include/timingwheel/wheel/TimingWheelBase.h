@@ -66,8 +66,8 @@ private:
 ///     deadline 401   2:1@400   at 400 cascades to 0:1@401, skipping level 1
 ///
 /// Units          ticks; nothing is rounded
-/// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove and
-///                nextExpiration O(1); arming and flushing O(log of the armed buckets)
+/// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove
+///                and nextExpiration O(1); arming and flushing O(log of the armed buckets)
 /// Memory         32 bytes a bucket and 16 in the heap; only `reserve` allocates
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
