@@ -1,0 +1,458 @@
+// Schedules are accepted or refused: extreme delays, failing memory, the limit of pending.
+
+#include <support/AllocationCounter.h>
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+template <class T>
+using Schedule = OfWheelTimers<T>;
+TYPED_TEST_SUITE(Schedule, WheelTimers, NamesOfTimers);
+
+// ---- G13: any delay ----------------------------------------------------------------------------
+
+template <class D>
+void addExtremes(std::vector<Duration>& delays) {
+    using Rep = typename D::rep;
+    for (int k = 0; k <= 62; ++k) {
+        std::int64_t const power = std::int64_t{1} << k;
+        for (std::int64_t const count : {power - 1, power, power + 1}) {
+            delays.push_back(D{static_cast<Rep>(count)});
+            delays.push_back(D{static_cast<Rep>(-count)});
+        }
+    }
+    delays.push_back(D::max());
+    delays.push_back(D::min());
+}
+
+/// How long `delay` is in a simulated hour: what may run in it.
+bool isWithin(Duration delay, nanoseconds time) { return delay.nanoseconds() <= time; }
+
+// G13
+TYPED_TEST(Schedule, AnyDelayInAnyUnitHasADocumentedResult) {
+    std::vector<Duration> delays;
+    addExtremes<std::chrono::nanoseconds>(delays);
+    addExtremes<std::chrono::microseconds>(delays);
+    addExtremes<std::chrono::milliseconds>(delays);
+    addExtremes<std::chrono::hours>(delays);
+    addExtremes<std::chrono::duration<double>>(delays);
+    addExtremes<std::chrono::duration<float>>(delays);
+    auto const now = static_cast<std::int64_t>(this->now().time_since_epoch().count());
+    for (std::int64_t const less : {now - 1, now, now + 1})
+        delays.push_back(nanoseconds{INT64_MAX - std::max<std::int64_t>(less, 0)});
+    delays.push_back(std::chrono::duration<double>{std::numeric_limits<double>::infinity()});
+    delays.push_back(std::chrono::duration<float>{-std::numeric_limits<float>::infinity()});
+
+    TypeParam timer{this->options()};
+    auto const start = this->now();
+    std::size_t early = 0;
+    std::size_t runs = 0;
+    std::size_t due = 0;
+    for (Duration const delay : delays) {
+        due += isWithin(delay, 1h) ? 1U : 0U;
+        timer.newTimeout(
+            [&, delay] {
+                ++runs;
+                early += isWithin(delay, this->now() - start) ? 0U : 1U;
+            },
+            delay);
+    }
+    timer.checkInvariants();
+    this->clock.advance(1h);
+    EXPECT_EQ(runs, due);
+    EXPECT_EQ(early, 0U);
+    std::size_t const levels = timer.statistics().cascaded.size();
+    EXPECT_LE(levels, 15U);
+    printFigure("G13 ", delays.size(), " extreme delays: ", runs, " ran in an hour, ", early,
+                " early, ", levels, " levels");
+}
+
+// G13
+TYPED_TEST(Schedule, RefusesNaN) {
+    TypeParam timer{this->options()};
+    auto const nan = std::chrono::duration<double>{std::nan("")};
+    EXPECT_THROW(timer.newTimeout([] {}, nan), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout([] {}, std::chrono::duration<float>{std::nanf("")}),
+                 std::invalid_argument);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_EQ(timer.statistics().scheduled, 0U);
+}
+
+TYPED_TEST(Schedule, RefusesAnEmptyTask) {
+    TypeParam timer{this->options()};
+    void (*const function)() = nullptr;
+    EXPECT_THROW(timer.newTimeout(function, 1s), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(std::function<void()>{}, 1s), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(std::shared_ptr<TimerTask>{}, 1s), std::invalid_argument);
+    EXPECT_THROW(timer.scheduleAtFixedRate(std::function<void()>{}, 1s, 1s), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(std::function<void()>{}, this->now()), std::invalid_argument);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// Absolute deadlines are time points of the timer's clock, and nothing else.
+template <class T, class At>
+concept SchedulesAt = requires(T& timer, At at) { timer.newTimeout([] {}, at); };
+static_assert(SchedulesAt<SystemTimer, Clock::TimePoint>);
+static_assert(SchedulesAt<SystemTimer, std::chrono::milliseconds>);
+static_assert(!SchedulesAt<SystemTimer, std::chrono::system_clock::time_point>);
+static_assert(!SchedulesAt<SystemTimer, int>);
+
+TYPED_TEST(Schedule, IsRefusedOnceTheTimerWasStopped) {
+    TypeParam timer{this->options({.name = "gone"})};
+    static_cast<void>(timer.stop());
+    expectThrows<std::logic_error>([&] { timer.newTimeout([] {}, 1s); }, "\"gone\" was stopped");
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_EQ(timer.statistics().scheduled, 0U);
+}
+
+// ---- G16: memory that fails --------------------------------------------------------------------
+
+struct Object {
+    void run() { ++runs; }
+    int runs = 0;
+    TimerHook<&Object::run> hook{*this};
+};
+
+/// A timer with few levels built, a timeout in it, and what it looks like.
+template <class TimerType>
+struct Prepared {
+    ManualClock clock;
+    TimerType timer{{.wheelSize = 2, .clock = clock, .maxPendingTimeouts = 3}};
+    std::shared_ptr<int> witness = std::make_shared<int>();
+    int firstRuns = 0;
+    int runs = 0;
+    Timeout first = timer.newTimeout([this] { ++firstRuns; }, 1ms);
+    Object object;
+
+    auto task() {
+        return [this, w = witness] {
+            static_cast<void>(w);
+            ++runs;
+        };
+    }
+
+    void expectUnchanged() {
+        timer.checkInvariants();
+        EXPECT_EQ(timer.pendingTimeouts(), 1U);
+        EXPECT_EQ(timer.statistics().scheduled, 1U);
+        EXPECT_EQ(timer.statistics().rescheduled, 0U);
+        EXPECT_EQ(witness.use_count(), 1);
+        EXPECT_TRUE(first.isPending());
+        EXPECT_EQ(first.deadline(), clock.now() + 1ms);
+        EXPECT_FALSE(object.hook.isPending());
+        EXPECT_EQ(object.hook.deadline(), Clock::TimePoint::max());
+        // The place under the limit is free again.
+        Timeout const b = timer.newTimeout([] {}, 1ms);
+        Timeout const c = timer.newTimeout([] {}, 1ms);
+        EXPECT_THROW(timer.newTimeout([] {}, 1ms), RejectedExecution);
+        EXPECT_TRUE(b.cancel());
+        EXPECT_TRUE(c.cancel());
+    }
+};
+
+/// Lets each allocation of `act` fail in turn, expects that nothing changed, then acts again on the
+/// same timer, lets time pass, and expects what `act` promised. Returns how many allocations failed.
+template <class TimerType>
+std::size_t failEachAllocation(std::function<void(Prepared<TimerType>&)> const& act,
+                               std::function<void(Prepared<TimerType>&)> const& expectDone) {
+    for (std::size_t kth = 1;; ++kth) {
+        SCOPED_TRACE(testing::Message() << "allocation " << kth);
+        Prepared<TimerType> prepared;
+        bool happened = false;
+        bool threw = false;
+        {
+            AllocationFailure const failure{kth};
+            try {
+                act(prepared);
+            } catch (std::bad_alloc const&) {
+                threw = true;
+            }
+            happened = failure.happened();
+        }
+        EXPECT_EQ(threw, happened);
+        if (threw) {
+            prepared.expectUnchanged();
+            act(prepared);
+        }
+        prepared.timer.checkInvariants();
+        // Every level that was built, by the failed attempt too, is used.
+        prepared.clock.advance(2ms);
+        for (nanoseconds const delay : {3ms, 9ms, 40ms, 300ms, 900ms}) {
+            Timeout const cascading = prepared.timer.newTimeout([] {}, delay);
+            prepared.clock.advance(delay);
+            EXPECT_TRUE(cascading.isExpired());
+        }
+        prepared.clock.advance(10s);
+        expectDone(prepared);
+        if (!happened) return kth - 1;
+        if (testing::Test::HasFailure()) return kth;
+    }
+}
+
+// G16
+TYPED_TEST(Schedule, ATimeoutIsScheduledOrNothingHasChanged) {
+    using P = Prepared<TypeParam>;
+    std::size_t const failed =
+        failEachAllocation<TypeParam>([](P& p) { p.timer.newTimeout(p.task(), 1000ms); },
+                                      [](P& p) {
+                                          EXPECT_EQ(p.runs, 1);
+                                          EXPECT_EQ(p.firstRuns, 1);
+                                          EXPECT_EQ(p.witness.use_count(), 1);
+                                      });
+    EXPECT_GE(failed, 3U);
+    printFigure("G16 newTimeout: ", failed, " allocations failed in turn, nothing changed");
+}
+
+// G16
+TYPED_TEST(Schedule, AHookIsScheduledOrNothingHasChanged) {
+    using P = Prepared<TypeParam>;
+    std::size_t const failed =
+        failEachAllocation<TypeParam>([](P& p) { p.timer.schedule(p.object.hook, 1000ms); },
+                                      [](P& p) { EXPECT_EQ(p.object.runs, 1); });
+    EXPECT_GE(failed, 2U);
+    printFigure("G16 schedule(hook): ", failed, " allocations failed in turn, nothing changed");
+}
+
+// G16
+TYPED_TEST(Schedule, ATimeoutIsMovedBeyondTheLevelsOrNothingHasChanged) {
+    using P = Prepared<TypeParam>;
+    std::size_t const failed = failEachAllocation<TypeParam>(
+        [](P& p) { EXPECT_TRUE(p.timer.reschedule(p.first, 5000ms)); },
+        [](P& p) { EXPECT_EQ(p.firstRuns, 1); });
+    EXPECT_GE(failed, 2U);
+    printFigure("G16 reschedule: ", failed, " allocations failed in turn, nothing changed");
+}
+
+// G16
+TYPED_TEST(Schedule, APeriodicTimeoutIsScheduledOrNothingHasChanged) {
+    using P = Prepared<TypeParam>;
+    std::size_t const failed = failEachAllocation<TypeParam>(
+        [](P& p) { p.timer.scheduleAtFixedRate(p.task(), 500ms, 500ms); },
+        [](P& p) {
+            EXPECT_GE(p.runs, 20);
+            EXPECT_EQ(p.witness.use_count(), 2);
+        });
+    EXPECT_GE(failed, 3U);
+    printFigure("G16 periodic: ", failed, " allocations failed in turn, nothing changed");
+}
+
+// G16, G17
+TEST(Schedule, TheFirstScheduleStartsTheThreadOrNothingHasChanged) {
+    std::size_t failures = 0;
+    for (std::size_t kth = 1;; ++kth) {
+        ManualClock clock;
+        SystemTimer timer{{.clock = clock}};
+        int runs = 0;
+        bool happened = false;
+        try {
+            AllocationFailure const failure{kth};
+            try {
+                timer.newTimeout([&] { ++runs; }, 1ms);
+            } catch (...) {
+                happened = failure.happened();
+                throw;
+            }
+            happened = failure.happened();
+        } catch (std::bad_alloc const&) {
+            EXPECT_EQ(timer.pendingTimeouts(), 0U);
+            timer.newTimeout([&] { ++runs; }, 1ms);
+        }
+        clock.advance(1ms);
+        EXPECT_EQ(runs, 1);
+        if (!happened) break;
+        ++failures;
+    }
+    EXPECT_GE(failures, 3U);
+    printFigure("G16 first schedule, with the thread: ", failures, " allocations failed in turn");
+}
+
+// G16
+TYPED_TEST(Schedule, AMovingTaskThatThrowsChangesNothing) {
+    struct Immovable {
+        explicit Immovable(int movesLeft) : left{movesLeft} {}
+        Immovable(Immovable&& other) : left{other.left - 1} {
+            if (left < 0) throw std::runtime_error{"not movable"};
+        }
+        void operator()() {}
+        int left;
+    };
+    TypeParam timer{this->options()};
+    EXPECT_THROW(timer.newTimeout(Immovable{0}, 1s), std::runtime_error);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_TRUE(timer.newTimeout(Immovable{5}, 1s).isPending());
+}
+
+// G16: cancel, in-range reschedule, expiring and stopping allocate nothing, on any thread.
+TYPED_TEST(Schedule, WhatMustNotFailAllocatesNothing) {
+    TypeParam timer{this->options()};
+    std::vector<Timeout> timeouts;
+    Object object;
+    int runs = 0;
+    timer.newTimeout([] {}, 100s).cancel();  // the levels
+    timer.scheduleAtFixedRate([&] { ++runs; }, 10ms, 10ms);
+    for (int i = 1; i <= 100; ++i) timeouts.push_back(timer.newTimeout([&] { ++runs; }, i * 100ms));
+    timer.schedule(object.hook, 1s);
+    this->clock.advance(1ms);  // the driver is at rest
+
+    auto const count = [](auto&& act) {
+        AllocationCounter const counter{Threads::all};
+        act();
+        return counter.allocations();
+    };
+    EXPECT_EQ(count([&] { timeouts[10].cancel(); }), 0U);
+    EXPECT_EQ(count([&] { timeouts[11].cancelAndWait(); }), 0U);
+    EXPECT_EQ(count([&] { timer.reschedule(timeouts[12], 50s); }), 0U);
+    EXPECT_EQ(count([&] { timer.reschedule(timeouts[13], 2ms); }), 0U);
+    EXPECT_EQ(count([&] { object.hook.reschedule(2s); }), 0U);
+    EXPECT_EQ(count([&] { object.hook.reschedule(1ms); }), 0U);
+    EXPECT_EQ(count([&] { object.hook.cancel(); }), 0U);
+    EXPECT_EQ(count([&] { timer.schedule(object.hook, 5s); }), 0U);
+    EXPECT_EQ(count([&] { static_cast<void>(timeouts[14].remaining()); }), 0U);
+    EXPECT_EQ(count([&] { static_cast<void>(timer.pendingTimeouts()); }), 0U);
+    if constexpr (std::is_same_v<TypeParam, ManualTimer>) {
+        EXPECT_EQ(count([&] { timer.advanceTo(this->now() + 6s); }), 0U);
+        EXPECT_EQ(object.runs, 1);
+    } else {
+        timer.start();
+    }
+    EXPECT_EQ(count([&] {
+                  StoppedTimeouts const stopped = timer.stop();
+                  EXPECT_GT(stopped.size(), 30U);
+              }),
+              0U);
+}
+
+// ---- G18: the limit of pending -----------------------------------------------------------------
+
+// G18
+TYPED_TEST(Schedule, AcceptsExactlyAsManyAsTheLimit) {
+    constexpr std::size_t kLimit = 10;
+    TypeParam timer{this->options({.name = "small", .maxPendingTimeouts = kLimit})};
+    std::vector<Timeout> timeouts;
+    for (std::size_t i = 0; i < kLimit; ++i) timeouts.push_back(timer.newTimeout([] {}, 1s));
+    Object object;
+    for (auto const& refused : std::vector<std::function<void()>>{
+             [&] { timer.newTimeout([] {}, 1s); }, [&] { timer.newTimeout([] {}, this->now()); },
+             [&] { timer.scheduleAtFixedRate([] {}, 1s, 1s); },
+             [&] { timer.schedule(object.hook, 1s); }}) {
+        expectThrows<RejectedExecution>(refused, "maxPendingTimeouts is 10");
+        expectThrows<RejectedExecution>(refused, "timer \"small\": 10 timeouts are pending");
+        EXPECT_EQ(timer.pendingTimeouts(), kLimit);
+    }
+    EXPECT_FALSE(object.hook.isPending());
+    EXPECT_EQ(timer.statistics().refused, 8U);
+    EXPECT_EQ(timer.statistics().scheduled, kLimit);
+    printFigure("G18 limit 10: accepted ", timer.statistics().scheduled, ", refused 8 of 8");
+}
+
+/// How many places are free: by taking and giving them back.
+std::size_t freePlaces(WheelTimer& timer) {
+    std::vector<Timeout> timeouts;
+    try {
+        for (;;) timeouts.push_back(timer.newTimeout([] {}, 1h));
+    } catch (RejectedExecution const&) {
+    }
+    for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.cancel());
+    return timeouts.size();
+}
+
+// G18
+TYPED_TEST(Schedule, EveryOutcomeGivesThePlaceBack) {
+    TypeParam timer{this->options({.maxPendingTimeouts = 8})};
+    ASSERT_EQ(freePlaces(timer), 8U);
+    Object object;
+
+    timer.newTimeout([] {}, 1ms);
+    timer.newTimeout([] { throw 1; }, 1ms);
+    timer.schedule(object.hook, 1ms);
+    Timeout const cancelled = timer.newTimeout([] {}, 1ms);
+    EXPECT_EQ(freePlaces(timer), 4U);
+    EXPECT_TRUE(cancelled.cancel());
+    EXPECT_FALSE(cancelled.cancel());
+    EXPECT_EQ(freePlaces(timer), 5U);
+    this->clock.advance(1ms);
+    EXPECT_EQ(freePlaces(timer), 8U);
+
+    timer.schedule(object.hook, 1ms);
+    EXPECT_EQ(freePlaces(timer), 7U);
+    EXPECT_TRUE(object.hook.cancel());
+    EXPECT_FALSE(object.hook.cancel());
+    EXPECT_EQ(freePlaces(timer), 8U);
+    {
+        Object brief;
+        timer.schedule(brief.hook, 1ms);
+    }
+    EXPECT_EQ(freePlaces(timer), 8U);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// G18
+TYPED_TEST(Schedule, APeriodicTimeoutKeepsItsPlaceUntilItEnds) {
+    TypeParam timer{this->options({.maxPendingTimeouts = 4})};
+    Timeout periodic;
+    std::size_t freeInside = 99;
+    periodic = timer.scheduleAtFixedRate([&] { freeInside = freePlaces(timer); }, 1ms, 1ms);
+    for (int i = 0; i < 5; ++i) {
+        this->clock.advance(1ms);
+        EXPECT_EQ(freePlaces(timer), 3U);
+        EXPECT_EQ(freeInside, 3U);
+    }
+    EXPECT_TRUE(periodic.cancel());
+    EXPECT_EQ(freePlaces(timer), 4U);
+
+    Timeout self;
+    self = timer.scheduleAtFixedRate([&] { EXPECT_TRUE(self.cancel()); }, 1ms, 1ms);
+    this->clock.advance(5ms);
+    EXPECT_EQ(freePlaces(timer), 4U);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// G18
+TYPED_TEST(Schedule, ARunningTaskHasGivenItsPlaceBack) {
+    TypeParam timer{this->options({.maxPendingTimeouts = 1})};
+    int runs = 0;
+    std::function<void()> again = [&] {
+        if (++runs < 100) timer.newTimeout(again, 1ms);
+    };
+    timer.newTimeout(again, 1ms);
+    this->clock.advance(1s);
+    EXPECT_EQ(runs, 100);
+    EXPECT_EQ(this->failures.count(), 0U);
+}
+
+// G18, G19
+TEST(Schedule, ARejectedTaskGivesItsPlaceBack) {
+    struct Refusing {
+        void execute(Claim) { throw std::runtime_error{"full"}; }
+    };
+    ManualClock clock;
+    Refusing executor;
+    FailureLog failures;
+    SystemTimer timer{{.clock = clock,
+                       .executor = executor,
+                       .maxPendingTimeouts = 4,
+                       .errorHandler = failures.handler()}};
+    timer.newTimeout([] {}, 1ms);
+    timer.scheduleAtFixedRate([] {}, 1ms, 1ms);
+    clock.advance(1ms);
+    EXPECT_EQ(freePlaces(timer), 4U);
+    EXPECT_EQ(failures.count(TaskFailure::Kind::rejected), 2U);
+}
+
+}  // namespace
+}  // namespace timingwheel::test

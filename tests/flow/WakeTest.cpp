@@ -1,0 +1,206 @@
+// The driver thread sleeps: how often it wakes, counted under a clock that is set by hand.
+
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Wake-ups of the driver while `act` is done.
+template <class Act>
+std::uint64_t wakeUpsOf(SystemTimer& timer, Act&& act) {
+    std::uint64_t const before = timer.statistics().wakeUps;
+    act();
+    return timer.statistics().wakeUps - before;
+}
+
+// G21
+TEST(Wake, NeverComesWhileTheTimerIsEmpty) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    timer.start();
+    clock.advance(0ms);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(10s); });
+    EXPECT_EQ(wakeUps, 0U);
+    printFigure("G21 empty, 10 s: ", wakeUps, " wake-ups");
+}
+
+// G21
+TEST(Wake, ComesAtMostOncePerLevelForOneFarTimer) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    clock.advance(12'345ms);
+    bool ran = false;
+    timer.newTimeout([&] { ran = true; }, 60s);
+    clock.advance(0ms);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(60s); });
+    EXPECT_TRUE(ran);
+    std::size_t const levels = timer.statistics().cascaded.size();
+    EXPECT_LE(wakeUps, levels);
+    printFigure("G21 one timer in 60 s: ", wakeUps, " wake-ups, ", levels, " levels");
+}
+
+// G21
+TEST(Wake, ComesAtMostOnceForABucketThatCancellingEmptied) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    std::vector<Timeout> timeouts;
+    for (int i = 0; i < 1000; ++i) timeouts.push_back(timer.newTimeout([] {}, 3601s + 1ms));
+    clock.advance(0ms);
+    for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.cancel());
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(2h); });
+    EXPECT_LE(wakeUps, 1U);
+    printFigure("G21 a bucket of 1,000 that were cancelled: ", wakeUps, " wake-ups in 2 h");
+}
+
+// G21
+TEST(Wake, ComesAtMostOncePerBucketThatIsReached) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    std::size_t const count = scaled(100'000);
+    for (std::size_t i = 0; i < count; ++i) timer.newTimeout([] {}, 1h + (i % 10) * 1ms);
+    clock.advance(0ms);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(1h + 10ms); });
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_LE(wakeUps, 10 + 5U);  // ten at the finest level, and on the way down
+    printFigure("G21 ", count, " timers an hour away in ten ticks: ", wakeUps, " wake-ups");
+}
+
+// G21
+TEST(Wake, NeverComesForALevelFinerThanTheTolerance) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};  // slots of 1, 20, 400 ms, 8, 160, 3200 s
+    int runs = 0;
+    for (int i = 0; i < 1000; ++i)
+        timer.newTimeout([&] { ++runs; }, 1h + i * 1ms, {.tolerance = 10s});
+    clock.advance(0ms);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(1h + 12s); });
+    EXPECT_EQ(runs, 1000);
+    auto const cascaded = timer.statistics().cascaded;
+    for (std::size_t level = 0; level <= 3; ++level) EXPECT_EQ(cascaded[level], 0U);
+    EXPECT_LE(wakeUps, 4U);  // slots of 3200 and 160 s, two of 8 s
+    printFigure("G21 1,000 an hour away with a tolerance of 10 s: ", wakeUps, " wake-ups");
+}
+
+// G21. Bug pattern: an alarm per push-back.
+TEST(Wake, DoesNotComeForAPushBack) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    Timeout const timeout = timer.newTimeout([] {}, 1s);
+    timer.newTimeout([] {}, 100h);
+    clock.advance(0ms);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] {
+        for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(timer.reschedule(timeout, 1s + i * 1ms));
+    });
+    EXPECT_EQ(wakeUps, 0U);
+}
+
+// Bug pattern: a shorter delay added later does not wake the sleeper; a longer one does.
+TEST(Wake, ComesForAnEarlierTimerAndNotForALaterOne) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    timer.newTimeout([] {}, 10s);
+    clock.advance(0ms);
+    EXPECT_EQ(wakeUpsOf(timer,
+                        [&] {
+                            timer.newTimeout([] {}, 20s);
+                            timer.newTimeout([] {}, 30s);
+                            clock.advance(0ms);
+                        }),
+              0U);
+    bool ran = false;
+    EXPECT_GE(wakeUpsOf(timer,
+                        [&] {
+                            timer.newTimeout([&] { ran = true; }, 5ms);
+                            clock.advance(5ms);
+                        }),
+              1U);
+    EXPECT_TRUE(ran);
+}
+
+// G22
+TEST(Wake, ComesAtMostOncePerTickForDescendingDeadlines) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .shards = 1}};
+    timer.start();
+    constexpr std::int64_t kTicks = 200;
+    std::size_t const perTick = scaled(500);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] {
+        for (std::int64_t tick = kTicks; tick > 0; --tick)
+            for (std::size_t i = 0; i < perTick; ++i) timer.newTimeout([] {}, tick * 1ms);
+        clock.advance(0ms);
+    });
+    EXPECT_LE(wakeUps, kTicks);
+    EXPECT_EQ(timer.pendingTimeouts(), kTicks * perTick);
+    printFigure("G22 ", kTicks * static_cast<std::int64_t>(perTick), " inserts over ", kTicks,
+                " ticks, descending: ", wakeUps, " wake-ups");
+}
+
+// G25
+TEST(Wake, NeverComesForATimerThatIsNeverDue) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    Timeout const never = timer.newTimeout([] {}, Duration::max());
+    Timeout const at = timer.newTimeout([] {}, Clock::TimePoint::max());
+    clock.advance(0ms);
+    std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(std::chrono::hours{24}); });
+    EXPECT_TRUE(never.isPending());
+    EXPECT_TRUE(at.isPending());
+    EXPECT_EQ(wakeUps, 0U);
+    printFigure("G25 timers at max(), 24 h: ", wakeUps, " wake-ups");
+}
+
+/// Says until when the driver wants to sleep.
+class RecordingClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return TimePoint{}; }
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint until) override {
+        wanted = until;
+        asleep.open();
+        condition.wait(lock);
+    }
+    TimePoint wanted{};
+    Latch asleep;
+};
+
+// G25
+TEST(Wake, IsAskedForWithoutATimeWhenNothingIsPending) {
+    RecordingClock clock;
+    SystemTimer timer{{.clock = clock}};
+    timer.start();
+    clock.asleep.wait();
+    static_cast<void>(timer.stop());
+    EXPECT_EQ(clock.wanted, Clock::TimePoint::max());
+}
+
+// G10: prompt whatever the tick.
+TEST(Wake, ComesForStopWhateverTheTick) {
+    SystemTimer timer{{.tick = std::chrono::hours{24}}};
+    timer.newTimeout([] {}, 1s);
+    EXPECT_EQ(timer.stop().size(), 1U);
+}
+
+// Bug pattern: the next alarm is computed from a cancelled timer, and never again.
+TEST(Wake, ComesForTheNextOneWhenTheEarliestWasCancelled) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    for (int round = 0; round < 50; ++round) {
+        Timeout const first = timer.newTimeout([] {}, 3ms);
+        Timeout const second = timer.newTimeout([] {}, 5ms);
+        EXPECT_TRUE(first.cancel());
+        clock.advance(4ms);
+        EXPECT_TRUE(second.isPending());
+        clock.advance(1ms);
+        EXPECT_TRUE(second.isExpired());
+    }
+}
+
+}  // namespace
+}  // namespace timingwheel::test

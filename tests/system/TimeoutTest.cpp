@@ -1,0 +1,512 @@
+#include <support/TestTimers.h>
+#include <timingwheel/Timeout.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <compare>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+template <class T>
+using Handle = OfWheelTimers<T>;
+TYPED_TEST_SUITE(Handle, WheelTimers, NamesOfTimers);
+
+static_assert(std::is_nothrow_default_constructible_v<Timeout>);
+static_assert(std::is_nothrow_copy_constructible_v<Timeout>);
+static_assert(std::is_nothrow_move_constructible_v<Timeout>);
+static_assert(std::regular<Timeout>);
+static_assert(std::three_way_comparable<Timeout, std::strong_ordering>);
+static_assert(sizeof(Timeout) == sizeof(void*));
+
+std::string printed(Timeout const& timeout) {
+    std::ostringstream out;
+    out << timeout;
+    return out.str();
+}
+
+/// All answers of one handle.
+struct Answers {
+    bool pending, expired, cancelled, rejected;
+    friend bool operator==(Answers const&, Answers const&) = default;
+    friend std::ostream& operator<<(std::ostream& out, Answers const& a) {
+        return out << (a.pending ? "pending " : "") << (a.expired ? "expired " : "")
+                   << (a.cancelled ? "cancelled " : "") << (a.rejected ? "rejected" : "");
+    }
+};
+constexpr Answers kPending{true, false, false, false};
+constexpr Answers kExpired{false, true, false, false};
+constexpr Answers kCancelled{false, false, true, false};
+constexpr Answers kRejected{false, false, false, true};
+constexpr Answers kNone{false, false, false, false};
+
+Answers answersOf(Timeout const& t) {
+    return {t.isPending(), t.isExpired(), t.isCancelled(), t.isRejected()};
+}
+
+/// Counts what it hears.
+class ATask final : public TimerTask {
+public:
+    void run(Timeout const& timeout) override {
+        ++runs;
+        last = timeout;
+        if (onRun) onRun(timeout);
+    }
+    void cancelled(Timeout const& timeout) override {
+        ++cancels;
+        last = timeout;
+    }
+    int runs = 0;
+    int cancels = 0;
+    Timeout last;
+    std::function<void(Timeout const&)> onRun;
+};
+
+TEST(Handle, AnEmptyOneAnswersNoToEverything) {
+    Timeout const empty;
+    EXPECT_FALSE(empty);
+    EXPECT_EQ(answersOf(empty), kNone);
+    EXPECT_FALSE(empty.cancel());
+    EXPECT_FALSE(empty.cancelAndWait());
+    EXPECT_EQ(empty.timer(), nullptr);
+    EXPECT_EQ(empty.task(), nullptr);
+    EXPECT_EQ(empty.deadline(), Clock::TimePoint::max());
+    EXPECT_EQ(empty.remaining(), 0ns);
+    EXPECT_EQ(printed(empty), "timeout(empty)");
+    EXPECT_EQ(empty, Timeout{});
+}
+
+TYPED_TEST(Handle, SaysPendingThenExpired) {
+    TypeParam timer{this->options()};
+    Answers inside = kNone;
+    std::string printedInside;
+    Timeout const t = timer.newTimeout(
+        [&](Timeout const& self) {
+            inside = answersOf(self);
+            printedInside = printed(self);
+            EXPECT_FALSE(self.cancel());
+            EXPECT_EQ(self.timer(), &timer);
+        },
+        1500us);
+    EXPECT_TRUE(t);
+    EXPECT_EQ(answersOf(t), kPending);
+    EXPECT_EQ(t.deadline(), this->now() + 2ms);
+    EXPECT_EQ(t.remaining(), 2ms);
+    EXPECT_EQ(t.timer(), &timer);
+    EXPECT_EQ(printed(t), "timeout(pending, due in 2 ms)");
+    this->clock.advance(500us);
+    EXPECT_EQ(t.remaining(), 1500us);
+    this->clock.advance(5ms);
+    EXPECT_EQ(answersOf(t), kExpired);
+    EXPECT_EQ(inside, kExpired);
+    EXPECT_EQ(printedInside, "timeout(running)");
+    EXPECT_EQ(printed(t), "timeout(expired)");
+    EXPECT_EQ(t.remaining(), 0ns);
+    EXPECT_EQ(t.deadline(), this->now() - 3500us);
+    EXPECT_FALSE(t.cancel());
+}
+
+TYPED_TEST(Handle, SaysCancelled) {
+    TypeParam timer{this->options()};
+    Timeout const t = timer.newTimeout([] {}, 5ms);
+    EXPECT_TRUE(t.cancel());
+    EXPECT_FALSE(t.cancel());
+    EXPECT_FALSE(t.cancelAndWait());
+    EXPECT_EQ(answersOf(t), kCancelled);
+    EXPECT_EQ(printed(t), "timeout(cancelled)");
+    EXPECT_EQ(t.deadline(), this->now() + 5ms);
+    this->clock.advance(10ms);
+    EXPECT_EQ(answersOf(t), kCancelled);
+}
+
+TYPED_TEST(Handle, SaysNeverForAnInfiniteDelay) {
+    TypeParam timer{this->options()};
+    Timeout const t = timer.newTimeout([] {}, Duration::max());
+    EXPECT_EQ(t.deadline(), Clock::TimePoint::max());
+    EXPECT_EQ(t.remaining(), nanoseconds::max());
+    EXPECT_EQ(printed(t), "timeout(pending, never due)");
+    EXPECT_TRUE(t.cancel());
+}
+
+TEST(Handle, SaysRejected) {
+    struct Refusing {
+        void execute(Claim) { throw 1; }
+    };
+    ManualClock clock;
+    Refusing executor;
+    SystemTimer timer{
+        {.clock = clock, .executor = executor, .errorHandler = [](TaskFailure const&) {}}};
+    Timeout const t = timer.newTimeout([] {}, 1ms);
+    clock.advance(1ms);
+    EXPECT_EQ(answersOf(t), kRejected);
+    EXPECT_EQ(printed(t), "timeout(rejected)");
+    EXPECT_FALSE(t.cancel());
+    EXPECT_FALSE(timer.reschedule(t, 1s));
+}
+
+TYPED_TEST(Handle, APeriodicOneIsPendingBetweenItsRunsAndNotInsideThem) {
+    TypeParam timer{this->options()};
+    std::vector<Answers> inside;
+    std::string printedInside;
+    Timeout const t = timer.scheduleAtFixedRate(
+        [&](Timeout const& self) {
+            inside.push_back(answersOf(self));
+            printedInside = printed(self);
+        },
+        1ms, 2ms);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(answersOf(t), kPending);
+        this->clock.advance(2ms);
+    }
+    EXPECT_EQ(inside, (std::vector<Answers>(5, kNone)));
+    EXPECT_EQ(printedInside, "timeout(periodic, running)");
+    EXPECT_EQ(t.deadline(), this->now() + 1ms);
+    EXPECT_TRUE(t.cancel());
+    EXPECT_EQ(answersOf(t), kCancelled);
+}
+
+// G11
+TYPED_TEST(Handle, TellsTheTruthAfterTheTimerIsGone) {
+    std::vector<Timeout> handles;
+    {
+        auto timer = std::make_unique<TypeParam>(this->options());
+        handles.push_back(timer->newTimeout([] {}, 1ms));
+        handles.push_back(timer->newTimeout([] {}, 10ms));
+        handles.push_back(timer->newTimeout([] {}, 20ms));
+        handles.push_back(timer->scheduleAtFixedRate([] {}, 1ms, 1ms));
+        handles.push_back(timer->newTimeout(std::make_shared<ATask>(), 20ms));
+        EXPECT_TRUE(handles[1].cancel());
+        this->clock.advance(5ms);
+    }
+    this->clock.advance(1h);
+    std::array const expected{kExpired, kCancelled, kCancelled, kCancelled, kCancelled};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(answersOf(handles[i]), expected[i]) << i;
+        EXPECT_EQ(handles[i].timer(), nullptr);
+        EXPECT_EQ(handles[i].task(), nullptr);
+        EXPECT_FALSE(handles[i].cancel());
+        EXPECT_FALSE(handles[i].cancelAndWait());
+        Timeout const copy = handles[i];
+        EXPECT_EQ(copy, handles[i]);
+    }
+    EXPECT_EQ(handles[2].deadline(), Clock::TimePoint{20ms});
+    EXPECT_EQ(handles[2].remaining(), 15ms);  // what was left when the timer stopped
+    EXPECT_EQ(handles[0].remaining(), 0ns);
+}
+
+// G11: the clock may be gone, too.
+TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
+    Timeout t;
+    {
+        ManualClock brief;
+        TypeParam timer{{.clock = brief}};
+        t = timer.newTimeout([] {}, 1h);
+    }
+    EXPECT_EQ(t.remaining(), 1h);
+    EXPECT_FALSE(t.cancelAndWait());
+}
+
+// G11: 10^6 neighbours are made and freed beside handles that are kept.
+TYPED_TEST(Handle, IsKeptWhileItsNeighboursAreReused) {
+    TypeParam timer{this->options()};
+    std::vector<Timeout> kept;
+    std::size_t const count = scaled(1'000'000) / 4;
+    for (std::size_t i = 0; i < count; ++i) {
+        Timeout t = timer.newTimeout([] {}, 1h);
+        EXPECT_TRUE(t.cancel());
+        if (i % 1000 == 0) kept.push_back(std::move(t));
+    }
+    for (Timeout const& t : kept) EXPECT_EQ(answersOf(t), kCancelled);
+    std::set<Timeout> const distinct{kept.begin(), kept.end()};
+    EXPECT_EQ(distinct.size(), kept.size());
+}
+
+TYPED_TEST(Handle, CopiesAreEqualHaveOneHashAndShareTheirFate) {
+    TypeParam timer{this->options()};
+    Timeout const a = timer.newTimeout([] {}, 1s);
+    Timeout const b = timer.newTimeout([] {}, 1s);
+    Timeout copy = a;
+    EXPECT_EQ(copy, a);
+    EXPECT_NE(a, b);
+    EXPECT_EQ(std::hash<Timeout>{}(copy), std::hash<Timeout>{}(a));
+    EXPECT_TRUE((a < b) != (b < a));
+    EXPECT_EQ((std::unordered_set<Timeout>{a, b, copy}.size()), 2U);
+    EXPECT_EQ((std::set<Timeout>{a, b, copy, Timeout{}}.size()), 3U);
+
+    EXPECT_TRUE(copy.cancel());
+    EXPECT_TRUE(a.isCancelled());
+    Timeout moved = std::move(copy);
+    EXPECT_FALSE(copy);  // NOLINT: a moved-from handle is empty
+    EXPECT_EQ(moved, a);
+    Timeout const* const self = &moved;
+    moved = *self;
+    EXPECT_EQ(moved, a);
+    moved = b;
+    EXPECT_EQ(moved, b);
+    EXPECT_TRUE(b.isPending());
+}
+
+// Dropping the handle cancels nothing.
+TYPED_TEST(Handle, MayBeDropped) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 1ms);
+    {
+        Timeout const dropped = timer.newTimeout([&] { ++runs; }, 1ms);
+    }
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 2);
+}
+
+// ---- tasks -------------------------------------------------------------------------------------
+
+TYPED_TEST(Handle, ReturnsItsTimerTaskWhileItIsPendingOrRunning) {
+    TypeParam timer{this->options()};
+    auto const task = std::make_shared<ATask>();
+    std::shared_ptr<TimerTask> inside;
+    task->onRun = [&](Timeout const& self) { inside = self.task(); };
+    Timeout const t = timer.newTimeout(task, 1ms);
+    EXPECT_EQ(t.task(), task);
+    this->clock.advance(1ms);
+    EXPECT_EQ(inside, task);
+    EXPECT_EQ(t.task(), nullptr);
+    EXPECT_EQ(task->runs, 1);
+    EXPECT_EQ(task->cancels, 0);
+    inside.reset();
+    task->last = {};
+    EXPECT_EQ(task.use_count(), 1);
+}
+
+TYPED_TEST(Handle, TellsItsTimerTaskThatItWasCancelled) {
+    TypeParam timer{this->options()};
+    auto const task = std::make_shared<ATask>();
+    Timeout const t = timer.newTimeout(task, 1ms);
+    EXPECT_TRUE(t.cancel());
+    EXPECT_EQ(task->cancels, 1);
+    EXPECT_EQ(task->last, t);
+    EXPECT_EQ(t.task(), nullptr);
+    EXPECT_FALSE(t.cancel());
+    EXPECT_EQ(task->cancels, 1);
+    EXPECT_EQ(task->runs, 0);
+    EXPECT_EQ(task.use_count(), 1);
+}
+
+/// A callable that is told, too.
+struct Hears {
+    int* runs;
+    int* cancels;
+    void operator()() const { ++*runs; }
+    void cancelled(Timeout const& timeout) const {
+        ++*cancels;
+        EXPECT_TRUE(timeout.isCancelled());
+    }
+};
+
+TYPED_TEST(Handle, TellsACallableThatItWasCancelled) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    int cancels = 0;
+    EXPECT_TRUE(timer.newTimeout(Hears{&runs, &cancels}, 1ms).cancel());
+    timer.newTimeout(Hears{&runs, &cancels}, 1ms);
+    this->clock.advance(1ms);
+    timer.newTimeout(Hears{&runs, &cancels}, 1ms);
+    static_cast<void>(timer.stop());
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(cancels, 1);
+}
+
+TYPED_TEST(Handle, TellsWhatCancelledThrows) {
+    struct Throws {
+        void operator()() const {}
+        void cancelled(Timeout const&) const { throw std::runtime_error{"no"}; }
+    };
+    TypeParam timer{this->options()};
+    EXPECT_TRUE(timer.newTimeout(Throws{}, 1ms).cancel());
+    EXPECT_EQ(this->failures.count(TaskFailure::Kind::threw), 1U);
+}
+
+TYPED_TEST(Handle, TellsAPeriodicTaskThatItWasCancelledInsideItsRun) {
+    TypeParam timer{this->options()};
+    auto const task = std::make_shared<ATask>();
+    task->onRun = [](Timeout const& self) { EXPECT_TRUE(self.cancel()); };
+    Timeout const t = timer.scheduleAtFixedRate(task, 1ms, 1ms);
+    this->clock.advance(5ms);
+    EXPECT_TRUE(t.isCancelled());
+    EXPECT_EQ(task->runs, 1);
+    EXPECT_EQ(task->cancels, 1);
+}
+
+TYPED_TEST(Handle, TakesMoveOnlyCallables) {
+    TypeParam timer{this->options()};
+    int value = 0;
+    timer.newTimeout([&value, p = std::make_unique<int>(7)] { value = *p; }, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(value, 7);
+}
+
+int plainRuns = 0;
+void plainFunction() { ++plainRuns; }
+
+TYPED_TEST(Handle, TakesFunctionsAndCallablesWithAResult) {
+    TypeParam timer{this->options()};
+    plainRuns = 0;
+    int runs = 0;
+    timer.newTimeout(&plainFunction, 1ms);
+    timer.newTimeout(std::function<void()>{plainFunction}, 1ms);
+    timer.newTimeout([&]() -> int { return ++runs; }, 1ms);
+    timer.newTimeout([&](Timeout const&) mutable noexcept { ++runs; }, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(plainRuns, 2);
+    EXPECT_EQ(runs, 2);
+}
+
+template <std::size_t size, std::size_t alignment>
+struct alignas(alignment) Big {
+    std::array<unsigned char, size> bytes{};
+    int* runs;
+    explicit Big(int* counter) : runs{counter} { bytes.fill(0x5a); }
+    void operator()() {
+        ++*runs;
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(this) % alignment, 0U);
+        for (unsigned char const byte : bytes) ASSERT_EQ(byte, 0x5a);
+    }
+};
+
+TYPED_TEST(Handle, TakesHugeAndOverAlignedCallables) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    timer.newTimeout(Big<100'000, 8>{&runs}, 1ms);
+    timer.newTimeout(Big<1, 16>{&runs}, 1ms);
+    timer.newTimeout(Big<3, 32>{&runs}, 1ms);
+    timer.newTimeout(Big<64, 64>{&runs}, 1ms);
+    timer.newTimeout(Big<1, 4096>{&runs}, 1ms);
+    Timeout const periodic = timer.scheduleAtFixedRate(Big<5, 256>{&runs}, 1ms, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 6);
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 7);
+    EXPECT_TRUE(periodic.cancel());
+}
+
+// ---- objects that die first --------------------------------------------------------------------
+
+struct Session {
+    void expire() { ++expirations; }
+    int expirations = 0;
+};
+
+TYPED_TEST(Handle, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
+    TypeParam timer{this->options()};
+    auto const living = std::make_shared<Session>();
+    auto dead = std::make_shared<Session>();
+    int onDead = 0;
+    timer.newTimeout(std::weak_ptr{living}, &Session::expire, 1ms);
+    timer.newTimeout(
+        std::weak_ptr{living}, [](Session& s) { s.expirations += 10; }, 1ms);
+    timer.newTimeout(
+        std::weak_ptr{dead}, [&](Session&) { ++onDead; }, 1ms);
+    dead.reset();
+    this->clock.advance(1ms);
+    EXPECT_EQ(living->expirations, 11);
+    EXPECT_EQ(onDead, 0);
+    EXPECT_EQ(living.use_count(), 1);
+}
+
+TYPED_TEST(Handle, AScopedOneCancelsWhenItGoes) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    Timeout inner;
+    {
+        ScopedTimeout const scoped = timer.newTimeout([&] { ++runs; }, 1ms);
+        inner = scoped.get();
+        EXPECT_TRUE(scoped->isPending());
+    }
+    EXPECT_TRUE(inner.isCancelled());
+    ScopedTimeout scoped = timer.newTimeout([&] { ++runs; }, 1ms);
+    inner = scoped.get();
+    scoped = timer.newTimeout([&] { ++runs; }, 1ms);
+    EXPECT_TRUE(inner.isCancelled());
+    ScopedTimeout moved = std::move(scoped);
+    Timeout const released = moved.release();
+    moved = ScopedTimeout{};
+    EXPECT_TRUE(released.isPending());
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 1);
+}
+
+// G5: from inside the task itself it does not wait.
+TYPED_TEST(Handle, AScopedOneMayGoInsideItsOwnTask) {
+    TypeParam timer{this->options()};
+    auto scoped = std::make_unique<ScopedTimeout>();
+    int runs = 0;
+    *scoped = timer.newTimeout(
+        [&] {
+            ++runs;
+            scoped.reset();
+        },
+        1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 1);
+    ScopedTimeout periodic = timer.scheduleAtFixedRate(
+        [&] {
+            ++runs;
+            periodic = {};
+        },
+        1ms, 1ms);
+    this->clock.advance(5ms);
+    EXPECT_EQ(runs, 2);
+}
+
+// G5
+TEST(Handle, CancelAndWaitWaitsForTheRunAndItsCaptures) {
+    ManualClock clock;
+    SystemTimer timer;
+    Latch entered;
+    Latch leave;
+    auto const witness = std::make_shared<int>();
+    Timeout const t = timer.newTimeout(
+        [&, witness] {
+            entered.open();
+            leave.wait();
+        },
+        0ms);
+    entered.wait();
+    EXPECT_FALSE(t.cancel());
+    std::thread helper{[&] { leave.open(); }};
+    EXPECT_FALSE(t.cancelAndWait());
+    EXPECT_EQ(witness.use_count(), 1);
+    helper.join();
+}
+
+// G5: one thread in the executor, and the task before waits for the one behind it.
+TEST(Handle, CancelAndWaitOfAQueuedTaskDoesNotDeadlock) {
+    ManualClock clock;
+    ThreadExecutor executor;
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    Timeout b;
+    bool won = false;
+    timer.newTimeout([&] { won = b.cancelAndWait(); }, 1ms);
+    b = timer.newTimeout([] { FAIL(); }, 2ms);
+    clock.jump(2ms);
+    EXPECT_TRUE(won);
+}
+
+}  // namespace
+}  // namespace timingwheel::test
