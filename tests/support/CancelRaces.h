@@ -1,9 +1,9 @@
 #pragma once
 
+#include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
 
-#include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,8 +1,7 @@
 #pragma once
 
+#include <support/ThreadPool.h>
 #include <timingwheel/Executor.h>
-
-#include <boost/asio/thread_pool.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -3,10 +3,10 @@
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/Ledger.h>
+#include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
 
-#include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>
 
 #include <array>

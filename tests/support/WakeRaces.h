@@ -91,7 +91,6 @@ inline void insertDescending(std::uint64_t timeouts) {
 inline void wakeForShorterOnes(std::size_t threads, std::uint64_t times) {
     SystemTimer timer{{.tick = std::chrono::microseconds{10}}};
     Timeout const far = timer.newTimeout([] {}, std::chrono::hours{1});
-    std::atomic<std::int64_t> longest{0};
     std::vector<std::vector<std::chrono::nanoseconds>> latencies(threads);
     together(threads, [&](std::size_t thread) {
         Random random{thread};

@@ -1,10 +1,10 @@
 #include <support/CancelRaces.h>
 #include <support/Effort.h>
 #include <support/Executors.h>
+#include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
 
-#include <boost/asio/thread_pool.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
