@@ -173,7 +173,7 @@ inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
                 static_cast<void>(timeout.remaining());
                 static_cast<void>(timeout.task());
                 if (timeout.cancelAndWait()) ++wrong;
-                // One of the two drops its handles; the other asks once more when the timer is gone.
+                // One of the two drops its handles; the other asks again when the timer is gone.
                 if (worker == 0) timeout = {};
             }
         },

@@ -93,7 +93,7 @@ SystemTimer& staticTimer() {
     return timer;
 }
 
-/// In a death test's child: what hangs is ended by a signal, which is not the exit that is expected.
+/// For a death test: what hangs is ended by a signal, which is not the exit that is expected.
 void endAtTheLatestAfter(unsigned seconds) { alarm(kIsSanitized ? 6 * seconds : seconds); }
 
 [[noreturn]] void exitWithTimeoutsPending() {
