@@ -488,9 +488,21 @@ TEST_F(BrokenInvariants, W3ABucketThatHoldsAnEntryIsNotArmed) {
 
 TEST_F(BrokenInvariants, W4ADeadlineThatTheLevelDoesNotReachYet) {
     TimerTaskList& bucket = bucketOf(place(0, 5));
-    setDeadline(entries_[0], Tick{25});
     const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
+    bucket.disarm();
+    wheel_.advanceClock(Tick{5});
+    setDeadline(entries_[0], Tick{25});  // the level's limit, and the first beyond it
     bucket.setExpiration(25);
+    const_cast<DelayHeap&>(wheel_.delayHeap()).push(bucket);
+    EXPECT_EQ(broken(), "W4");
+}
+
+TEST_F(BrokenInvariants, W4AnEntryInTheSlotThatTheClockHasEntered) {
+    TimerTaskList& bucket = bucketOf(place(0, 30));  // 1:1@20
+    const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
+    bucket.disarm();
+    wheel_.advanceClock(Tick{25});
+    bucket.setExpiration(20);
     const_cast<DelayHeap&>(wheel_.delayHeap()).push(bucket);
     EXPECT_EQ(broken(), "W4");
 }
