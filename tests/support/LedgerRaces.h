@@ -56,6 +56,9 @@ public:
         timer_.emplace(std::move(options));
     }
 
+    /// How many operations were made: fewer than wanted if the timer was stopped early.
+    std::uint64_t operationsMade() const noexcept { return made_.load(); }
+
     LedgerSum run() {
         std::thread stopper;
         if (stopsEarly_) {
@@ -106,8 +109,9 @@ private:
     void operate(std::size_t thread) {
         Random random{seed_ * 31 + thread};
         for (HookOwner& owner : hooks_[thread]) owner.round = this;
+        std::uint64_t i = 0;
         try {
-            for (std::uint64_t i = 0; i < operations_ / kThreads; ++i) {
+            for (; i < operations_ / kThreads; ++i) {
                 std::uint64_t const dice = random.below(100);
                 if (dice < 40) {
                     schedule(thread, random);
@@ -126,6 +130,7 @@ private:
         } catch (std::logic_error const&) {
             EXPECT_TRUE(stopsEarly_);  // the timer was stopped
         }
+        made_ += i;
     }
 
     Clock::TimePoint someTime(Random& random) {
@@ -257,6 +262,7 @@ private:
     std::array<std::array<HookOwner, kHooks>, kThreads> hooks_;
     std::atomic<std::uint64_t> rejected_{0};
     std::atomic<std::uint64_t> rejectedHooks_{0};
+    std::atomic<std::uint64_t> made_{0};
     std::uint64_t returned_ = 0;
     std::uint64_t returnedHooks_ = 0;
     std::optional<boost::asio::thread_pool> pool_;
@@ -269,8 +275,12 @@ inline void keepTheLedger(RunsOn runsOn, std::uint64_t operations,
                           std::uint64_t operationsOfRound) {
     LedgerSum sum;
     std::uint64_t rounds = 0;
-    for (; rounds * operationsOfRound < operations; ++rounds)
-        sum += LedgerRound{runsOn, rounds % 2 == 0, operationsOfRound, rounds + 1}.run();
+    std::uint64_t made = 0;
+    for (; made < operations; ++rounds) {
+        LedgerRound round{runsOn, rounds % 2 == 0, operationsOfRound, rounds + 1};
+        sum += round.run();
+        made += round.operationsMade();
+    }
     std::printf(
         "G3 %s: %llu operations, %llu rounds: accepted %llu = ran %llu + cancelled %llu + "
         "returned %llu + rejected %llu; none %llu, several %llu, early %llu\n",

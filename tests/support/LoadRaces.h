@@ -191,7 +191,8 @@ inline void stormFromOneBucket(std::uint64_t timeouts, std::size_t shards) {
     using std::chrono::nanoseconds;
     std::atomic<std::uint64_t> ran{0};
     SystemTimer timer{{.shards = shards}};
-    auto const patience = std::chrono::milliseconds{100} + nanoseconds{timeouts * 1'000};
+    auto const patience =
+        std::chrono::milliseconds{100} + nanoseconds{timeouts * (kIsSanitized ? 10'000 : 1'000)};
     auto const deadline = timer.clock().now() + patience;
     auto const ranOnce = [&ran] { ran.fetch_add(1, std::memory_order_relaxed); };
     for (std::uint64_t i = 0; i < timeouts; ++i) timer.newTimeout(ranOnce, deadline);
