@@ -137,6 +137,14 @@ void operator delete(void* memory, std::nothrow_t const&) noexcept { deallocate(
 void operator delete[](void* memory, std::nothrow_t const&) noexcept { deallocate(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { deallocate(memory); }
+
+// The thread sanitizer of clang 14 does not let these be replaced.
+#if defined(__has_feature)
+#    if __has_feature(thread_sanitizer)
+#        define TIMINGWHEEL_SOME_DELETES_ARE_TAKEN
+#    endif
+#endif
+#ifndef TIMINGWHEEL_SOME_DELETES_ARE_TAKEN
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { deallocate(memory); }
 void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noexcept {
@@ -145,3 +153,4 @@ void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noex
 void operator delete[](void* memory, std::align_val_t, std::nothrow_t const&) noexcept {
     deallocate(memory);
 }
+#endif
