@@ -30,7 +30,7 @@ public:
 
     /// True if the task was pending and now will not run. The hook may then be scheduled again.
     bool cancel() noexcept;
-    /// Cancels, or else waits until a run that has begun is over; not from inside that run.
+    /// Cancels, or else waits until a run that has begun is over. Does not wait from inside a run.
     bool cancelAndWait() noexcept;
 
     bool isPending() const noexcept;

@@ -40,13 +40,13 @@ public:
     /// The driver's reference to a node that has ended is to be dropped.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
 
-    /// Waits for a change of frames or of the number pending.
+    /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
     template <class Condition>
-    void waitFor(Condition&& condition) {
+    void waitFor(Signal& signal, Condition&& condition) {
         std::unique_lock<std::mutex> lock{shard_.mutex_, std::adopt_lock};
-        ++shard_.waiters_;
-        shard_.changed_.wait(lock, condition);
-        --shard_.waiters_;
+        ++signal.waiters;
+        signal.happened.wait(lock, condition);
+        --signal.waiters;
         lock.release();
     }
 
@@ -211,7 +211,7 @@ void Shard::cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept {
     }
     --pending_;
     ++counters_.cancelled;
-    noteChange();
+    if (isDrained()) drained_.notify();
 }
 
 /// Unlinks a pending entry from the list that its state says.
@@ -389,7 +389,8 @@ bool Shard::endRun(Section& section, TaskRun const& run) {
 
 void Shard::endFrame(RunFrame& frame) noexcept {
     running_.remove(frame);
-    noteChange();
+    runEnded_.notify();
+    if (isDrained()) drained_.notify();
 }
 
 /// Places a periodic timeout again, or gives it to stop(). False if it has ended.
@@ -434,15 +435,11 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
     return true;
 }
 
-void Shard::noteChange() noexcept {
-    if (waiters_ > 0) changed_.notify_all();
-}
-
 void Shard::waitForRun(TimeoutEntry const& entry) {
     Section section{*this};
     std::uint64_t const upTo = running_.runs();
     if (running_.runsElsewhere(entry, upTo))
-        section.waitFor([&] { return !running_.runsElsewhere(entry, upTo); });
+        section.waitFor(runEnded_, [&] { return !running_.runsElsewhere(entry, upTo); });
 }
 
 void Shard::forget(HookEntry& hook) {
@@ -456,7 +453,7 @@ void Shard::forget(HookEntry& hook) {
         }
         std::uint64_t const upTo = running_.runs();
         if (!running_.runsElsewhere(hook, upTo)) break;
-        section.waitFor([&] { return !running_.runsElsewhere(hook, upTo); });
+        section.waitFor(runEnded_, [&] { return !running_.runsElsewhere(hook, upTo); });
     }
     running_.forget(hook);
 }
@@ -586,7 +583,7 @@ void Shard::beginDraining() {
 
 void Shard::waitUntilDrained() {
     Section section{*this};
-    section.waitFor([&] { return (pending_ == 0 && running_.empty()) || gate_ == Gate::closed; });
+    section.waitFor(drained_, [&] { return isDrained() || gate_ == Gate::closed; });
 }
 
 void Shard::close(StoppedTimeouts& stopped) noexcept {
@@ -608,7 +605,7 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
         }
         more = budget == 0;
         refreshKey();
-        noteChange();
+        drained_.notify();
     }
 }
 
@@ -636,7 +633,7 @@ void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
 
 void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
-    section.waitFor([&] { return !running_.hasOfOtherThread(); });
+    section.waitFor(runEnded_, [&] { return !running_.hasOfOtherThread(); });
     isLateCollected_ = true;
     while (!late_.empty()) {
         stopped.add(static_cast<TimeoutNode&>(late_.takeFirst()));

@@ -124,6 +124,15 @@ public:
 private:
     class Section;
 
+    /// Something to wait for under the lock; costs a comparison while nobody does.
+    struct Signal {
+        void notify() noexcept {
+            if (waiters > 0) happened.notify_all();
+        }
+        std::condition_variable happened;
+        std::size_t waiters = 0;
+    };
+
     struct Counters {
         std::uint64_t scheduled = 0;
         std::uint64_t fired = 0;
@@ -153,7 +162,7 @@ private:
     void endRejected(RunFrame& frame, TimeoutNode* node, std::exception_ptr exception) noexcept;
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
-    void noteChange() noexcept;
+    bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
     /// Costs a branch while nobody observes.
     void record(TimerEvent::Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
                 std::uint32_t fromLevel = 0) noexcept {
@@ -193,8 +202,8 @@ private:
     std::array<std::uint64_t, TimingWheelBase::kMaxLevels> cascaded_{};
     RunFrameList running_;
     bool isLateCollected_ = false;
-    std::size_t waiters_ = 0;
-    std::condition_variable changed_;
+    Signal runEnded_;
+    Signal drained_;
     std::vector<TimerEvent> events_;
 };
 

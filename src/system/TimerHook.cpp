@@ -42,7 +42,8 @@ bool TimerHookBase::cancelAndWait() noexcept {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
     if (shard == nullptr) return false;
     bool const cancelled = cancel();
-    shard->waitForRun(entry_);
+    // Two runs at once that wait for each other would wait for ever.
+    if (!detail::RunFrame::isRunningHere(entry_)) shard->waitForRun(entry_);
     return cancelled;
 }
 
