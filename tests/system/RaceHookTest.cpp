@@ -113,8 +113,8 @@ TEST(RaceHook, CancelAndWaitFromInsideTheTaskReturns) {
     }
 }
 
-// Each of the two waited for the other. Off until it is mended.
-TEST(RaceHook, DISABLED_CancelAndWaitFromTwoRunsAtOnceReturns) {
+// Each of the two waited for the other.
+TEST(RaceHook, CancelAndWaitFromTwoRunsAtOnceReturns) {
     Watchdog const watchdog{"two runs of a hook that both cancel it", 5s};
     struct Owner {
         void run() {
