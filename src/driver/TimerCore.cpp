@@ -233,9 +233,9 @@ Tick TimerCore::nextKey() const noexcept {
 }
 
 std::optional<Clock::TimePoint> TimerCore::nextExpiration() const noexcept {
-    Tick const key = nextKey();
-    if (key == Tick::max()) return std::nullopt;
-    return scale.timeOf(key);
+    Clock::TimePoint const next = scale.timeOf(nextKey());
+    if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what the clock can tell
+    return next;
 }
 
 void TimerCore::drive() noexcept {
