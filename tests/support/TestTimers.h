@@ -19,7 +19,7 @@
 #include <exception>
 #include <iostream>
 #include <mutex>
-#include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -247,6 +247,17 @@ private:
     std::condition_variable changed_;
     bool isOpen_ = false;
 };
+
+/// Waits until a drain() or stop() on another thread has begun: the timer then refuses.
+inline void waitUntilRefused(WheelTimer& timer) {
+    try {
+        for (;;) {
+            timer.newTimeout([] {}, std::chrono::hours{1}).cancel();
+            std::this_thread::yield();
+        }
+    } catch (std::logic_error const&) {
+    }
+}
 
 /// The fixture of what both timers promise: derive and instantiate over `WheelTimers`.
 template <class T>

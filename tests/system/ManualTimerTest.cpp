@@ -1,0 +1,217 @@
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+// Bug pattern: what a bounded advance leaves over is never run.
+TEST(ManualTimer, ABoundedAdvanceSaysWhetherMoreIsDue) {
+    for (std::size_t const atMost : {1U, 2U, 3U, 5U, 7U, 10U, 11U}) {
+        SettableClock clock;
+        ManualTimer timer{{.clock = clock}};
+        std::size_t runs = 0;
+        for (int i = 0; i < 10; ++i) timer.newTimeout([&] { ++runs; }, (i < 6 ? 5 : 6) * 1ms);
+        clock.add(6ms);
+        std::size_t expected = 0;
+        while (expected < 10) {
+            expected = std::min<std::size_t>(10, expected + atMost);
+            EXPECT_EQ(timer.advanceTo(clock.now(), atMost), expected < 10);
+            EXPECT_EQ(runs, expected);
+            EXPECT_EQ(timer.pendingTimeouts(), 10 - expected);
+            EXPECT_EQ(timer.nextExpiration().has_value(), expected < 10);
+            EXPECT_EQ(timer.pollTimeout(), expected < 10 ? 0 : -1);
+            timer.checkInvariants();
+        }
+        EXPECT_FALSE(timer.advanceTo(clock.now(), atMost));
+    }
+}
+
+TEST(ManualTimer, AnAdvanceOfAtMostNothingRunsNothing) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    EXPECT_FALSE(timer.advanceTo(clock.now(), 0));
+    timer.newTimeout([&] { ++runs; }, 1ms);
+    EXPECT_FALSE(timer.advanceTo(clock.now(), 0));
+    clock.add(1ms);
+    EXPECT_TRUE(timer.advanceTo(clock.now(), 0));
+    EXPECT_EQ(runs, 0);
+    EXPECT_FALSE(timer.advanceTo(clock.now(), 1));
+    EXPECT_EQ(runs, 1);
+}
+
+// What was left over may still be cancelled, moved, and returned.
+TEST(ManualTimer, WhatABoundedAdvanceLeftIsStillPending) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    std::vector<Timeout> timeouts;
+    for (int i = 0; i < 10; ++i) timeouts.push_back(timer.newTimeout([] {}, 5ms));
+    clock.add(5ms);
+    EXPECT_TRUE(timer.advanceTo(clock.now(), 2));
+    std::vector<Timeout> left;
+    for (Timeout const& t : timeouts)
+        if (t.isPending()) left.push_back(t);
+    ASSERT_EQ(left.size(), 8U);
+    EXPECT_TRUE(left[0].cancel());
+    EXPECT_TRUE(timer.reschedule(left[1], 5ms));
+    EXPECT_TRUE(timer.advanceTo(clock.now(), 3));
+    EXPECT_EQ(timer.stop().size(), 4U);
+    EXPECT_TRUE(left[1].isCancelled());
+}
+
+TEST(ManualTimer, ABoundedAdvanceKeepsTheOrder) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    std::vector<Clock::TimePoint> order;
+    std::mt19937_64 random{seedOr(5)};
+    std::uniform_int_distribution<int> delay{0, 3000};
+    for (int i = 0; i < 1000; ++i)
+        timer.newTimeout([&](Timeout const& self) { order.push_back(self.deadline()); },
+                         delay(random) * 1ms);
+    clock.add(3s);
+    while (timer.advanceTo(clock.now(), 7)) {
+    }
+    ASSERT_EQ(order.size(), 1000U);
+    for (std::size_t i = 1; i < order.size(); ++i) EXPECT_LE(order[i - 1], order[i]);
+}
+
+TEST(ManualTimer, WhatBecomesDueMeanwhileWaitsForTheNextCall) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    int second = 0;
+    timer.newTimeout([&] { timer.newTimeout([&] { ++second; }, 0ms); }, 1ms);
+    clock.add(1ms);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(second, 0);
+    EXPECT_EQ(timer.pollTimeout(), 0);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(second, 1);
+}
+
+TEST(ManualTimer, ATimeBeforeTheLastOneChangesNothing) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    clock.add(10ms);
+    timer.advanceTo(clock.now());
+    timer.newTimeout([&] { ++runs; }, 1ms);
+    EXPECT_FALSE(timer.advanceTo(Clock::TimePoint{5ms}));
+    EXPECT_FALSE(timer.advanceTo(Clock::TimePoint::min()));
+    EXPECT_EQ(runs, 0);
+    timer.checkInvariants();
+    clock.add(1ms);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(runs, 1);
+}
+
+// The caller may tell a time that the clock has not reached: a simulation.
+TEST(ManualTimer, MayBeToldATimeAheadOfItsClock) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 10s);
+    timer.newTimeout([&] { ++runs; }, 20s);
+    EXPECT_FALSE(timer.advanceTo(clock.now() + 10s));
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(timer.statistics().maxLateness, 0ns);
+}
+
+// nextExpiration() is never later than the earliest deadline.
+TEST(ManualTimer, SaysWhenItMustBeCalledAtTheLatest) {
+    std::uint64_t const seed = seedOr(6);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random{seed};
+    SettableClock clock;
+    ManualTimer timer{{.wheelSize = 4, .clock = clock}};
+    EXPECT_EQ(timer.nextExpiration(), std::nullopt);
+    std::vector<Timeout> timeouts;
+    std::uniform_int_distribution<std::int64_t> any{0, 2000};
+    for (int i = 0; i < 2000; ++i) {
+        timeouts.push_back(timer.newTimeout([] {}, any(random) * 1ms));
+        auto const& other = timeouts[static_cast<std::size_t>(any(random)) % timeouts.size()];
+        if (i % 3 == 0) other.cancel();
+        if (i % 3 == 1) timer.reschedule(other, any(random) * 1ms);
+        clock.add(any(random) * 10us);
+        timer.advanceTo(clock.now(), i % 5 == 0 ? 1 : 1000);
+        auto earliest = Clock::TimePoint::max();
+        std::erase_if(timeouts, [](Timeout const& t) { return !t.isPending(); });
+        for (Timeout const& t : timeouts) earliest = std::min(earliest, t.deadline());
+        if (timeouts.empty()) timeouts.push_back(timer.newTimeout([] {}, 1h));
+        if (earliest == Clock::TimePoint::max()) continue;
+        ASSERT_TRUE(timer.nextExpiration().has_value());
+        ASSERT_LE(*timer.nextExpiration(), earliest);
+    }
+}
+
+TEST(ManualTimer, APollTimeoutIsRoundedUpSoThatTheLoopNeverSpins) {
+    SettableClock clock;
+    ManualTimer timer{{.tick = 100us, .wheelSize = 65'536, .clock = clock}};
+    EXPECT_EQ(timer.pollTimeout(), -1);
+    Timeout const t = timer.newTimeout([] {}, 5100us);
+    EXPECT_EQ(timer.pollTimeout(), 6);
+    clock.add(4ms + 1ns);
+    EXPECT_EQ(timer.pollTimeout(), 2);
+    clock.add(1099998ns);
+    EXPECT_EQ(timer.pollTimeout(), 1);  // 1 ns is left
+    clock.add(1ns);
+    EXPECT_EQ(timer.pollTimeout(), 0);
+    clock.add(1h);
+    EXPECT_EQ(timer.pollTimeout(), 0);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(timer.pollTimeout(), -1);
+}
+
+// Each call with its poll timeout makes progress: at most one call per level and deadline.
+TEST(ManualTimer, AnEventLoopComesAtMostOncePerLevelAndDeadline) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    for (nanoseconds const delay : {1500us, 25000us, 401000us, 8500000us, 100000000us})
+        timer.newTimeout([&] { ++runs; }, delay);
+    int calls = 0;
+    while (timer.pollTimeout() >= 0) {
+        clock.add(timer.pollTimeout() * 1ms);
+        timer.advanceTo(clock.now());
+        ASSERT_LT(++calls, 50);
+    }
+    EXPECT_EQ(runs, 5);
+    EXPECT_LE(calls, 20);
+}
+
+TEST(ManualTimer, APollTimeoutOfAFarTimerIsCut) {
+    SettableClock clock;
+    ManualTimer timer{{.tick = 24h, .clock = clock}};
+    timer.newTimeout([] {}, std::chrono::hours{24 * 365 * 200});
+    EXPECT_EQ(timer.pollTimeout(), INT_MAX);
+}
+
+TEST(ManualTimer, MayDriveAnotherOneInsideATask) {
+    SettableClock clock;
+    ManualTimer outer{{.clock = clock}};
+    ManualTimer inner{{.clock = clock}};
+    int runs = 0;
+    inner.newTimeout(
+        [&] {
+            ++runs;
+            EXPECT_THROW(outer.advanceTo(clock.now()), std::logic_error);
+            EXPECT_THROW(static_cast<void>(outer.stop()), std::logic_error);
+        },
+        1ms);
+    outer.newTimeout([&] { inner.advanceTo(clock.now()); }, 1ms);
+    clock.add(1ms);
+    outer.advanceTo(clock.now());
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(inner.statistics().fired, 1U);
+}
+
+}  // namespace
+}  // namespace timingwheel::test

@@ -1,0 +1,317 @@
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+template <class T>
+using Periodic = OfWheelTimers<T>;
+TYPED_TEST_SUITE(Periodic, WheelTimers, NamesOfTimers);
+
+using Times = std::vector<milliseconds>;
+
+milliseconds sinceStart(Clock const& clock) {
+    return std::chrono::duration_cast<milliseconds>(clock.now().time_since_epoch());
+}
+
+TYPED_TEST(Periodic, RunsAtAFixedRate) {
+    TypeParam timer{this->options()};
+    Times times;
+    timer.scheduleAtFixedRate([&] { times.push_back(sinceStart(this->clock)); }, 5ms, 10ms);
+    this->clock.advance(45ms);
+    EXPECT_EQ(times, (Times{5ms, 15ms, 25ms, 35ms, 45ms}));
+}
+
+// The raster is exact; each run is rounded up to a tick of its own.
+TYPED_TEST(Periodic, DoesNotDriftWhereTheTickDoesNotDivideThePeriod) {
+    TypeParam timer{this->options({.tick = 7ms})};
+    std::int64_t runs = 0;
+    std::size_t wrong = 0;
+    timer.scheduleAtFixedRate(
+        [&] {
+            ++runs;
+            auto const exact = runs * 10ms;
+            auto const rounded = (exact + 6ms) / 7ms * 7ms;
+            wrong += sinceStart(this->clock) == rounded ? 0U : 1U;
+        },
+        10ms, 10ms);
+    this->clock.advance(10'004ms);
+    EXPECT_EQ(runs, 1000);
+    EXPECT_EQ(wrong, 0U);
+}
+
+/// A rate of 10 ms that could not run from 30 to 55 ms: when it ran until 100 ms.
+template <class T>
+Times withOneLateRun(MissedTicks missed, milliseconds jumpTo = 55ms) {
+    ManualClock clock;
+    T timer{{.clock = clock}};
+    Times times;
+    timer.scheduleAtFixedRate([&] { times.push_back(sinceStart(clock)); }, 10ms, 10ms, missed);
+    clock.advance(30ms);
+    clock.jumpTo(Clock::TimePoint{jumpTo});
+    clock.advanceTo(Clock::TimePoint{100ms});
+    return times;
+}
+
+TYPED_TEST(Periodic, SkipsMissedRunsAndKeepsToTheRaster) {
+    EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::skip),
+              (Times{10ms, 20ms, 30ms, 55ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
+}
+
+TYPED_TEST(Periodic, ShiftsTheRasterAfterMissedRuns) {
+    EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::shift),
+              (Times{10ms, 20ms, 30ms, 55ms, 65ms, 75ms, 85ms, 95ms}));
+}
+
+// Bug pattern: only one of the missed runs is made, and the raster moves.
+TYPED_TEST(Periodic, CatchesUpWithMissedRuns) {
+    EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::catchUp),
+              (Times{10ms, 20ms, 30ms, 55ms, 55ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
+    EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::catchUp, 85ms).size(), 10U);
+}
+
+TYPED_TEST(Periodic, CatchesUpWithAThousandRunsAfterAJump) {
+    TypeParam timer{this->options({.tick = 7ms})};
+    int runs = 0;
+    timer.scheduleAtFixedRate([&] { ++runs; }, 10ms, 10ms, MissedTicks::catchUp);
+    this->clock.jump(10'005ms);
+    EXPECT_EQ(runs, 1000);
+    this->clock.advance(10'005ms);
+    EXPECT_EQ(runs, 2000);
+}
+
+TYPED_TEST(Periodic, CatchesUpWithWhatWasDueBeforeItWasScheduled) {
+    TypeParam timer{this->options()};
+    this->clock.advance(1s);
+    Times times;
+    timer.scheduleAtFixedRate([&] { times.push_back(sinceStart(this->clock)); }, -25ms, 10ms,
+                              MissedTicks::catchUp);
+    this->clock.advance(10ms);
+    EXPECT_EQ(times, (Times{1000ms, 1000ms, 1000ms, 1005ms}));
+}
+
+// Bug pattern: a jump of centuries overflows the count of missed runs.
+TYPED_TEST(Periodic, SurvivesAJumpOverAllOfTime) {
+    for (MissedTicks const missed : {MissedTicks::skip, MissedTicks::shift}) {
+        ManualClock ageless{Clock::TimePoint::min()};
+        TypeParam timer{{.clock = ageless}};
+        int runs = 0;
+        timer.scheduleAtFixedRate([&] { ++runs; }, 10ms, std::chrono::hours{24 * 300}, missed);
+        ageless.jumpTo(Clock::TimePoint::max() - 1ns);
+        EXPECT_EQ(runs, 1);
+    }
+}
+
+TYPED_TEST(Periodic, KeepsAFixedDelayAfterTheEndOfEachRun) {
+    TypeParam timer{this->options()};
+    Times times;
+    timer.scheduleWithFixedDelay([&] { times.push_back(sinceStart(this->clock)); }, 5ms, 10ms);
+    this->clock.advance(15ms);
+    this->clock.jump(18ms);  // 33 ms: late by 8 ms
+    this->clock.advance(20ms);
+    EXPECT_EQ(times, (Times{5ms, 15ms, 33ms, 43ms, 53ms}));
+}
+
+TEST(Periodic, MeasuresAFixedDelayFromTheEndOfARunThatTakesTime) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    Times begins;
+    timer.scheduleWithFixedDelay(
+        [&] {
+            begins.push_back(sinceStart(clock));
+            clock.add(7ms);
+        },
+        10ms, 10ms);
+    for (int i = 0; i < 60; ++i) {
+        clock.add(1ms);
+        timer.advanceTo(clock.now());
+    }
+    EXPECT_EQ(begins[0], 10ms);
+    EXPECT_EQ(begins[1], 27ms);
+}
+
+TEST(Periodic, LeavesOutRunsWhoseTimePassesDuringALongRun) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    Times begins;
+    timer.scheduleAtFixedRate(
+        [&] {
+            begins.push_back(sinceStart(clock));
+            if (begins.size() == 1) clock.add(25ms);
+        },
+        10ms, 10ms);
+    while (clock.now() < Clock::TimePoint{60ms}) {
+        clock.add(1ms);
+        timer.advanceTo(clock.now());
+    }
+    EXPECT_EQ(begins, (Times{10ms, 40ms, 50ms, 60ms}));
+}
+
+TYPED_TEST(Periodic, EndsWhenItIsCancelledFromOutside) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    Timeout const t = timer.scheduleAtFixedRate([&] { ++runs; }, 1ms, 1ms);
+    this->clock.advance(3ms);
+    EXPECT_TRUE(t.cancel());
+    this->clock.advance(3ms);
+    EXPECT_EQ(runs, 3);
+    EXPECT_FALSE(t.cancel());
+}
+
+// Bug pattern: a periodic task cancelled from inside its own run fires again.
+TYPED_TEST(Periodic, EndsWhenItIsCancelledFromInside) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    auto const witness = std::make_shared<int>();
+    Timeout const t = timer.scheduleAtFixedRate(
+        [&runs, witness](Timeout const& self) {
+            if (++runs < 3) return;
+            EXPECT_TRUE(self.cancel());
+            EXPECT_FALSE(self.cancel());
+            EXPECT_TRUE(self.isCancelled());
+        },
+        1ms, 1ms);
+    this->clock.advance(10ms);
+    EXPECT_EQ(runs, 3);
+    EXPECT_TRUE(t.isCancelled());
+    EXPECT_EQ(witness.use_count(), 1);
+    EXPECT_EQ(timer.statistics().cancelled, 1U);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+TYPED_TEST(Periodic, GoesOnAfterARunThatThrows) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    timer.scheduleAtFixedRate(
+        [&] {
+            if (++runs % 2 == 0) throw std::runtime_error{"every other"};
+        },
+        1ms, 1ms);
+    timer.scheduleWithFixedDelay([&] { throw 1; }, 1ms, 1ms);
+    this->clock.advance(10ms);
+    EXPECT_EQ(runs, 10);
+    EXPECT_EQ(this->failures.count(TaskFailure::Kind::threw), 15U);
+}
+
+TYPED_TEST(Periodic, ReschedulingMovesTheRaster) {
+    TypeParam timer{this->options()};
+    Times times;
+    Timeout const t =
+        timer.scheduleAtFixedRate([&] { times.push_back(sinceStart(this->clock)); }, 10ms, 10ms);
+    this->clock.advance(22ms);
+    EXPECT_TRUE(timer.reschedule(t, 13ms));  // later
+    this->clock.advance(30ms);               // 52 ms
+    EXPECT_TRUE(timer.reschedule(t, 1ms));   // earlier
+    this->clock.advance(23ms);
+    EXPECT_EQ(times, (Times{10ms, 20ms, 35ms, 45ms, 53ms, 63ms, 73ms}));
+}
+
+TYPED_TEST(Periodic, ReschedulingInsideARunChangesNothing) {
+    TypeParam timer{this->options()};
+    Times times;
+    timer.scheduleAtFixedRate(
+        [&](Timeout const& self) {
+            times.push_back(sinceStart(this->clock));
+            EXPECT_FALSE(timer.reschedule(self, 100ms));
+        },
+        10ms, 10ms);
+    this->clock.advance(30ms);
+    EXPECT_EQ(times, (Times{10ms, 20ms, 30ms}));
+}
+
+TYPED_TEST(Periodic, IsReturnedByStop) {
+    TypeParam timer{this->options()};
+    auto const witness = std::make_shared<int>();
+    Timeout const t = timer.scheduleAtFixedRate([witness] {}, 1ms, 4ms);
+    this->clock.advance(3ms);
+    {
+        StoppedTimeouts const stopped = timer.stop();
+        ASSERT_EQ(stopped.size(), 1U);
+        EXPECT_EQ((*stopped.begin()).timeout(), t);
+        EXPECT_EQ((*stopped.begin()).remaining(), 2ms);
+        EXPECT_EQ(witness.use_count(), 2);
+    }
+    EXPECT_EQ(witness.use_count(), 1);
+    EXPECT_TRUE(t.isCancelled());
+    EXPECT_EQ(timer.statistics().returned, 1U);
+}
+
+TEST(Periodic, RunsOnceMoreWhenTheTimerDrains) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .shards = 1}};
+    int runs = 0;
+    Timeout const t = timer.scheduleAtFixedRate([&] { ++runs; }, 10ms, 10ms);
+    clock.advance(20ms);
+    std::thread draining{[&] { timer.drain(); }};
+    waitUntilRefused(timer);
+    while (t.isPending()) clock.advance(1ms);
+    draining.join();
+    EXPECT_EQ(runs, 3);
+    EXPECT_TRUE(t.isExpired());
+    EXPECT_EQ(timer.statistics().fired, 1U);
+    EXPECT_EQ(timer.statistics().runs, 3U);
+}
+
+TYPED_TEST(Periodic, RefusesAPeriodShorterThanATick) {
+    TypeParam timer{this->options({.tick = 10ms})};
+    expectThrows<std::invalid_argument>(
+        [&] { timer.scheduleAtFixedRate([] {}, 0ms, 10ms - 1ns); },
+        "period is 9999999 ns: it must be at least one tick, 10000000 ns");
+    for (Duration const period : {Duration{0ms}, Duration{-1s}})
+        EXPECT_THROW(timer.scheduleWithFixedDelay([] {}, 0ms, period), std::invalid_argument);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_TRUE(timer.scheduleAtFixedRate([] {}, 0ms, 10ms).isPending());
+}
+
+TYPED_TEST(Periodic, WithAnInfinitePeriodRunsOnce) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    Timeout const t = timer.scheduleAtFixedRate([&] { ++runs; }, 1ms, Duration::max());
+    this->clock.advance(std::chrono::hours{24 * 365});
+    EXPECT_EQ(runs, 1);
+    EXPECT_TRUE(t.isPending());
+}
+
+// G21. Bug pattern: a period beyond the levels wakes the driver again and again.
+TEST(Periodic, WithALongPeriodHardlyEverWakes) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    int runs = 0;
+    timer.scheduleAtFixedRate([&] { ++runs; }, 0ms, 1h);
+    clock.advance(2h);
+    EXPECT_EQ(runs, 3);
+    EXPECT_LE(timer.statistics().wakeUps, 30U);
+    printFigure("G21 a period of an hour, 2 h: ", timer.statistics().wakeUps, " wake-ups");
+}
+
+// Bug pattern: an executor with several threads runs a periodic task concurrently with itself.
+TEST(Periodic, IsQueuedAgainOnlyAfterItsRun) {
+    SettableClock clock;
+    HoldingExecutor executor;
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    int runs = 0;
+    timer.scheduleAtFixedRate([&] { ++runs; }, 1ms, 1ms);
+    clock.add(1ms);
+    executor.waitFor(1);
+    clock.add(5ms);
+    EXPECT_EQ(executor.size(), 1U);
+    executor.runAll();
+    clock.add(1ms);
+    executor.waitFor(1);
+    EXPECT_EQ(runs, 1);
+    executor.runAll();
+    EXPECT_EQ(runs, 2);
+}
+
+}  // namespace
+}  // namespace timingwheel::test

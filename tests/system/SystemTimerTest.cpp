@@ -1,0 +1,265 @@
+#include <support/TestTimers.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <pthread.h>
+#include <signal.h>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What the driver thread looks like from inside.
+struct Inside {
+    std::string name;
+    bool areSignalsBlocked = true;
+
+    static Inside look() {
+        Inside inside;
+        char name[32] = {};
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        inside.name = name;
+        sigset_t blocked;
+        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+        for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPIPE})
+            inside.areSignalsBlocked =
+                inside.areSignalsBlocked && sigismember(&blocked, signal) == 1;
+        return inside;
+    }
+};
+
+// G23
+TEST(SystemTimer, ItsThreadIsNamedAndBlocksSignals) {
+    ManualClock clock;
+    SystemTimer timer{{.name = "fifteen letters", .clock = clock}};
+    Inside inside;
+    timer.newTimeout([&] { inside = Inside::look(); }, 1ms);
+    clock.advance(1ms);
+    EXPECT_EQ(inside.name, "fifteen letters");
+    EXPECT_TRUE(inside.areSignalsBlocked);
+    EXPECT_FALSE(Inside::look().areSignalsBlocked);  // starting it changed nothing here
+}
+
+// G23
+TEST(SystemTimer, TheUsersFactoryMayMakeItsThread) {
+    ManualClock clock;
+    int made = 0;
+    std::thread::id id;
+    Inside inside;
+    std::thread::id ranOn;
+    {
+        SystemTimer timer{
+            {.name = "made", .clock = clock, .threadFactory = [&](std::function<void()> body) {
+                 ++made;
+                 std::thread thread{std::move(body)};
+                 id = thread.get_id();
+                 return thread;
+             }}};
+        EXPECT_EQ(made, 0);  // the first schedule starts it
+        timer.newTimeout(
+            [&] {
+                inside = Inside::look();
+                ranOn = std::this_thread::get_id();
+            },
+            1ms);
+        timer.start();
+        clock.advance(1ms);
+    }
+    EXPECT_EQ(made, 1);
+    EXPECT_EQ(ranOn, id);
+    EXPECT_EQ(inside.name, "made");
+    EXPECT_TRUE(inside.areSignalsBlocked);
+}
+
+/// A factory that fails some times.
+struct FailingFactory {
+    int failures;
+    int calls = 0;
+    std::thread operator()(std::function<void()> body) {
+        if (++calls <= failures)
+            throw std::system_error{std::make_error_code(std::errc::resource_unavailable_try_again),
+                                    "no more threads"};
+        return std::thread{std::move(body)};
+    }
+};
+
+// G17
+TEST(SystemTimer, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
+    ManualClock clock;
+    FailingFactory factory{4};
+    auto const witness = std::make_shared<int>();
+    SystemTimer timer{
+        {.clock = clock, .maxPendingTimeouts = 1, .threadFactory = std::ref(factory)}};
+    struct Object {
+        void run() {}
+        TimerHook<&Object::run> hook{*this};
+    } object;
+    expectThrows<std::system_error>([&] { timer.newTimeout([witness] {}, 1ms); },
+                                    "no more threads");
+    EXPECT_EQ(witness.use_count(), 1);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_THROW(timer.schedule(object.hook, 1ms), std::system_error);
+    EXPECT_FALSE(object.hook.isPending());
+    EXPECT_THROW(timer.scheduleAtFixedRate([] {}, 1ms, 1ms), std::system_error);
+    EXPECT_THROW(timer.start(), std::system_error);
+    EXPECT_EQ(timer.statistics().scheduled, 0U);
+    timer.start();
+    Timeout const t = timer.newTimeout([] {}, 1ms);
+    clock.advance(1ms);
+    EXPECT_TRUE(t.isExpired());
+    EXPECT_EQ(factory.calls, 5);
+    printFigure("G17 four failures to start a thread: nothing changed, the fifth try works");
+}
+
+// G17
+TEST(SystemTimer, WithoutAThreadItCanBeStoppedDrainedAndDestroyed) {
+    ManualClock clock;
+    for (int what = 0; what < 3; ++what) {
+        FailingFactory factory{1000};
+        SystemTimer timer{{.clock = clock, .threadFactory = std::ref(factory)}};
+        EXPECT_THROW(timer.newTimeout([] {}, 1ms), std::system_error);
+        if (what == 1) {
+            EXPECT_TRUE(timer.stop().empty());
+        }
+        if (what == 2) timer.drain();
+        clock.advance(1ms);
+        if (what > 0) {
+            EXPECT_THROW(timer.newTimeout([] {}, 1ms), std::logic_error);
+        }
+    }
+}
+
+// G17
+TEST(SystemTimer, AFactoryThatReturnsNoThreadIsAnError) {
+    ManualClock clock;
+    SystemTimer timer{
+        {.clock = clock, .threadFactory = [](std::function<void()>) { return std::thread{}; }}};
+    expectThrows<std::logic_error>([&] { timer.newTimeout([] {}, 1ms); }, "threadFactory");
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// G23: a factory may keep what it was given and throw.
+TEST(SystemTimer, AFactoryMayDropTheBodyItWasGiven) {
+    ManualClock clock;
+    std::function<void()> kept;
+    {
+        SystemTimer timer{{.clock = clock, .threadFactory = [&](std::function<void()> body) {
+                               kept = std::move(body);
+                               throw std::runtime_error{"not now"};
+                               return std::thread{};
+                           }}};
+        EXPECT_THROW(timer.start(), std::runtime_error);
+    }
+    kept = {};
+}
+
+TEST(SystemTimer, DrainLetsWhatIsPendingRunAndAcceptsNothingMore) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .shards = 1}};
+    int runs = 0;
+    int refused = 0;
+    std::vector<Timeout> timeouts;
+    for (int i = 1; i <= 10; ++i) {
+        timeouts.push_back(timer.newTimeout(
+            [&] {
+                ++runs;
+                try {
+                    timer.newTimeout([] {}, 1ms);
+                } catch (std::logic_error const&) {
+                    ++refused;
+                }
+            },
+            i * 100ms));
+    }
+    Timeout const moved = timeouts[9];
+    std::thread draining{[&] { timer.drain(); }};
+    waitUntilRefused(timer);
+    EXPECT_TRUE(timeouts[0].cancel());
+    EXPECT_TRUE(timer.reschedule(moved, 2s));
+    clock.advance(1s);
+    EXPECT_TRUE(moved.isPending());
+    clock.advance(1s);
+    draining.join();
+    EXPECT_EQ(runs, 9);
+    EXPECT_EQ(refused, 9);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_TRUE(timer.stop().empty());
+}
+
+TEST(SystemTimer, DrainOfAnEmptyTimerReturnsAtOnce) {
+    SystemTimer unused;
+    unused.drain();
+    unused.drain();
+    EXPECT_THROW(unused.start(), std::logic_error);
+    ManualClock clock;
+    SystemTimer used{{.clock = clock}};
+    used.newTimeout([] {}, 1h).cancel();
+    used.drain();
+    EXPECT_THROW(used.newTimeout([] {}, 1h), std::logic_error);
+}
+
+TEST(SystemTimer, DrainEndsWhenEverythingIsCancelled) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    std::vector<Timeout> timeouts;
+    for (int i = 0; i < 10; ++i) timeouts.push_back(timer.newTimeout([] {}, 1h));
+    std::thread draining{[&] { timer.drain(); }};
+    for (Timeout const& t : timeouts) EXPECT_TRUE(t.cancel());
+    draining.join();
+}
+
+TEST(SystemTimer, StopEndsADrain) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    Timeout const t = timer.newTimeout([] {}, 1h);
+    std::thread draining{[&] { timer.drain(); }};
+    std::size_t const stopped = timer.stop().size();
+    draining.join();
+    EXPECT_EQ(stopped, 1U);
+    EXPECT_TRUE(t.isCancelled());
+}
+
+// Bug patterns: start() and stop() race; stop() from a task loops or joins itself: see tests/flow.
+TEST(SystemTimer, StartMayBeCalledTwice) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    timer.start();
+    timer.start();
+    Timeout const t = timer.newTimeout([] {}, 1ms);
+    clock.advance(1ms);
+    EXPECT_TRUE(t.isExpired());
+}
+
+// The task is not run under a lock.
+TEST(SystemTimer, OtherThreadsMayUseTheTimerWhileATaskRuns) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    int done = 0;
+    timer.newTimeout(
+        [&] {
+            std::thread other{[&] {
+                Timeout const t = timer.newTimeout([] {}, 1h);
+                EXPECT_TRUE(timer.reschedule(t, 2h));
+                EXPECT_TRUE(t.cancel());
+                static_cast<void>(timer.pendingTimeouts());
+                ++done;
+            }};
+            other.join();
+        },
+        1ms);
+    clock.advance(1ms);
+    EXPECT_EQ(done, 1);
+}
+
+}  // namespace
+}  // namespace timingwheel::test

@@ -1,0 +1,436 @@
+#include <support/AllocationCounter.h>
+#include <support/TestTimers.h>
+#include <timingwheel/TimerHook.h>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+template <class T>
+using Hook = OfWheelTimers<T>;
+TYPED_TEST_SUITE(Hook, WheelTimers, NamesOfTimers);
+
+/// Runs what the test says.
+struct Subject {
+    void run() {
+        ++runs;
+        if (act) act();
+    }
+    void quietly() noexcept { ++runs; }
+    int runs = 0;
+    std::function<void()> act;
+    TimerHook<&Subject::run> hook{*this};
+};
+void onSubject(Subject& subject) { subject.runs += 10; }
+void onSubjectQuietly(Subject& subject) noexcept { subject.runs += 100; }
+
+static_assert(sizeof(TimerHook<&Subject::run>) == 48);
+static_assert(sizeof(TimerHook<&onSubject>) == 48);
+static_assert(!std::is_copy_constructible_v<TimerHook<&Subject::run>>);
+static_assert(!std::is_move_constructible_v<TimerHook<&Subject::run>>);
+
+TYPED_TEST(Hook, CallsMembersAndFunctionsNoexceptOnesToo) {
+    TypeParam timer{this->options()};
+    Subject subject;
+    TimerHook<&Subject::quietly> quietly{subject};
+    TimerHook<&onSubject> function{subject};
+    TimerHook<&onSubjectQuietly> functionQuietly{subject};
+    for (TimerHookBase* const hook :
+         {static_cast<TimerHookBase*>(&subject.hook), static_cast<TimerHookBase*>(&quietly),
+          static_cast<TimerHookBase*>(&function), static_cast<TimerHookBase*>(&functionQuietly)})
+        timer.schedule(*hook, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(subject.runs, 112);
+}
+
+// Every operation in every state: docs/decisions/0001.
+TYPED_TEST(Hook, SaysNoWhileItIsIdle) {
+    TypeParam timer{this->options()};
+    Subject s;
+    auto const expectIdle = [&] {
+        EXPECT_FALSE(s.hook.isPending());
+        EXPECT_FALSE(s.hook.cancel());
+        EXPECT_FALSE(s.hook.cancelAndWait());
+        EXPECT_FALSE(s.hook.reschedule(1ms));
+        EXPECT_FALSE(s.hook.reschedule(this->now() + 1s));
+        EXPECT_FALSE(s.hook.isPending());
+    };
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint::max());
+    expectIdle();
+    timer.schedule(s.hook, 1ms);
+    auto const deadline = s.hook.deadline();
+    this->clock.advance(1ms);
+    expectIdle();  // expired
+    EXPECT_EQ(s.hook.deadline(), deadline);
+    timer.schedule(s.hook, 1ms);
+    EXPECT_TRUE(s.hook.cancel());
+    expectIdle();  // cancelled
+    timer.schedule(s.hook, 1ms);
+    EXPECT_EQ(timer.stop().hooks(), 1U);
+    expectIdle();  // returned
+    EXPECT_EQ(s.runs, 1);
+}
+
+TYPED_TEST(Hook, IsPendingUntilItsTaskIsEntered) {
+    TypeParam timer{this->options()};
+    Subject s;
+    s.act = [&] {
+        EXPECT_FALSE(s.hook.isPending());
+        EXPECT_FALSE(s.hook.cancel());
+        EXPECT_FALSE(s.hook.cancelAndWait());
+        EXPECT_FALSE(s.hook.reschedule(1s));
+    };
+    timer.schedule(s.hook, 1500us);
+    EXPECT_TRUE(s.hook.isPending());
+    EXPECT_EQ(s.hook.deadline(), this->now() + 2ms);
+    EXPECT_EQ(timer.pendingTimeouts(), 1U);
+    this->clock.advance(1999us);
+    EXPECT_EQ(s.runs, 0);
+    this->clock.advance(1us);
+    EXPECT_EQ(s.runs, 1);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+TYPED_TEST(Hook, ScheduledTwiceIsALogicErrorThatChangesNothing) {
+    TypeParam timer{this->options({.name = "once"})};
+    TypeParam second{this->options()};
+    Subject s;
+    timer.schedule(s.hook, 10ms);
+    for (int i = 0; i < 2; ++i) {
+        expectThrows<std::logic_error>([&] { timer.schedule(s.hook, 1ms); }, "scheduled already");
+        EXPECT_THROW(second.schedule(s.hook, this->now()), std::logic_error);
+        EXPECT_EQ(s.hook.deadline(), this->now() + 10ms);
+        EXPECT_EQ(timer.pendingTimeouts(), 1U);
+        EXPECT_EQ(second.pendingTimeouts(), 0U);
+    }
+    this->clock.advance(10ms);
+    EXPECT_EQ(s.runs, 1);
+    EXPECT_EQ(timer.statistics().scheduled, 1U);
+}
+
+TYPED_TEST(Hook, MayBeScheduledAgainAndAgain) {
+    TypeParam timer{this->options()};
+    Subject s;
+    timer.newTimeout([] {}, 100s).cancel();
+    timer.schedule(s.hook, 1ms);
+    EXPECT_TRUE(s.hook.cancel());
+    AllocationCounter const counter;
+    for (int i = 0; i < 1000; ++i) {
+        timer.schedule(s.hook, 10s);
+        EXPECT_TRUE(s.hook.reschedule(20s));
+        EXPECT_TRUE(s.hook.reschedule(5s));
+        EXPECT_TRUE(s.hook.cancel());
+    }
+    EXPECT_EQ(counter.allocations(), 0U);
+    EXPECT_EQ(timer.statistics().scheduled, 1001U + 1U);
+}
+
+TYPED_TEST(Hook, MayScheduleItselfInItsTask) {
+    TypeParam timer{this->options()};
+    Subject s;
+    std::vector<Clock::TimePoint> times;
+    s.act = [&] {
+        times.push_back(this->now());
+        if (s.runs < 1000) timer.schedule(s.hook, 3ms);
+        EXPECT_EQ(s.hook.isPending(), s.runs < 1000);
+    };
+    timer.schedule(s.hook, 3ms);
+    this->clock.advance(10s);
+    ASSERT_EQ(times.size(), 1000U);
+    EXPECT_EQ(times.back(), Clock::TimePoint{3000ms});
+}
+
+TYPED_TEST(Hook, MayScheduleAndCancelAndMoveItselfInItsTask) {
+    TypeParam timer{this->options()};
+    Subject s;
+    s.act = [&] {
+        if (s.runs > 1) return;
+        timer.schedule(s.hook, 1ms);
+        EXPECT_TRUE(s.hook.cancel());
+        timer.schedule(s.hook, 1ms);
+        EXPECT_TRUE(s.hook.reschedule(7ms));
+        EXPECT_THROW(timer.schedule(s.hook, 1ms), std::logic_error);
+    };
+    timer.schedule(s.hook, 1ms);
+    this->clock.advance(7ms);
+    EXPECT_EQ(s.runs, 1);
+    this->clock.advance(1ms);
+    EXPECT_EQ(s.runs, 2);
+}
+
+/// Dies in its own task.
+struct Mortal {
+    explicit Mortal(int& counter) : deaths{counter} {}
+    ~Mortal() { ++deaths; }
+    void end() { delete this; }
+    int& deaths;
+    TimerHook<&Mortal::end> hook{*this};
+};
+
+// Bug pattern: the entry is touched after the task it ran has freed it.
+TYPED_TEST(Hook, MayDieInItsTask) {
+    TypeParam timer{this->options()};
+    int deaths = 0;
+    for (int i = 0; i < 100; ++i) timer.schedule((new Mortal{deaths})->hook, (1 + i % 3) * 1ms);
+    this->clock.advance(5ms);
+    EXPECT_EQ(deaths, 100);
+    EXPECT_EQ(timer.statistics().fired, 100U);
+}
+
+TEST(Hook, MayDieInItsTaskOnAnExecutor) {
+    ManualClock clock;
+    ThreadExecutor executor;
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    int deaths = 0;
+    for (int i = 0; i < 100; ++i) timer.schedule((new Mortal{deaths})->hook, (1 + i % 3) * 1ms);
+    clock.advance(5ms);
+    EXPECT_EQ(deaths, 100);
+}
+
+TYPED_TEST(Hook, MayDieAfterItScheduledItselfAgain) {
+    struct Both {
+        void run() {
+            timer.schedule(hook, 1ms);
+            delete this;
+        }
+        WheelTimer& timer;
+        TimerHook<&Both::run> hook{*this};
+    };
+    TypeParam timer{this->options()};
+    timer.schedule((new Both{timer})->hook, 1ms);
+    this->clock.advance(5ms);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_EQ(timer.statistics().cancelled, 1U);
+}
+
+TYPED_TEST(Hook, ItsTaskMayDestroyAnotherOne) {
+    TypeParam timer{this->options()};
+    auto other = std::make_unique<Subject>();
+    Subject s;
+    s.act = [&] { other.reset(); };
+    timer.schedule(s.hook, 1ms);
+    timer.schedule(other->hook, 2ms);
+    this->clock.jump(2ms);
+    EXPECT_EQ(s.runs, 1);
+    EXPECT_EQ(timer.statistics().cancelled, 1U);
+}
+
+TYPED_TEST(Hook, CancelsWhenItDies) {
+    TypeParam timer{this->options()};
+    {
+        Subject s;
+        timer.schedule(s.hook, 1ms);
+    }
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    timer.checkInvariants();
+    this->clock.advance(1ms);
+    EXPECT_EQ(timer.statistics().fired, 0U);
+}
+
+// G11
+TYPED_TEST(Hook, MayOutliveItsTimer) {
+    Subject pending;
+    Subject expired;
+    Subject never;
+    {
+        TypeParam timer{this->options()};
+        timer.schedule(pending.hook, 1h);
+        timer.schedule(expired.hook, 1ms);
+        this->clock.advance(1ms);
+    }
+    for (Subject* const s : {&pending, &expired, &never}) {
+        EXPECT_FALSE(s->hook.isPending());
+        EXPECT_FALSE(s->hook.cancel());
+        EXPECT_FALSE(s->hook.cancelAndWait());
+        EXPECT_FALSE(s->hook.reschedule(1ms));
+        EXPECT_FALSE(s->hook.reschedule(this->now()));
+    }
+    EXPECT_EQ(expired.hook.deadline(), Clock::TimePoint{1ms});
+    EXPECT_EQ(pending.hook.deadline(), Clock::TimePoint{1h});
+}
+
+TYPED_TEST(Hook, MayGoToASecondTimerAfterTheFirst) {
+    Subject s;
+    auto first = std::make_unique<TypeParam>(this->options());
+    TypeParam second{this->options()};
+    first->schedule(s.hook, 1ms);
+    this->clock.advance(1ms);
+    second.schedule(s.hook, 1ms);
+    EXPECT_EQ(first->pendingTimeouts(), 0U);
+    this->clock.advance(1ms);
+    first->schedule(s.hook, 1ms);
+    EXPECT_TRUE(s.hook.cancel());
+    first->schedule(s.hook, 1h);
+    first.reset();
+    second.schedule(s.hook, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(s.runs, 3);
+}
+
+// G16: refused by the second timer, it is what it was.
+TYPED_TEST(Hook, IsUnchangedWhenASecondTimerRefusesIt) {
+    Subject s;
+    TypeParam first{this->options()};
+    TypeParam stopped{this->options()};
+    TypeParam full{this->options({.maxPendingTimeouts = 1})};
+    static_cast<void>(stopped.stop());
+    full.newTimeout([] {}, 1h);
+    first.schedule(s.hook, 5ms);
+    this->clock.advance(5ms);
+    EXPECT_THROW(stopped.schedule(s.hook, 1ms), std::logic_error);
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{5ms});
+    EXPECT_THROW(full.schedule(s.hook, 1ms), RejectedExecution);
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{5ms});
+    EXPECT_FALSE(s.hook.isPending());
+    first.schedule(s.hook, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(s.runs, 2);
+}
+
+// ---- push-backs --------------------------------------------------------------------------------
+
+TYPED_TEST(Hook, PushedBackManyTimesItFiresOnceAndOnTime) {
+    TypeParam timer{this->options({.wheelSize = 4})};
+    timer.newTimeout([] {}, 10s).cancel();
+    Subject s;
+    timer.schedule(s.hook, 10ms);
+    for (int i = 0; i < 500; ++i) {
+        this->clock.advance(1ms);
+        EXPECT_TRUE(s.hook.reschedule(this->now() + 10ms));
+        EXPECT_EQ(s.hook.deadline(), this->now() + 10ms);
+        EXPECT_TRUE(s.hook.isPending());
+        timer.checkInvariants();
+    }
+    EXPECT_EQ(s.runs, 0);
+    this->clock.advance(10ms - 1ns);
+    EXPECT_EQ(s.runs, 0);
+    this->clock.advance(1ns);
+    EXPECT_EQ(s.runs, 1);
+    this->clock.advance(1s);
+    EXPECT_EQ(s.runs, 1);
+    EXPECT_EQ(timer.statistics().rescheduled, 500U);
+}
+
+TYPED_TEST(Hook, MovedEarlierItFiresEarlier) {
+    TypeParam timer{this->options()};
+    for (nanoseconds const delay : {1ms, 19ms, 20ms, 21ms, 400ms, 999ms}) {
+        Subject s;
+        timer.schedule(s.hook, 1000ms);
+        EXPECT_TRUE(s.hook.reschedule(5s));
+        EXPECT_TRUE(s.hook.reschedule(delay));
+        this->clock.advance(delay - 1ns);
+        EXPECT_EQ(s.runs, 0);
+        this->clock.advance(1ns);
+        EXPECT_EQ(s.runs, 1);
+    }
+}
+
+TYPED_TEST(Hook, MovedBeyondTheLevelsItFiresThen) {
+    TypeParam timer{this->options({.wheelSize = 2})};
+    for (nanoseconds const delay : {10ms, 100ms, 1000ms, 100000ms}) {
+        Subject s;
+        timer.schedule(s.hook, 1ms);
+        EXPECT_TRUE(s.hook.reschedule(delay));
+        this->clock.advance(delay - 1ns);
+        EXPECT_EQ(s.runs, 0);
+        this->clock.advance(1ns);
+        EXPECT_EQ(s.runs, 1);
+    }
+    Subject never;
+    timer.schedule(never.hook, 1ms);
+    EXPECT_TRUE(never.hook.reschedule(Duration::max()));
+    this->clock.advance(1h);
+    EXPECT_EQ(never.runs, 0);
+    EXPECT_EQ(never.hook.deadline(), Clock::TimePoint::max());
+}
+
+TYPED_TEST(Hook, MovedToThePastItFiresAtOnce) {
+    TypeParam timer{this->options()};
+    this->clock.advance(1s);
+    Subject s;
+    timer.schedule(s.hook, 1h);
+    EXPECT_TRUE(s.hook.reschedule(Clock::TimePoint{1ms}));
+    this->clock.advance(0ms);
+    EXPECT_EQ(s.runs, 1);
+    timer.schedule(s.hook, 1h);
+    EXPECT_TRUE(s.hook.reschedule(-1h));
+    this->clock.advance(0ms);
+    EXPECT_EQ(s.runs, 2);
+}
+
+TYPED_TEST(Hook, APushBackTakesATolerance) {
+    TypeParam timer{this->options()};
+    Subject s;
+    timer.schedule(s.hook, 100ms, {.tolerance = 1s});
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{400ms});
+    EXPECT_TRUE(s.hook.reschedule(1001ms, {.tolerance = 400ms}));
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1200ms});
+    EXPECT_TRUE(s.hook.reschedule(1001ms));
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1001ms});
+    EXPECT_THROW(s.hook.reschedule(1s, {.tolerance = -1ns}), std::invalid_argument);
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1001ms});
+}
+
+// A push-back after the bucket was taken out: the driver has not come to the entry yet.
+TEST(Hook, WinsOverItsTurnWhenItIsPushedBackByATaskBeforeIt) {
+    ManualClock clock;
+    ManualTimer timer{{.clock = clock}};
+    Subject a;
+    Subject b;
+    a.act = [&] { EXPECT_EQ(b.hook.reschedule(10ms), b.runs == 0); };
+    b.act = [&] { EXPECT_EQ(a.hook.reschedule(10ms), a.runs == 0); };
+    timer.schedule(a.hook, 5ms);
+    timer.schedule(b.hook, 5ms);
+    clock.advance(5ms);
+    EXPECT_EQ(a.runs + b.runs, 1);
+    clock.advance(10ms);
+    EXPECT_EQ(a.runs, 1);
+    EXPECT_EQ(b.runs, 1);
+}
+
+// G7
+TYPED_TEST(Hook, ATaskThatThrowsIsToldWithAnEmptyHandle) {
+    TypeParam timer{this->options()};
+    Subject s;
+    s.act = [] { throw std::runtime_error{"hooked"}; };
+    timer.schedule(s.hook, 1ms);
+    this->clock.advance(1ms);
+    auto const entries = this->failures.entries();
+    ASSERT_EQ(entries.size(), 1U);
+    EXPECT_EQ(entries[0].what, "hooked");
+    EXPECT_FALSE(entries[0].timeout);
+    timer.schedule(s.hook, 1ms);
+    EXPECT_TRUE(s.hook.isPending());
+}
+
+// G5: the destructor waits for a run that has begun on another thread.
+TEST(Hook, ItsDestructorWaitsForARunThatHasBegun) {
+    SystemTimer timer;
+    Latch entered;
+    Latch leave;
+    bool left = false;
+    auto s = std::make_unique<Subject>();
+    s->act = [&] {
+        entered.open();
+        leave.wait();
+        left = true;
+    };
+    timer.schedule(s->hook, 0ms);
+    entered.wait();
+    std::thread helper{[&] { leave.open(); }};
+    s.reset();
+    EXPECT_TRUE(left);
+    helper.join();
+}
+
+}  // namespace
+}  // namespace timingwheel::test

@@ -1,0 +1,94 @@
+#include <support/AllocationCounter.h>
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Both constructors throw what names the option, its value and the bound, and leak nothing.
+void expectInvalid(TimerOptions const& options, std::string const& message) {
+    SCOPED_TRACE(message);
+    expectThrows<std::invalid_argument>([&] { ManualTimer{options}; }, message);
+    expectThrows<std::invalid_argument>([&] { SystemTimer{options}; }, message);
+    AllocationCounter const counter;
+    try {
+        SystemTimer{options};
+    } catch (std::invalid_argument const&) {
+    }
+    EXPECT_EQ(counter.allocations(), counter.deallocations());
+}
+
+TEST(TimerOptions, NamesTheTickItsValueAndTheBound) {
+    expectInvalid({.tick = 0ms}, "tick is 0 ns: it must be at least 1 ns");
+    expectInvalid({.tick = -1ms}, "tick is -1000000 ns: it must be at least 1 ns");
+    expectInvalid({.tick = Duration::max()}, "tick is 9223372036854775807 ns: it must be at most");
+    expectInvalid({.tick = std::chrono::hours{24 * 400} + 1ns}, "(400 days)");
+}
+
+TEST(TimerOptions, NamesTheWheelSizeItsValueAndTheBound) {
+    expectInvalid({.wheelSize = 1}, "wheelSize is 1: it must be at least 2");
+    expectInvalid({.wheelSize = 0}, "wheelSize is 0: it must be at least 2");
+    expectInvalid({.wheelSize = INT64_MIN}, "wheelSize is -9223372036854775808: it must be");
+    expectInvalid({.wheelSize = 65'537}, "wheelSize is 65537: it must be at most 65536");
+    expectInvalid({.wheelSize = INT64_MAX}, "it must be at most 65536");
+}
+
+TEST(TimerOptions, NamesTheNameItsLengthAndTheBound) {
+    expectInvalid({.name = "sixteen letters."},
+                  "name is \"sixteen letters.\", 16 bytes long: "
+                  "it must be at most 15 bytes long");
+    expectInvalid({.name = std::string(3, '\0')}, "name is");
+}
+
+TEST(TimerOptions, NamesTheShardsTheirNumberAndTheBound) {
+    for (std::size_t const shards : {std::size_t{3}, std::size_t{65}, std::size_t{128}}) {
+        expectThrows<std::invalid_argument>(
+            [&] { SystemTimer{{.shards = shards}}; },
+            "shards is " + std::to_string(shards) + ": it must be 0 or a power of two up to 64");
+    }
+}
+
+TEST(TimerOptions, NamesTheThresholdItsValueAndTheBound) {
+    expectInvalid({.slowTaskThreshold = 0ms},
+                  "slowTaskThreshold is 0 ns: it must be at least 1 ns");
+    expectInvalid({.slowTaskThreshold = -1s}, "slowTaskThreshold is -1000000000 ns");
+}
+
+TEST(TimerOptions, AreTakenAtTheirBounds) {
+    EXPECT_NO_THROW((ManualTimer{{.tick = 1ns, .wheelSize = 2}}));
+    EXPECT_NO_THROW((ManualTimer{{.tick = std::chrono::hours{24 * 400}, .wheelSize = 65'536}}));
+    EXPECT_NO_THROW((ManualTimer{{.name = "fifteen letters", .slowTaskThreshold = 1ns}}));
+    EXPECT_NO_THROW((ManualTimer{{.name = "", .shards = 1}}));
+    EXPECT_NO_THROW((SystemTimer{{.shards = 64}}));
+}
+
+TEST(TimerOptions, OfAThreadAreRefusedByAManualTimer) {
+    SynchronousExecutor executor;
+    expectThrows<std::invalid_argument>([&] { ManualTimer{{.executor = executor}}; }, "executor");
+    expectThrows<std::invalid_argument>([&] { ManualTimer{{.shards = 2}}; }, "shards is 2");
+    expectThrows<std::invalid_argument>(
+        [&] {
+            ManualTimer{{.threadFactory = [](std::function<void()> body) {
+                return std::thread{std::move(body)};
+            }}};
+        },
+        "threadFactory");
+}
+
+TEST(TimerOptions, CanBeAskedFor) {
+    ManualClock clock;
+    SystemTimer const timer{{.tick = 7ms, .name = "seven", .clock = clock}};
+    EXPECT_EQ(timer.tick(), 7ms);
+    EXPECT_EQ(timer.name(), "seven");
+    EXPECT_EQ(&timer.clock(), &clock);
+    EXPECT_EQ(&SystemTimer{}.clock(), &Clock::steady());
+}
+
+}  // namespace
+}  // namespace timingwheel::test

@@ -1,0 +1,246 @@
+#include <support/TestTimers.h>
+#include <timingwheel/TimerStatistics.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+template <class T>
+using Statistics = OfWheelTimers<T>;
+TYPED_TEST_SUITE(Statistics, WheelTimers, NamesOfTimers);
+
+std::uint64_t outcomes(TimerStatistics const& s) {
+    return s.pending + s.fired + s.cancelled + s.rejected + s.returned;
+}
+
+TYPED_TEST(Statistics, AddUpAtRest) {
+    std::uint64_t const seed = seedOr(7);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random{seed};
+    TypeParam timer{this->options({.wheelSize = 4, .maxPendingTimeouts = 100})};
+    struct Object {
+        void run() {}
+        TimerHook<&Object::run> hook{*this};
+    };
+    std::vector<std::unique_ptr<Object>> objects;
+    std::vector<Timeout> timeouts;
+    std::uint64_t refused = 0;
+    std::uint64_t rescheduled = 0;
+    std::uint64_t cancelled = 0;
+    for (int i = 0; i < 3000; ++i) {
+        auto const delay = (1 + static_cast<std::int64_t>(random() % 300)) * 1ms;
+        try {
+            if (i % 7 == 0) {
+                timeouts.push_back(timer.scheduleAtFixedRate([] {}, delay, 50ms));
+            } else if (i % 7 == 1) {
+                objects.push_back(std::make_unique<Object>());
+                timer.schedule(objects.back()->hook, delay);
+            } else {
+                timeouts.push_back(timer.newTimeout([] {}, delay));
+            }
+        } catch (RejectedExecution const&) {
+            ++refused;
+        }
+        Timeout const& some = timeouts[random() % timeouts.size()];
+        if (i % 3 == 0) cancelled += some.cancel() ? 1U : 0U;
+        if (i % 5 == 0) rescheduled += timer.reschedule(some, delay) ? 1U : 0U;
+        if (i % 11 == 0) this->clock.advance(10ms);
+        if (i % 100 == 0) {
+            TimerStatistics const s = timer.statistics();
+            EXPECT_EQ(s.scheduled, outcomes(s));
+        }
+    }
+    objects.clear();
+    TimerStatistics s = timer.statistics();
+    EXPECT_EQ(s.scheduled, outcomes(s));
+    EXPECT_EQ(s.refused, refused);
+    EXPECT_GT(refused, 0U);
+    EXPECT_EQ(s.rescheduled, rescheduled);
+    EXPECT_GE(s.cancelled, cancelled);
+    EXPECT_EQ(s.pending, timer.pendingTimeouts());
+    EXPECT_EQ(s.lateness.count(), s.runs);
+    auto const stopped = timer.stop();
+    s = timer.statistics();
+    EXPECT_EQ(s.pending, 0U);
+    EXPECT_EQ(s.returned, stopped.size() + stopped.hooks());
+    EXPECT_EQ(s.scheduled, outcomes(s));
+}
+
+TYPED_TEST(Statistics, CountAPeriodicTimeoutOnceWhenItEnds) {
+    TypeParam timer{this->options()};
+    Timeout const t = timer.scheduleAtFixedRate([] {}, 1ms, 1ms);
+    this->clock.advance(10ms);
+    TimerStatistics s = timer.statistics();
+    EXPECT_EQ(s.runs, 10U);
+    EXPECT_EQ(s.fired, 0U);
+    EXPECT_EQ(s.pending, 1U);
+    EXPECT_TRUE(t.cancel());
+    s = timer.statistics();
+    EXPECT_EQ(s.scheduled, 1U);
+    EXPECT_EQ(s.cancelled, 1U);
+    EXPECT_EQ(s.pending, 0U);
+}
+
+TYPED_TEST(Statistics, CountCascadesByTheLevelTheyLeft) {
+    TypeParam timer{this->options()};  // 1 ms x 20
+    timer.newTimeout([] {}, 8501ms);   // 8 s slot, 400 ms slot, 20 ms slot, 1 ms slot
+    this->clock.advance(10s);
+    auto const cascaded = timer.statistics().cascaded;
+    EXPECT_EQ(cascaded, (std::vector<std::uint64_t>{0, 1, 1, 1}));
+}
+
+TEST(Statistics, TellLatenessAndTheLongestRun) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    EXPECT_EQ(timer.statistics().minLateness, 0ns);
+    for (nanoseconds const late : {3ms, 7ms, 5ms}) {
+        timer.newTimeout([&] { clock.add(late * 2); }, 1ms);
+        clock.set(*timer.nextExpiration() + late);
+        timer.advanceTo(clock.now());
+        auto const aligned = (clock.now().time_since_epoch() + 999999ns) / 1ms * 1ms;
+        clock.set(Clock::TimePoint{aligned});
+    }
+    TimerStatistics const s = timer.statistics();
+    EXPECT_EQ(s.minLateness, 3ms);
+    EXPECT_EQ(s.maxLateness, 7ms);
+    EXPECT_EQ(s.longestRun, 14ms);
+    EXPECT_EQ(s.lateness.count(), 3U);
+    EXPECT_GE(s.lateness.quantile(0.5), 5ms);
+    EXPECT_LE(s.lateness.quantile(0.5), 5ms * 1.13);
+}
+
+TYPED_TEST(Statistics, PrintThemselves) {
+    TypeParam timer{this->options({.name = "shown"})};
+    timer.newTimeout([] {}, 30ms);
+    timer.newTimeout([] {}, 30ms).cancel();
+    this->clock.advance(30ms);
+    std::ostringstream out;
+    out << timer.statistics();
+    for (char const* const text : {"timer \"shown\"", "scheduled 2", "fired 1", "cancelled 1",
+                                   "pending 0", "lateness p50", "1: 1"})
+        EXPECT_NE(out.str().find(text), std::string::npos) << text << " in\n" << out.str();
+    std::ostringstream empty;
+    empty << TypeParam{this->options()}.statistics();
+    EXPECT_NE(empty.str().find("cascaded from level none"), std::string::npos) << empty.str();
+}
+
+// A task that ran for longer than the threshold is told once.
+TEST(Statistics, TellOfEachSlowRunOnce) {
+    SettableClock clock;
+    std::vector<nanoseconds> heard;
+    std::vector<Timeout> who;
+    ManualTimer timer{{.name = "slow",
+                       .clock = clock,
+                       .slowTaskThreshold = 10ms,
+                       .slowTaskHandler = [&](SlowTask const& slow) {
+                           heard.push_back(slow.duration);
+                           who.push_back(slow.timeout);
+                           EXPECT_EQ(slow.timerName, "slow");
+                       }}};
+    struct Object {
+        void run() { clock.add(20ms); }
+        SettableClock& clock;
+        TimerHook<&Object::run> hook{*this};
+    } object{clock};
+    Timeout const quick = timer.newTimeout([&] { clock.add(10ms - 1ns); }, 1ms);
+    Timeout const atIt = timer.newTimeout([&] { clock.add(10ms); }, 2ms);
+    Timeout const throws = timer.newTimeout(
+        [&] {
+            clock.add(15ms);
+            throw 1;
+        },
+        3ms);
+    Timeout const periodic = timer.scheduleAtFixedRate([&] { clock.add(11ms); }, 200ms, 100ms);
+    timer.schedule(object.hook, 100ms);
+    testing::internal::CaptureStderr();  // of the task that throws
+    while (clock.now() < Clock::TimePoint{450ms}) {
+        clock.add(1ms);
+        timer.advanceTo(clock.now());
+    }
+    testing::internal::GetCapturedStderr();
+    EXPECT_EQ(heard, (std::vector<nanoseconds>{10ms, 15ms, 20ms, 11ms, 11ms, 11ms}));
+    EXPECT_EQ(who, (std::vector<Timeout>{atIt, throws, Timeout{}, periodic, periodic, periodic}));
+}
+
+TEST(Statistics, WithoutASlowTaskHandlerOneLineGoesToStderr) {
+    SettableClock clock;
+    testing::internal::CaptureStderr();
+    ManualTimer timer{{.name = "tea", .clock = clock, .slowTaskThreshold = 10ms}};
+    timer.newTimeout([&] { clock.add(12ms); }, 1ms);
+    clock.add(1ms);
+    timer.advanceTo(clock.now());
+    std::string const heard = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(heard, "timer \"tea\": a task ran for 12.000 ms\n");
+}
+
+TEST(Statistics, ASlowTaskHandlerMayThrow) {
+    SettableClock clock;
+    testing::internal::CaptureStderr();
+    ManualTimer timer{{.clock = clock,
+                       .slowTaskThreshold = 1ms,
+                       .slowTaskHandler = [](SlowTask const&) { throw 1; }}};
+    int runs = 0;
+    for (int i = 0; i < 2; ++i)
+        timer.newTimeout(
+            [&] {
+                ++runs;
+                clock.add(12ms);
+            },
+            1ms);
+    clock.add(1ms);
+    timer.advanceTo(clock.now());
+    testing::internal::GetCapturedStderr();
+    EXPECT_EQ(runs, 2);
+}
+
+// ---- the histogram -----------------------------------------------------------------------------
+
+TEST(LatenessHistogram, BucketsFollowEachOtherWithoutGaps) {
+    for (std::size_t bucket = 0; bucket + 1 < LatenessHistogram::kBuckets; ++bucket) {
+        nanoseconds const upper = LatenessHistogram::upperBound(bucket);
+        ASSERT_EQ(LatenessHistogram::bucketOf(upper), bucket);
+        ASSERT_EQ(LatenessHistogram::bucketOf(upper + 1ns), bucket + 1);
+    }
+    EXPECT_EQ(LatenessHistogram::upperBound(LatenessHistogram::kBuckets - 1), nanoseconds::max());
+    EXPECT_EQ(LatenessHistogram::bucketOf(nanoseconds::max()), LatenessHistogram::kBuckets - 1);
+    EXPECT_EQ(LatenessHistogram::bucketOf(nanoseconds::min()), 0U);
+    EXPECT_EQ(LatenessHistogram::bucketOf(-1ns), 0U);
+}
+
+TEST(LatenessHistogram, FiguresAreRightToAnEighthOrBetter) {
+    for (std::int64_t value = 1; value < (std::int64_t{1} << 61); value += 1 + value / 97) {
+        auto const upper =
+            LatenessHistogram::upperBound(LatenessHistogram::bucketOf(nanoseconds{value}));
+        ASSERT_GE(upper.count(), value);
+        ASSERT_LE(upper.count() - value, value / 8);
+    }
+}
+
+TEST(LatenessHistogram, QuantilesCountFromBelow) {
+    LatenessHistogram histogram;
+    EXPECT_EQ(histogram.quantile(0.5), 0ns);
+    for (int i = 1; i <= 4; ++i) histogram.add(nanoseconds{i});
+    histogram.add(7ns, 6);
+    EXPECT_EQ(histogram.count(), 10U);
+    EXPECT_EQ(histogram.quantile(0), 1ns);
+    EXPECT_EQ(histogram.quantile(0.1), 1ns);
+    EXPECT_EQ(histogram.quantile(0.11), 2ns);
+    EXPECT_EQ(histogram.quantile(0.4), 4ns);
+    EXPECT_EQ(histogram.quantile(0.41), 7ns);
+    EXPECT_EQ(histogram.quantile(1), 7ns);
+    EXPECT_EQ(histogram.quantile(9), 7ns);
+}
+
+}  // namespace
+}  // namespace timingwheel::test
