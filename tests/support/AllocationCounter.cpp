@@ -135,14 +135,6 @@ void operator delete(void* memory, std::size_t) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { deallocate(memory); }
 void operator delete(void* memory, std::nothrow_t const&) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::nothrow_t const&) noexcept { deallocate(memory); }
-
-// Clang 14's thread sanitizer does not let these be replaced: there they are not counted.
-#if defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define TIMINGWHEEL_ALIGNED_DELETES_ARE_TAKEN
-#    endif
-#endif
-#ifndef TIMINGWHEEL_ALIGNED_DELETES_ARE_TAKEN
 void operator delete(void* memory, std::align_val_t) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { deallocate(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { deallocate(memory); }
@@ -153,4 +145,3 @@ void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noex
 void operator delete[](void* memory, std::align_val_t, std::nothrow_t const&) noexcept {
     deallocate(memory);
 }
-#endif

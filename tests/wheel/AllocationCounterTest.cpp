@@ -39,11 +39,12 @@ TEST(AllocationCounter, CountsEveryFormOfNewAndDelete) {
     EXPECT_EQ(deallocations, 5U);
 }
 
-TEST(AllocationCounter, CountsEveryFormOfNewWithAlignment) {
+TEST(AllocationCounter, CountsEveryFormOfNewAndDeleteWithAlignment) {
     struct alignas(64) Wide {
         char bytes[64];
     };
     std::size_t allocations = 0;
+    std::size_t deallocations = 0;
     {
         AllocationCounter const counter;
         delete kept(new Wide);
@@ -51,8 +52,10 @@ TEST(AllocationCounter, CountsEveryFormOfNewWithAlignment) {
         delete kept(new (std::nothrow) Wide);
         delete[] kept(new (std::nothrow) Wide[3]);
         allocations = counter.allocations();
+        deallocations = counter.deallocations();
     }
     EXPECT_EQ(allocations, 4U);
+    EXPECT_EQ(deallocations, 4U);
 }
 
 TEST(AllocationCounter, CountsOnlyWhileItLives) {
