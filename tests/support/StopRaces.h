@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t kPerThread = 4;
+    static constexpr std::size_t kPerThread = 2;
 
     struct Sums {
         std::uint64_t accepted = 0;
