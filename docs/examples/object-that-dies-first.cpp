@@ -4,14 +4,16 @@
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/SystemTimer.h>
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
 
 using namespace std::chrono_literals;
 
 // 1. The object owns its timeout. The handle is the last member, so it goes first: it cancels, and
-//    if the task runs at that moment, waits for it.
-class Banner {
+//    if the task runs at that moment, waits for it. Nobody derives from the class: a derived one's
+//    members would be gone by then.
+class Banner final {
 public:
     explicit Banner(timingwheel::Timer& timer)
         : hiding_{timer.newTimeout([this] { visible_ = false; }, 3s)} {}
@@ -19,13 +21,14 @@ public:
     bool isVisible() const { return visible_; }
 
 private:
-    bool visible_ = true;
+    std::atomic<bool> visible_ = true;  // the task runs on the timer's thread
     timingwheel::ScopedTimeout hiding_;
 };
 
-// 2. The object is shared anyway: the task gets it if it still lives, and is left out otherwise.
+// 2. The object is shared anyway: the task gets it if it still lives, and is left out otherwise. It
+//    then runs on the timer's thread, where the object also dies if all others let go meanwhile.
 struct Document {
-    int saves = 0;
+    std::atomic<int> saves = 0;
     void save() { std::puts("saved"), ++saves; }
 };
 

@@ -13,7 +13,8 @@ using timingwheel::MissedTicks;
 using timingwheel::Timeout;
 
 int main() {
-    std::string skip, shift, catchUp, polls;  // before the timer: tasks use them until it stops
+    // Before the timer, whose tasks write them, on its thread.
+    std::string skip, shift, catchUp, polls;
     timingwheel::ManualClock clock;
     timingwheel::SystemTimer timer{{.clock = clock}};
     auto const note = [start = clock.now(), &clock](std::string& log) {
@@ -39,6 +40,7 @@ int main() {
     clock.advance(30s);
     clock.jump(25s);
     clock.advance(25s);
+    timer.stop();  // no task runs any more: what they wrote may be read
 
     std::printf("skip    :%s\n", skip.c_str());
     std::printf("shift   :%s\n", shift.c_str());

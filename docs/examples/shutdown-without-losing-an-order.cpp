@@ -35,7 +35,7 @@ std::vector<Saved> save(timingwheel::StoppedTimeouts const& stopped) {
 
 int main() {
     timingwheel::ManualClock clock;
-    std::vector<std::string> shipped;
+    std::vector<std::string> shipped;  // the tasks' own until their timer stops
 
     timingwheel::SystemTimer today{{.clock = clock}};
     today.newTimeout(ShipOrder{"bread", &shipped}, 10min);
@@ -51,6 +51,7 @@ int main() {
         tomorrow.newTimeout(ShipOrder{order, &shipped}, delay);
     }
     clock.advance(48h);
+    tomorrow.stop();
 
     for (std::string const& order : shipped) std::printf("shipped: %s\n", order.c_str());
     return shipped == std::vector<std::string>{"bread", "wine", "a bicycle"} ? 0 : 1;

@@ -3,12 +3,14 @@
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/SystemTimer.h>
 
+#include <atomic>
 #include <cstdio>
 
 using namespace std::chrono_literals;
 
-// What is to be tested: it takes any timer, and knows nothing of clocks.
-class LoginAttempts {
+// What is to be tested: it takes any timer, and knows nothing of clocks. One thread calls it, but
+// the task runs on the timer's thread: hence the atomic.
+class LoginAttempts final {
 public:
     explicit LoginAttempts(timingwheel::Timer& timer) : timer_{timer} {}
 
@@ -19,11 +21,13 @@ public:
 
 private:
     timingwheel::Timer& timer_;
-    int failures_ = 0;
-    timingwheel::ScopedTimeout unlocking_;
+    std::atomic<int> failures_ = 0;
+    timingwheel::ScopedTimeout unlocking_;  // the last member
 };
 
 int main() {
+    std::atomic<int> runs = 0;  // before the timer, whose tasks use it
+
     // The real timer, thread and all: only the time comes from the test.
     timingwheel::ManualClock clock;
     timingwheel::SystemTimer timer{{.clock = clock}};
@@ -40,15 +44,14 @@ int main() {
     // Every task sees its own time: one that schedules itself again runs at each second of an hour.
     struct EachSecond {
         timingwheel::Timer& timer;
-        int& runs;
+        std::atomic<int>& runs;
         void operator()() const {
             ++runs;
             timer.newTimeout(*this, 1s);
         }
     };
-    int runs = 0;
     timer.newTimeout(EachSecond{timer, runs}, 1s);
     clock.advance(1h);
-    std::printf("%d runs in an hour\n", runs);
+    std::printf("%d runs in an hour\n", runs.load());
     return runs == 3'600 ? 0 : 1;
 }

@@ -4,6 +4,7 @@
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/SystemTimer.h>
 
+#include <atomic>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-int errors = 0;
+std::atomic<int> errors = 0;  // counted here and on the timer's thread
 
 // Does what is wrong, and prints what the error says.
 template <class Wrong>
@@ -40,7 +41,7 @@ int main() {
     attempt([] { SystemTimer{{.shards = 3}}; });
 
     timingwheel::ManualClock clock;
-    int failures = 0;
+    std::atomic<int> failures = 0;
     SystemTimer timer{{.name = "mail",
                        .clock = clock,
                        .maxPendingTimeouts = 2,
