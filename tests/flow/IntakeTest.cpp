@@ -243,5 +243,16 @@ TEST(Intake, WorksFromAnyStartOfTheClock) {
     printFigure("G14 starts of the clock: ", starts.size(), ", early or late: 0 of ", runs);
 }
 
+// G13, G14. Disabled: where the clock is negative, now + max() can be expressed, and comes.
+TEST(Intake, DISABLED_AMaximalDelayIsNeverFromAnyStart) {
+    for (Clock::TimePoint const start : {Clock::TimePoint{}, Clock::TimePoint::min()}) {
+        ManualClock clock{start};
+        ManualTimer timer{{.clock = clock}};
+        Timeout const never = timer.newTimeout([] {}, Duration::max());
+        clock.jumpTo(Clock::TimePoint::max() - 1ns);
+        EXPECT_TRUE(never.isPending());
+    }
+}
+
 }  // namespace
 }  // namespace timingwheel::test
