@@ -76,9 +76,9 @@ TYPED_TEST(Moved, CannotBeMovedFromInsideATask) {
 }
 
 TYPED_TEST(Moved, SeveralTimersScheduleOnEachOther) {
-    SystemTimer a{this->options({.name = "a"})};
+    TypeParam a{this->options({.name = "a"})};
     TypeParam b{this->options({.wheelSize = 3, .name = "b"})};
-    ManualTimer c{this->options({.tick = 7ms, .name = "c"})};
+    TypeParam c{this->options({.tick = 7ms, .name = "c"})};
     std::vector<Clock::TimePoint> order;
     int hops = 0;
     std::function<void()> hop = [&] {
@@ -95,7 +95,7 @@ TYPED_TEST(Moved, SeveralTimersScheduleOnEachOther) {
 
 // A task of one timer makes another one due at the same instant.
 TYPED_TEST(Moved, RunsWhatOneTimerMakesDueOnAnother) {
-    SystemTimer a{this->options()};
+    TypeParam a{this->options()};
     TypeParam b{this->options()};
     int runs = 0;
     b.newTimeout([&] { a.newTimeout([&] { b.newTimeout([&] { ++runs; }, 0ms); }, 0ms); }, 1ms);
