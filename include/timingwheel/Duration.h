@@ -3,7 +3,6 @@
 #include <timingwheel/export.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <ratio>
@@ -16,7 +15,8 @@ namespace detail {
 [[noreturn]] TIMINGWHEEL_API void throwNotANumber();
 }
 
-/// A length of time in whole nanoseconds, made from any chrono duration, floating ones too.
+/// A length of time in whole nanoseconds, made from a chrono duration of any unit whose ratio to
+/// the nanosecond can be expressed (tera-seconds' cannot), of floating ones too.
 ///
 /// The conversion is checked: what is out of range saturates (`hours::max()` becomes `max()`, which
 /// a timer takes for "never"), fractions of a nanosecond are rounded up, so that nothing becomes
@@ -28,7 +28,11 @@ public:
     constexpr Duration(std::chrono::duration<Rep, Period> duration)  // implicit: call f(30s)
         : value_{convert<Rep, std::ratio_divide<Period, std::nano>>(duration.count())} {}
 
-    static constexpr Duration max() noexcept { return Duration{std::chrono::nanoseconds::max()}; }
+    static constexpr Duration max() noexcept {
+        Duration longest;
+        longest.value_ = kMax;
+        return longest;
+    }
 
     constexpr std::chrono::nanoseconds nanoseconds() const noexcept {
         return std::chrono::nanoseconds{value_};

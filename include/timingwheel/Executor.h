@@ -62,21 +62,28 @@ public:
         requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
                  (HasExecute<E> || HasGetExecutor<E>))
     Executor(E& executor) noexcept  // implicit: {.executor = pool}
-        : executor_{std::addressof(executor)}, execute_{[](void* target, Claim claim) {
+        : executor_{std::addressof(executor)}, execute_{[](void const* target, Claim claim) {
+              E& to = *static_cast<E*>(const_cast<void*>(target));
               if constexpr (HasExecute<E>) {
-                  static_cast<E*>(target)->execute(std::move(claim));
+                  to.execute(std::move(claim));
               } else {
-                  static_cast<E*>(target)->get_executor().execute(std::move(claim));
+                  to.get_executor().execute(std::move(claim));
               }
           }} {}
+
+    /// An executor that dies at once would be referred to: name it first.
+    template <class E>
+        requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
+                 (HasExecute<E const> || HasGetExecutor<E const>))
+    Executor(E const&& executor) = delete;
 
     bool isInline() const noexcept { return execute_ == nullptr; }
     /// REQUIRES: not inline.
     void execute(Claim claim) const { execute_(executor_, std::move(claim)); }
 
 private:
-    void* executor_ = nullptr;
-    void (*execute_)(void*, Claim) = nullptr;
+    void const* executor_ = nullptr;
+    void (*execute_)(void const*, Claim) = nullptr;
 };
 
 }  // namespace v1

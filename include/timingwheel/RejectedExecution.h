@@ -7,7 +7,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// A timer's limit of pending timeouts was reached, or an executor refused a task.
+/// A timer's limit of pending timeouts was reached. Executors may throw it too, to refuse a task.
 class TIMINGWHEEL_API RejectedExecution : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

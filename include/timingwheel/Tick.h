@@ -12,7 +12,8 @@ inline namespace v1 {
 /// A wheel does not know how long a tick lasts or when it began to count; whoever drives it does.
 /// 60 bits are kept, so that an entry's deadline and its state fit one word. Construction and
 /// addition saturate: a value out of range becomes `min()` or `max()`, and a deadline of `max()`
-/// means "never". At 1 ns a tick the range is 18 years each way, at 1 ms it is 18 million.
+/// means "never": no clock gets there. At 1 ns a tick the range is 18 years each way, at 1 ms it is
+/// 18 million.
 class Tick {
 public:
     static constexpr std::int64_t kMax = (std::int64_t{1} << 59) - 1;

@@ -33,7 +33,8 @@ struct TimeoutAccess;
 ///
 /// Complexity     everything O(1); cancel() takes the lock of one shard, the questions none
 /// Thread safety  like std::shared_ptr: distinct handles of one timeout from any threads, const
-///                functions of one handle too. Everything may be called from inside a task
+///                functions of one handle too (those of a ManualTimer from its thread only).
+///                Everything may be called from inside a task
 /// Lifetime       dropping the handle does not cancel; see ScopedTimeout for one that does
 class TIMINGWHEEL_API Timeout {
 public:
@@ -51,17 +52,21 @@ public:
     /// Cancels. True for exactly one caller, and then the task never runs, also if it was already
     /// due and waited for its turn. The task's captures are gone when this returns. A periodic
     /// task that is running is not run again. False for an empty handle.
-    bool cancel() const;
+    bool cancel() const noexcept;
 
     /// Cancels, or else waits until a run that has begun is over and its captures are gone. Does
     /// not wait from inside the task itself. Returns what cancel() would have.
-    bool cancelAndWait() const;
+    bool cancelAndWait() const noexcept;
 
     /// Accepted, and its task has not been entered; also between two runs of a periodic one.
     bool isPending() const noexcept;
     /// The task was entered: true inside it too. A periodic one expires when it will not run again.
     bool isExpired() const noexcept;
+    /// A cancel() returned true, or stop() returned it.
     bool isCancelled() const noexcept;
+    /// The timer's stop() returned it.
+    bool isReturned() const noexcept;
+    /// The executor refused or dropped it.
     bool isRejected() const noexcept;
 
     /// When it is, or was, due: rounded up to the timer's tick, or the tick that was current for
@@ -97,21 +102,26 @@ private:
 };
 
 /// Owns a timeout: cancels it when it goes, and waits for a run that has begun, so that what the
-/// task uses may die next. Declare it after that.
+/// task uses may die next. Declare it after that; in a class whose destructor has a body, or that
+/// is derived from, reset() it at the beginning of that body.
 class ScopedTimeout {
 public:
     ScopedTimeout() noexcept = default;
     ScopedTimeout(Timeout timeout) noexcept : timeout_{std::move(timeout)} {}  // implicit: t = new…
     ScopedTimeout(ScopedTimeout&&) noexcept = default;
-    ScopedTimeout& operator=(ScopedTimeout&& other) {
+    ScopedTimeout& operator=(ScopedTimeout&& other) noexcept {
         if (this != &other) {
-            timeout_.cancelAndWait();
-            timeout_ = std::move(other.timeout_);
+            Timeout const former = std::exchange(timeout_, std::move(other.timeout_));
+            former.cancelAndWait();
         }
         return *this;
     }
     ~ScopedTimeout() { timeout_.cancelAndWait(); }
 
+    /// Cancels and waits now.
+    void reset() noexcept { std::exchange(timeout_, Timeout{}).cancelAndWait(); }
+
+    explicit operator bool() const noexcept { return static_cast<bool>(timeout_); }
     Timeout const& get() const noexcept { return timeout_; }
     Timeout const* operator->() const noexcept { return &timeout_; }
     /// Gives the timeout away: it is no longer cancelled.

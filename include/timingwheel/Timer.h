@@ -72,6 +72,7 @@ protected:
 
     template <class T, class Function>
     static auto onLiving(std::weak_ptr<T> object, Function function) {
+        if (detail::isEmptyTask(function)) throwEmptyTask();
         return [object = std::move(object), function = std::move(function)]() mutable {
             if (auto const living = object.lock()) std::invoke(function, *living);
         };

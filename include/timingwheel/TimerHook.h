@@ -12,6 +12,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
+class TimerObserver;
 class WheelTimer;
 
 /// What every TimerHook can do, whatever it calls.
@@ -45,28 +46,30 @@ protected:
 
 private:
     friend class WheelTimer;
+    friend class TimerObserver;
 
     detail::HookEntry entry_;
 };
 
 namespace detail {
 
+/// The object that a hook's function takes.
 template <class F>
-struct HookTarget;
-template <class C>
-struct HookTarget<void (C::*)()> {
+struct HookTarget : HookTarget<decltype(&F::operator())> {};  // a lambda without captures
+template <class R, class C, bool isNoexcept>
+struct HookTarget<R (C::*)() noexcept(isNoexcept)> {
     using Object = C;
 };
-template <class C>
-struct HookTarget<void (C::*)() noexcept> {
+template <class R, class C, bool isNoexcept>
+struct HookTarget<R (C::*)() const noexcept(isNoexcept)> {
     using Object = C;
 };
-template <class C>
-struct HookTarget<void (*)(C&)> {
+template <class R, class C, bool isNoexcept>
+struct HookTarget<R (*)(C&) noexcept(isNoexcept)> {
     using Object = C;
 };
-template <class C>
-struct HookTarget<void (*)(C&) noexcept> {
+template <class R, class L, class C, bool isNoexcept>
+struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
     using Object = C;
 };
 
@@ -83,11 +86,15 @@ struct HookTarget<void (*)(C&) noexcept> {
 ///         void packet() { idle_.reschedule(60s); }
 ///     };
 ///
-/// `function` is a member function without parameters, or a function that takes the object. The
-/// hook is declared last, after the function too: it is then the first to be destroyed, and its
-/// destructor cancels it and waits for a run that has begun, so that the task never sees a
-/// half-destroyed object. The task may destroy the hook and schedule it again. One hook belongs to
-/// one timer at a time.
+/// `function` is a member function without parameters, or a function or a lambda without captures
+/// that takes the object. The hook is declared last, after the function too: it is then the first
+/// member to be destroyed, and its destructor cancels it and waits for a run that has begun. In a
+/// class whose destructor has a body, or that is derived from, call cancelAndWait() at the
+/// beginning of that body, so that the task never sees an object that is half gone.
+///
+/// The task may destroy the hook and schedule it again. Scheduled again during its run, on an
+/// executor with several threads, it may run concurrently with itself. One hook belongs to one
+/// timer at a time.
 ///
 /// Memory         48 bytes
 /// Thread safety  every function from any thread, and from inside the task; but alone the
@@ -103,7 +110,9 @@ public:
 
 private:
     static constexpr detail::HookOperations kOperations{
-        {true}, [](void* object) { std::invoke(function, *static_cast<Object*>(object)); }};
+        {true}, [](void* object) {
+            static_cast<void>(std::invoke(function, *static_cast<Object*>(object)));
+        }};
 };
 
 }  // namespace v1

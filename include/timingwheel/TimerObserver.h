@@ -10,6 +10,9 @@
 namespace timingwheel {
 inline namespace v1 {
 
+class Timeout;
+class TimerHookBase;
+
 /// One step of a timeout, or of the timer, on the way from schedule to run.
 struct TimerEvent {
     enum class Stage : std::uint8_t {
@@ -31,7 +34,8 @@ struct TimerEvent {
     std::uint32_t fromLevel = 0;
     Tick deadline{};
     Tick expiration{};
-    /// Which timeout: unique while it is pending. Equal to `TimerObserver::entryOf(handle)`.
+    /// Which timeout: unique while it is pending. Equal to `TimerObserver::entryOf()` of its handle
+    /// or hook.
     void const* entry = nullptr;
     Clock::TimePoint time{};
     std::chrono::nanoseconds lateness{};
@@ -51,7 +55,8 @@ public:
 
     virtual void onEvent(TimerEvent const& event) noexcept = 0;
 
-    static void const* entryOf(class Timeout const& timeout) noexcept;
+    static void const* entryOf(Timeout const& timeout) noexcept;
+    static void const* entryOf(TimerHookBase const& hook) noexcept;
 };
 
 TIMINGWHEEL_API char const* toString(TimerEvent::Stage stage) noexcept;

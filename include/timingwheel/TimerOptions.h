@@ -25,18 +25,21 @@ struct TaskFailure {
         threw,            ///< the task, or its cancelled(), threw
         destructorThrew,  ///< the destructor of one of its captures threw
         rejected,         ///< the executor threw, or dropped the task: it will not run
+        executorThrew,    ///< the executor threw, but the task was kept, run or cancelled
     };
     Kind kind;
-    std::exception_ptr exception;  ///< null when a task was dropped without one
-    Timeout timeout;               ///< empty for a hook
-    std::string_view timerName;
+    std::exception_ptr exception = {};  ///< null when a task was dropped without one
+    Timeout timeout = {};               ///< empty for a hook
+    void const* object = nullptr;       ///< the hook's object, which may be gone; null for a handle
+    std::string_view timerName = {};
 };
 
 /// What is told of a task that ran for longer than the threshold.
 struct SlowTask {
     std::chrono::nanoseconds duration;
-    Timeout timeout;  ///< empty for a hook
-    std::string_view timerName;
+    Timeout timeout = {};          ///< empty for a hook
+    void const* object = nullptr;  ///< the hook's object, which may be gone; null for a handle
+    std::string_view timerName = {};
 };
 
 /// Options of SystemTimer and ManualTimer. All are checked by the constructor, which throws
@@ -58,9 +61,9 @@ struct TimerOptions {
     /// Wheels with a lock each among which the threads are spread: a power of two up to 64; 0:
     /// four for each core. SystemTimer only.
     std::size_t shards = 0;
-    /// Makes the driver thread, which must run `body`; by default a std::thread that blocks all
-    /// signals. May throw: the schedule that needed the thread then throws, and a later one tries
-    /// again. SystemTimer only.
+    /// Makes the driver thread, which must run `body`, and returns it joinable; by default a
+    /// std::thread that blocks all signals. May throw: the schedule that needed the thread then
+    /// throws, and a later one tries again. SystemTimer only.
     std::function<std::thread(std::function<void()> body)> threadFactory = {};
     /// Hears of what tasks throw and of tasks that the executor rejected; by default one line on
     /// stderr. Called outside every lock.

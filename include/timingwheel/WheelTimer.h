@@ -7,6 +7,7 @@
 #include <timingwheel/TimerStatistics.h>
 #include <timingwheel/export.h>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -42,6 +43,19 @@ public:
     template <SchedulableTask Task>
     Timeout newTimeout(Task task, TimePoint deadline, TimeoutOptions options = {}) {
         return acceptAt(sourceOf(task), deadline, options);
+    }
+
+    /// Runs `function` on the object if it still lives by then; with options, or at a point of
+    /// time.
+    template <class T, std::invocable<T&> Function>
+    Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay,
+                       TimeoutOptions options) {
+        return newTimeout(onLiving(std::move(object), std::move(function)), delay, options);
+    }
+    template <class T, std::invocable<T&> Function>
+    Timeout newTimeout(std::weak_ptr<T> object, Function function, TimePoint deadline,
+                       TimeoutOptions options = {}) {
+        return newTimeout(onLiving(std::move(object), std::move(function)), deadline, options);
     }
 
     /// Runs `task` after `first`, then every `period`, measured from when each run was due. Never
@@ -87,6 +101,9 @@ public:
 protected:
     enum class Threading : bool { none, driverThread };
     WheelTimer(TimerOptions options, Threading threading);
+
+    /// For the destructors of the final classes: while tasks still run, the object must be whole.
+    void stopForGood() noexcept;
 
     detail::TimerCore& core() const noexcept { return *core_; }
 

@@ -60,23 +60,27 @@ public:
         until_.store(kAwake, std::memory_order_seq_cst);
     }
 
-    /// Waits until the driver sleeps and `isAtRest()`, waking it as long as it is not. Returns at
-    /// once when there is no driver. For a clock that is set by hand.
-    template <class IsAtRest>
-    void watchUntil(IsAtRest&& isAtRest) {
+    /// Waits until the driver sleeps, nothing `isDue()` and nothing `isBusy()`; wakes it while
+    /// something is due. Returns at once when there is no driver. For a clock that is set by hand.
+    template <class IsDue, class IsBusy>
+    void watchUntilRest(IsDue&& isDue, IsBusy&& isBusy) {
         std::unique_lock lock{mutex_};
         ++watchers_;
-        while (attended_ && !(asleep_ && !woken_ && isAtRest())) {
+        while (attended_) {
             if (asleep_ && !woken_) {
-                woken_ = true;
-                condition_.notify_one();
+                if (isDue()) {
+                    woken_ = true;
+                    condition_.notify_one();
+                } else if (!isBusy()) {
+                    break;
+                }
             }
             rest_.wait(lock);
         }
         --watchers_;
     }
 
-    /// Something that watchUntil waits for may have happened.
+    /// Something that watchUntilRest waits for may have happened.
     void restMayHaveCome() noexcept {
         std::lock_guard const lock{mutex_};
         if (watchers_ > 0) rest_.notify_all();

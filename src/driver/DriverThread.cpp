@@ -1,7 +1,10 @@
 #include "driver/DriverThread.h"
 
+#include <atomic>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -38,6 +41,18 @@ private:
 class SignalsBlocked {};
 #endif
 
+enum class Go { notYet, yes, no };
+
+std::thread start(TimerOptions const& options, std::function<void()> run) {
+    if (options.threadFactory) return options.threadFactory(std::move(run));
+    try {
+        return std::thread{std::move(run)};
+    } catch (std::system_error const& error) {
+        throw std::system_error{
+            error.code(), "timer \"" + options.name + "\": its driver thread could not be started"};
+    }
+}
+
 void setUpThisThread(std::string const& name) noexcept {
 #if defined(__linux__)
     pthread_setname_np(pthread_self(), name.c_str());
@@ -50,17 +65,22 @@ void setUpThisThread(std::string const& name) noexcept {
 }  // namespace
 
 std::thread makeDriverThread(TimerOptions const& options, std::function<void()> body) {
-    auto run = [name = options.name, body = std::move(body)] {
+    // The body begins only when the thread is known to be one that can be joined: a driver that
+    // nobody can wait for must not serve the timer beside the next one.
+    auto const go = std::make_shared<std::atomic<Go>>(Go::notYet);
+    auto run = [go, name = options.name, body = std::move(body)] {
         SignalsBlocked const blocked;
         setUpThisThread(name);
-        body();
+        go->wait(Go::notYet);
+        if (go->load() == Go::yes) body();
     };
     SignalsBlocked const blocked;
-    if (!options.threadFactory) return std::thread{std::move(run)};
-    std::thread thread = options.threadFactory(std::move(run));
+    std::thread thread = start(options, std::move(run));
+    go->store(thread.joinable() ? Go::yes : Go::no);
+    go->notify_all();
     if (!thread.joinable())
         throw std::logic_error{"timer \"" + options.name +
-                               "\": threadFactory returned no running thread"};
+                               "\": threadFactory returned a thread that is not joinable"};
     return thread;
 }
 

@@ -93,7 +93,7 @@ public:
 
     Shard& shard;
     RunFrame frame;
-    TimeoutNode* rejected = nullptr;
+    TaskSubject rejected;
     bool hasRejected = false;
 
 private:
@@ -179,7 +179,9 @@ void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
         // of deadlines, and so that nothing is early after the clock went back.
         TimeoutWord const ready{wheel_.currentTick(), TimeoutState::ready};
         if (ready.replace(entry, word)) {
-            if (auto* const node = periodicNode(entry))
+            // A periodic one that was rescheduled to here keeps the mark of that.
+            auto* const node = periodicNode(entry);
+            if (node != nullptr && node->periodicity().scheduled == word.deadline())
                 node->periodicity().scheduled = ready.deadline();
             arrivals_.add(entry);
             lowerKey(ready.deadline());
@@ -233,9 +235,11 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     }
     if (!isPending(word.state())) return false;
 
+    Clock::TimePoint const now = context_.now();
     Section section{*this};
     word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
+    catchUp(now);
     reserve(deadline);
     takeOut(entry, word.state());
     // A push-back that slips in before this store came first; one after it is kept.
@@ -282,6 +286,7 @@ std::size_t Shard::step(Tick limit) noexcept {
             record(Stage::expire, &entry, nullptr);
             continue;
         }
+        if (!wheel_.hasFlushed()) continue;  // the bucket's entries were all cancelled
         collect(static_cast<TimeoutEntry&>(wheel_.takeFlushed()), *flush_);
     }
     publishReach();
@@ -418,7 +423,10 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
         if (periodic.scheduled != node.deadline())
             periodic.next = context_.scale.timeOf(node.deadline());
         Clock::TimePoint const next = TickScale::add(periodic.next, period);
-        if (next > ended || periodic.missed == MissedTicks::catchUp) {
+        // Missed is a run whose tick has come, not one whose exact time lies just before it.
+        bool const isMissed =
+            context_.scale.deadlineToTick(next) <= context_.scale.nowToTick(ended);
+        if (!isMissed || periodic.missed == MissedTicks::catchUp) {
             periodic.next = next;
         } else if (periodic.missed == MissedTicks::shift) {
             periodic.next = TickScale::add(ended, period);
@@ -489,7 +497,10 @@ std::size_t Shard::dispatch() {
         } catch (...) {
             exception = std::current_exception();
         }
-        if (dispatch.hasRejected) endRejected(dispatch.frame, dispatch.rejected, exception);
+        if (dispatch.hasRejected)
+            endRejected(dispatch.frame, dispatch.rejected, exception);
+        else if (exception)
+            context_.reportFailure({TaskFailure::Kind::executorThrew, exception});
     }
 }
 
@@ -511,14 +522,14 @@ void Shard::dropClaim() noexcept {
         RunFrame frame{context_};
         RunFrame& runner = isHandedOver ? dispatch->frame : frame;
         bool hasRejected = false;
-        TimeoutNode* const node = rejectSurplus(runner, hasRejected);
+        TaskSubject const subject = rejectSurplus(runner, hasRejected);
         if (hasRejected) {
             context_.givePlace();
             if (isHandedOver) {
                 dispatch->hasRejected = true;
-                dispatch->rejected = node;
+                dispatch->rejected = subject;
             } else {
-                endRejected(frame, node, nullptr);
+                endRejected(frame, subject, nullptr);
             }
         }
     }
@@ -529,28 +540,29 @@ void Shard::dropClaim() noexcept {
 
 /// Gives a claim up, and with it the newest queued task if no claim is left for that. `frame`
 /// stands for the rejection until it has been told: stop() and cancelAndWait() wait for it.
-TimeoutNode* Shard::rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept {
+TaskSubject Shard::rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept {
     Section section{*this};
     --claims_;
-    if (claims_ >= queuedCount_) return nullptr;
+    if (claims_ >= queuedCount_) return {};
     auto& entry = static_cast<TimeoutEntry&>(queued_.takeLast());
     --queuedCount_;
     --pending_;
     ++counters_.rejected;
     hasRejected = true;
-    TimeoutNode* const node = entry.isHook() ? nullptr : static_cast<TimeoutNode*>(&entry);
-    if (node != nullptr) frame.entry = node;
+    TaskSubject const subject{entry};
+    frame.entry = subject.node;
     running_.add(frame);
     TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
-    return node;
+    return subject;
 }
 
-void Shard::endRejected(RunFrame& frame, TimeoutNode* node, std::exception_ptr exception) noexcept {
-    tellRejected(context_, node, std::move(exception));
-    if (node != nullptr) destroyTask(context_, *node);
+void Shard::endRejected(RunFrame& frame, TaskSubject const& subject,
+                        std::exception_ptr exception) noexcept {
+    tellRejected(context_, subject, std::move(exception));
+    if (subject.node != nullptr) destroyTask(context_, *subject.node);
     Section section{*this};
     endFrame(frame);
-    if (node != nullptr) section.releaseLater(*node);
+    if (subject.node != nullptr) section.releaseLater(*subject.node);
 }
 
 void Shard::runClaim() noexcept {
@@ -597,11 +609,10 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
         std::size_t const before = budget;
         returnFrom(queued_, stopped, budget);
         queuedCount_ -= before - budget;
-        while (budget > 0) {
+        for (; budget > 0; --budget) {
             TimerTaskEntry* const entry = wheel_.takeAny();
             if (entry == nullptr) break;
             returnOne(static_cast<TimeoutEntry&>(*entry), stopped);
-            --budget;
         }
         more = budget == 0;
         refreshKey();
@@ -616,7 +627,6 @@ void Shard::returnFrom(TimerTaskList& list, StoppedTimeouts& stopped,
 }
 
 void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
-    // The place in the range first: a hook may be gone as soon as its state says that it ended.
     --pending_;
     ++counters_.returned;
     context_.givePlace();

@@ -158,8 +158,9 @@ private:
     bool endRun(Section& section, TaskRun const& run);
     void endFrame(RunFrame& frame) noexcept;
     bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept;
-    TimeoutNode* rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept;
-    void endRejected(RunFrame& frame, TimeoutNode* node, std::exception_ptr exception) noexcept;
+    TaskSubject rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept;
+    void endRejected(RunFrame& frame, TaskSubject const& subject,
+                     std::exception_ptr exception) noexcept;
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }

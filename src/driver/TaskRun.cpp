@@ -14,12 +14,19 @@ namespace detail {
 
 namespace {
 
-/// Calls `call` with a handle to `node`, an empty one for a hook.
+/// Calls `call` with a handle to the subject's node, an empty one for a hook.
 template <class Call>
-void withHandle(TimeoutNode* node, Call&& call) {
-    if (node == nullptr) return call(Timeout{});
-    BorrowedTimeout const self{*node};
+void withHandle(TaskSubject const& subject, Call&& call) {
+    if (subject.node == nullptr) return call(Timeout{});
+    BorrowedTimeout const self{*subject.node};
     call(self.get());
+}
+
+void tellFailure(TimerContext const& context, TaskSubject const& subject, TaskFailure::Kind kind,
+                 std::exception_ptr exception) noexcept {
+    withHandle(subject, [&](Timeout const& self) {
+        context.reportFailure({kind, std::move(exception), self, subject.object});
+    });
 }
 
 /// While it lives, this thread destroys the task of a timeout that it cancelled.
@@ -47,33 +54,37 @@ thread_local Ending const* Ending::innermost_ = nullptr;
 
 }  // namespace
 
-TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept
-    : context_{context}, entry_{&entry}, deadline_{entry.deadline()}, shard_{shard} {
+TaskSubject::TaskSubject(TimeoutEntry& entry) noexcept {
     if (entry.isHook()) {
-        hook_ = static_cast<HookOperations const*>(entry.operations);
-        hookObject_ = static_cast<HookEntry&>(entry).object;
+        hook = static_cast<HookOperations const*>(entry.operations);
+        object = static_cast<HookEntry&>(entry).object;
     } else {
-        node_ = static_cast<TimeoutNode*>(&entry);
+        node = static_cast<TimeoutNode*>(&entry);
     }
 }
+
+TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept
+    : context_{context},
+      entry_{&entry},
+      subject_{entry},
+      deadline_{entry.deadline()},
+      shard_{shard} {}
 
 void TaskRun::invoke() noexcept {
     started_ = context_.now();
     try {
         callTask();
     } catch (...) {
-        withHandle(node_, [&](Timeout const& self) {
-            context_.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self);
-        });
+        tellFailure(context_, subject_, TaskFailure::Kind::threw, std::current_exception());
     }
     ended_ = context_.now();
     measure();
 }
 
 void TaskRun::callTask() {
-    if (node_ == nullptr) return hook_->run(hookObject_);
-    BorrowedTimeout const self{*node_};
-    node_->run(self.get());
+    if (subject_.node == nullptr) return subject_.hook->run(subject_.object);
+    BorrowedTimeout const self{*subject_.node};
+    subject_.node->run(self.get());
 }
 
 void TaskRun::measure() noexcept {
@@ -83,7 +94,9 @@ void TaskRun::measure() noexcept {
     auto const duration = std::max(nanoseconds{0}, TickScale::between(started_, ended_));
     context_.recorder.ran(lateness, duration);
     if (duration >= context_.options.slowTaskThreshold.nanoseconds())
-        withHandle(node_, [&](Timeout const& self) { context_.reportSlow(duration, self); });
+        withHandle(subject_, [&](Timeout const& self) {
+            context_.reportSlow({duration, self, subject_.object});
+        });
     if (context_.options.observer != nullptr)
         context_.options.observer->onEvent({.stage = TimerEvent::Stage::run,
                                             .shard = shard_,
@@ -99,7 +112,7 @@ void tellCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
     try {
         node.task().cancelled(node.taskAddress(), self.get());
     } catch (...) {
-        context.reportFailure(TaskFailure::Kind::threw, std::current_exception(), self.get());
+        tellFailure(context, TaskSubject{node}, TaskFailure::Kind::threw, std::current_exception());
     }
 }
 
@@ -107,9 +120,8 @@ void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
     try {
         node.destroyTask();
     } catch (...) {
-        BorrowedTimeout const self{node};
-        context.reportFailure(TaskFailure::Kind::destructorThrew, std::current_exception(),
-                              self.get());
+        tellFailure(context, TaskSubject{node}, TaskFailure::Kind::destructorThrew,
+                    std::current_exception());
     }
     node.setTaskGone();
 }
@@ -131,11 +143,9 @@ void waitForCanceller(TimeoutNode const& node) noexcept {
     }
 }
 
-void tellRejected(TimerContext const& context, TimeoutNode* node,
+void tellRejected(TimerContext const& context, TaskSubject const& subject,
                   std::exception_ptr exception) noexcept {
-    withHandle(node, [&](Timeout const& self) {
-        context.reportFailure(TaskFailure::Kind::rejected, std::move(exception), self);
-    });
+    tellFailure(context, subject, TaskFailure::Kind::rejected, std::move(exception));
 }
 
 }  // namespace detail

@@ -13,6 +13,17 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
+/// What a task belongs to: a node, or the user's object of a hook. Read under the shard's lock; the
+/// hook itself is not needed any more.
+struct TaskSubject {
+    TaskSubject() noexcept = default;
+    explicit TaskSubject(TimeoutEntry& entry) noexcept;
+
+    TimeoutNode* node = nullptr;  ///< null for a hook
+    HookOperations const* hook = nullptr;
+    void* object = nullptr;  ///< null for a node
+};
+
 /// One run of one task, measured, with whatever it throws caught and told.
 ///
 /// Everything that is needed is read from the entry beforehand, under the shard's lock: a hook is
@@ -22,8 +33,8 @@ public:
     TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept;
 
     /// Null for a hook.
-    TimeoutNode* node() const noexcept { return node_; }
-    bool isPeriodic() const noexcept { return node_ != nullptr && node_->isPeriodic(); }
+    TimeoutNode* node() const noexcept { return subject_.node; }
+    bool isPeriodic() const noexcept { return node() != nullptr && node()->isPeriodic(); }
     Tick deadline() const noexcept { return deadline_; }
     /// When the task returned.
     Clock::TimePoint ended() const noexcept { return ended_; }
@@ -37,9 +48,7 @@ private:
 
     TimerContext& context_;
     TimeoutEntry const* entry_;  // for telling, never followed
-    TimeoutNode* node_ = nullptr;
-    HookOperations const* hook_ = nullptr;
-    void* hookObject_ = nullptr;
+    TaskSubject subject_;
     Tick deadline_;
     std::uint32_t shard_;
     Clock::TimePoint started_{};
@@ -58,8 +67,8 @@ void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
 /// Waits until whoever cancelled `node` is done with its task; not from inside that.
 void waitForCanceller(TimeoutNode const& node) noexcept;
 
-/// Tells of a task that the executor rejected; `node` is null for a hook.
-void tellRejected(TimerContext const& context, TimeoutNode* node,
+/// Tells of a task that the executor rejected.
+void tellRejected(TimerContext const& context, TaskSubject const& subject,
                   std::exception_ptr exception) noexcept;
 
 }  // namespace detail

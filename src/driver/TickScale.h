@@ -24,12 +24,12 @@ public:
 
     std::chrono::nanoseconds tick() const noexcept { return std::chrono::nanoseconds{tick_}; }
 
-    /// The first tick that is not before `deadline`. One that cannot be expressed, and
-    /// TimePoint::max(), become Tick::max(): never.
+    /// The first tick that is not before `deadline`. One whose tick may begin beyond
+    /// TimePoint::max() becomes Tick::max(): never.
     Tick deadlineToTick(Clock::TimePoint deadline) const noexcept {
-        if (deadline == Clock::TimePoint::max()) return Tick::max();
         std::int64_t const time = deadline.time_since_epoch().count();
         if (time <= origin_) return Tick{0};
+        if (time > std::numeric_limits<std::int64_t>::max() - tick_) return Tick::max();
         return saturated((sinceOrigin(time) - 1) / unsignedTick() + 1);
     }
 
@@ -58,8 +58,9 @@ public:
         return Clock::TimePoint{std::chrono::nanoseconds{time}};
     }
 
-    /// `time` + `delay`, saturating.
+    /// `time` + `delay`, saturating. The longest delay means never, whatever the clock shows.
     static Clock::TimePoint add(Clock::TimePoint time, std::chrono::nanoseconds delay) noexcept {
+        if (delay == std::chrono::nanoseconds::max()) return Clock::TimePoint::max();
         std::int64_t sum = 0;
         if (__builtin_add_overflow(time.time_since_epoch().count(), delay.count(), &sum))
             return delay.count() > 0 ? Clock::TimePoint::max() : Clock::TimePoint::min();

@@ -34,19 +34,21 @@ Timeout::Timeout(Timeout const& other) noexcept : node_{other.node_} {
 
 void Timeout::release() noexcept { node_->release(); }
 
-bool Timeout::cancel() const {
+bool Timeout::cancel() const noexcept {
     if (node_ == nullptr) return false;
     Shard::Cancelled const cancelled = shardOf(*node_).cancel(*node_);
     if (cancelled == Shard::Cancelled::yes) shardOf(*node_).endCancelled(*node_);
     return cancelled != Shard::Cancelled::no;
 }
 
-bool Timeout::cancelAndWait() const {
+bool Timeout::cancelAndWait() const noexcept {
     if (node_ == nullptr) return false;
-    bool const cancelled = cancel();
-    if (detail::RunFrame::isRunningHere(*node_)) return cancelled;
-    shardOf(*node_).waitForRun(*node_);
-    if (!cancelled && stateOf(node_) == TimeoutState::cancelled) detail::waitForCanceller(*node_);
+    Timeout const self{*this};  // the captures may own the object that holds this handle
+    TimeoutNode& node = *self.node_;
+    bool const cancelled = self.cancel();
+    if (detail::RunFrame::isRunningHere(node)) return cancelled;
+    shardOf(node).waitForRun(node);
+    if (!cancelled && stateOf(&node) == TimeoutState::cancelled) detail::waitForCanceller(node);
     return cancelled;
 }
 
@@ -65,6 +67,8 @@ bool Timeout::isCancelled() const noexcept {
     TimeoutState const state = stateOf(node_);
     return state == TimeoutState::cancelled || state == TimeoutState::returned;
 }
+
+bool Timeout::isReturned() const noexcept { return stateOf(node_) == TimeoutState::returned; }
 
 bool Timeout::isRejected() const noexcept { return stateOf(node_) == TimeoutState::rejected; }
 

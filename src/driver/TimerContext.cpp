@@ -1,6 +1,7 @@
 #include "driver/TimerContext.h"
 
 #include <timingwheel/RejectedExecution.h>
+#include <timingwheel/wheel/TimingWheelBase.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -63,6 +64,8 @@ char const* toString(TaskFailure::Kind kind) noexcept {
             return "the destructor of a task threw";
         case TaskFailure::Kind::rejected:
             return "the executor rejected a task";
+        case TaskFailure::Kind::executorThrew:
+            return "the executor threw";
     }
     return "";
 }
@@ -88,8 +91,7 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
     if (tick == Tick::max()) return tick;
     // The coarsest slot width that fits: a deadline at the start of a slot fires from there.
     std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
-    std::int64_t granularity = 1;
-    while (granularity <= ticks / options.wheelSize) granularity *= options.wheelSize;
+    std::int64_t const granularity = TimingWheelBase::granularityWithin(ticks, options.wheelSize);
     return Tick{(tick.value() + granularity - 1) / granularity * granularity};
 }
 
@@ -106,29 +108,23 @@ void TimerContext::takePlace() {
     } while (!places_.compare_exchange_weak(taken, taken + 1, std::memory_order_acq_rel));
 }
 
-void TimerContext::reportFailure(TaskFailure::Kind kind, std::exception_ptr exception,
-                                 Timeout const& timeout) const noexcept {
+void TimerContext::reportFailure(TaskFailure failure) const noexcept {
+    failure.timerName = options.name;
     try {
-        if (options.errorHandler) {
-            options.errorHandler({kind, std::move(exception), timeout, options.name});
-        } else {
-            std::fprintf(stderr, "timer \"%s\": %s: %s\n", options.name.c_str(), toString(kind),
-                         describe(exception).c_str());
-        }
+        if (options.errorHandler) return options.errorHandler(failure);
+        std::fprintf(stderr, "timer \"%s\": %s: %s\n", options.name.c_str(), toString(failure.kind),
+                     describe(failure.exception).c_str());
     } catch (...) {
         std::fprintf(stderr, "timer \"%s\": its error handler threw\n", options.name.c_str());
     }
 }
 
-void TimerContext::reportSlow(std::chrono::nanoseconds duration,
-                              Timeout const& timeout) const noexcept {
+void TimerContext::reportSlow(SlowTask slow) const noexcept {
+    slow.timerName = options.name;
     try {
-        if (options.slowTaskHandler) {
-            options.slowTaskHandler({duration, timeout, options.name});
-        } else {
-            std::fprintf(stderr, "timer \"%s\": a task ran for %.3f ms\n", options.name.c_str(),
-                         static_cast<double>(duration.count()) / 1e6);
-        }
+        if (options.slowTaskHandler) return options.slowTaskHandler(slow);
+        std::fprintf(stderr, "timer \"%s\": a task ran for %.3f ms\n", options.name.c_str(),
+                     static_cast<double>(slow.duration.count()) / 1e6);
     } catch (...) {
         std::fprintf(stderr, "timer \"%s\": its slow-task handler threw\n", options.name.c_str());
     }

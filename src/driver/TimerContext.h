@@ -52,9 +52,8 @@ public:
     }
 
     /// Tell the user's handlers. They are called outside every lock; what they throw is dropped.
-    void reportFailure(TaskFailure::Kind kind, std::exception_ptr exception,
-                       Timeout const& timeout) const noexcept;
-    void reportSlow(std::chrono::nanoseconds duration, Timeout const& timeout) const noexcept;
+    void reportFailure(TaskFailure failure) const noexcept;
+    void reportSlow(SlowTask slow) const noexcept;
 
     /// After the timer has stopped: when that was. Handles then say what was left at that time,
     /// and the clock, which may be gone, is not asked.

@@ -45,10 +45,9 @@ public:
     bool isInsideTask() const noexcept override { return RunFrame::isInside(core_); }
     void runDue() override {
         if (core_.isConcurrent) {
-            core_.alarm.watchUntil([this] {
-                return core_.claims.load(std::memory_order_acquire) == 0 &&
-                       core_.nextKey() > core_.scale.nowToTick(core_.now());
-            });
+            core_.alarm.watchUntilRest(
+                [this] { return core_.nextKey() <= core_.scale.nowToTick(core_.now()); },
+                [this] { return core_.claims.load(std::memory_order_acquire) != 0; });
         } else {
             RunFrame frame{core_};
             core_.runDue(core_.scale.nowToTick(core_.now()), frame,
@@ -134,6 +133,7 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
 
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                        Clock::TimePoint now) {
+    if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
     takePlace();
     try {
         for (;;) {
@@ -294,6 +294,7 @@ StoppedTimeouts TimerCore::stop(Caller caller) {
         phase_ = Phase::stopping;
     }
     StoppedTimeouts stopped;
+    accepts_.store(false, std::memory_order_release);
     stopRequested_.store(true, std::memory_order_seq_cst);
     for (auto const& shard : shards_) shard->close(stopped);
     alarm.wake();
@@ -316,6 +317,7 @@ void TimerCore::drain() {
     refuseInside("drain()");
     {
         std::lock_guard const lock{lifeMutex_};
+        accepts_.store(false, std::memory_order_release);
         for (auto const& shard : shards_) shard->beginDraining();
     }
     for (auto const& shard : shards_) shard->waitUntilDrained();

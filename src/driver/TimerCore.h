@@ -76,6 +76,7 @@ private:
 
     std::vector<std::unique_ptr<Shard>> shards_;
     std::size_t firstShard_ = 0;  // the driver's: where the search begins, so that ties take turns
+    std::atomic<bool> accepts_{true};  // the gates of the shards decide; this one asks first
     std::atomic<bool> stopRequested_{false};
     std::shared_ptr<Listener> listener_;
 

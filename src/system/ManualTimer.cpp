@@ -34,7 +34,7 @@ TimerOptions checked(TimerOptions options) {
 ManualTimer::ManualTimer(TimerOptions options)
     : WheelTimer{checked(std::move(options)), Threading::none} {}
 
-ManualTimer::~ManualTimer() = default;
+ManualTimer::~ManualTimer() { stopForGood(); }
 
 std::optional<WheelTimer::TimePoint> ManualTimer::nextExpiration() const noexcept {
     return core().nextExpiration();

@@ -10,7 +10,7 @@ inline namespace v1 {
 SystemTimer::SystemTimer(TimerOptions options)
     : WheelTimer{std::move(options), Threading::driverThread} {}
 
-SystemTimer::~SystemTimer() = default;
+SystemTimer::~SystemTimer() { stopForGood(); }
 
 void SystemTimer::start() { core().start(); }
 

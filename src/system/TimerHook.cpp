@@ -2,6 +2,7 @@
 #include "driver/TimeoutState.h"
 
 #include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerObserver.h>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -19,7 +20,7 @@ TimerHookBase::~TimerHookBase() {
 
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
-    if (shard == nullptr || !isPending()) return false;
+    if (shard == nullptr) return false;
     Clock::TimePoint const now = shard->context().now();
     return shard->reschedule(
         entry_, shard->context().intake(TickScale::add(now, delay.nanoseconds()), now, options));
@@ -55,6 +56,11 @@ Clock::TimePoint TimerHookBase::deadline() const noexcept {
     Shard* const shard = entry_.shard.load(std::memory_order_acquire);
     if (shard == nullptr) return Clock::TimePoint::max();
     return shard->context().scale.timeOf(entry_.deadline());
+}
+
+void const* TimerObserver::entryOf(TimerHookBase const& hook) noexcept {
+    detail::TimeoutEntry const* const entry = &hook.entry_;
+    return entry;
 }
 
 }  // namespace v1

@@ -17,10 +17,7 @@ WheelTimer::WheelTimer(TimerOptions options, Threading threading)
     core_->owner.store(this, std::memory_order_release);
 }
 
-WheelTimer::~WheelTimer() {
-    static_cast<void>(core_->stop(TimerCore::Caller::destructor));
-    core_->disown();
-}
+WheelTimer::~WheelTimer() { core_->disown(); }
 
 Timeout WheelTimer::accept(detail::TaskSource task, Duration delay) {
     return acceptAfter(task, delay, {});
@@ -74,6 +71,10 @@ bool WheelTimer::rescheduleTo(Timeout const& timeout, Tick deadline) {
         throw std::invalid_argument{"the timeout is of another timer: it must be one of timer \"" +
                                     name() + "\""};
     return shard.reschedule(*node, deadline);
+}
+
+void WheelTimer::stopForGood() noexcept {
+    static_cast<void>(core_->stop(TimerCore::Caller::destructor));
 }
 
 StoppedTimeouts WheelTimer::stop() { return core_->stop(TimerCore::Caller::user); }

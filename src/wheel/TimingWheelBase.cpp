@@ -77,57 +77,42 @@ void TimingWheelBase::moveClock(std::int64_t position) noexcept {
 }
 
 Tick TimingWheelBase::advanceClock(Tick tick) noexcept {
-    std::int64_t position = positionOf(tick);
+    constexpr int kMostDisarmed = 64;
+    std::int64_t const position = positionOf(tick);
     if (position <= clock_ || hasFlushed()) return currentTick();
-    while (heap_.top().expiration <= position) {
-        TimerTaskList& earliest = *heap_.top().bucket;
-        if (!earliest.empty()) {
-            position = earliest.expiration();
-            break;
-        }
-        heap_.pop();
-        earliest.disarm();
+    for (int disarmed = 0; disarmed < kMostDisarmed; ++disarmed) {
+        if (heap_.top().expiration > position || !heap_.top().bucket->empty()) break;
+        disarmEarliest();
     }
-    moveClock(position);
+    moveClock(std::min(position, heap_.top().expiration));
     return currentTick();
+}
+
+TimerTaskList& TimingWheelBase::disarmEarliest() noexcept {
+    TimerTaskList& bucket = *heap_.top().bucket;
+    heap_.pop();
+    bucket.disarm();
+    return bucket;
 }
 
 std::optional<TimingWheelBase::Flush> TimingWheelBase::flush(Tick limit) noexcept {
     assert(!hasFlushed());
-    std::int64_t const position = positionOf(limit);
-    while (heap_.top().expiration <= position) {
-        TimerTaskList& bucket = *heap_.top().bucket;
-        Flush const flush{bucket.level(), bucket.slot(), tickOf(bucket.expiration())};
-        // The stamp comes off before any entry is placed again: one that lands in this very slot
-        // is for the next turn, and must find an unarmed bucket.
-        moveClock(bucket.expiration());
-        heap_.pop();
-        bucket.disarm();
-        if (bucket.empty()) continue;
-        flushed_.takeAll(bucket);
-        return flush;
-    }
-    return std::nullopt;
+    auto const [expiration, armed] = heap_.top();
+    if (expiration > positionOf(limit)) return std::nullopt;
+    moveClock(expiration);
+    // The stamp comes off before any entry is placed again: one that lands in this very slot is
+    // for the next turn, and must find an unarmed bucket.
+    TimerTaskList& bucket = disarmEarliest();
+    flushed_.takeAll(bucket);
+    return Flush{bucket.level(), bucket.slot(), tickOf(expiration)};
 }
 
 TimerTaskEntry* TimingWheelBase::takeAny() noexcept {
     if (hasFlushed()) return &takeFlushed();
-    while (!heap_.empty()) {
-        TimerTaskList& bucket = *heap_.top().bucket;
-        if (!bucket.empty()) {
-            --size_;
-            return &bucket.takeFirst();
-        }
-        heap_.pop();
-        bucket.disarm();
-    }
-    return nullptr;
-}
-
-std::int64_t TimingWheelBase::granularityWithin(std::int64_t ticks) const noexcept {
-    std::int64_t granularity = 1;
-    while (granularity <= ticks / wheelSize_) granularity *= wheelSize_;
-    return granularity;
+    while (!heap_.empty() && heap_.top().bucket->empty()) disarmEarliest();
+    if (heap_.empty()) return nullptr;
+    --size_;
+    return &heap_.top().bucket->takeFirst();
 }
 
 void TimingWheelBase::checkInvariants(Deadlines deadlines) const {

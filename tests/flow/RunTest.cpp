@@ -141,7 +141,8 @@ TYPED_TEST(Run, SurvivesAnErrorHandlerThatThrows) {
     EXPECT_EQ(runs, 4);
 }
 
-// G9. Bug pattern: an entry placed again into what is being drained runs in the same drain for ever.
+// G9. Bug pattern: an entry placed again into what is being drained runs in the same drain for
+// ever.
 TEST(Run, AManualTimerMakesOnePassOfATaskThatIsDueAgainAtOnce) {
     ManualClock clock;
     ManualTimer timer{{.clock = clock}};

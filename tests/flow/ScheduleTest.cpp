@@ -166,7 +166,8 @@ struct Prepared {
 };
 
 /// Lets each allocation of `act` fail in turn, expects that nothing changed, then acts again on the
-/// same timer, lets time pass, and expects what `act` promised. Returns how many allocations failed.
+/// same timer, lets time pass, and expects what `act` promised. Returns how many allocations
+/// failed.
 template <class TimerType>
 std::size_t failEachAllocation(std::function<void(Prepared<TimerType>&)> const& act,
                                std::function<void(Prepared<TimerType>&)> const& expectDone) {

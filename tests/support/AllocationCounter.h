@@ -7,8 +7,8 @@
 ///
 /// Linking the source file replaces the global operators new and delete by plain ones over malloc,
 /// so sanitizers see what they always see; only clang's thread sanitizer does not let itself be
-/// replaced and fails to link, so g++ is what that preset uses. Nothing is counted and nothing fails
-/// until one of the objects below lives.
+/// replaced and fails to link, so g++ is what that preset uses. Nothing is counted and nothing
+/// fails until one of the objects below lives.
 ///
 ///     AllocationCounter counter;
 ///     wheel.add(lease, deadline);

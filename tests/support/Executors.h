@@ -16,7 +16,7 @@
 namespace timingwheel::test {
 
 /// Keeps what it is given until told.
-class HoldingExecutor {
+class StashingExecutor {
 public:
     void execute(Claim claim) {
         std::lock_guard const lock{mutex_};

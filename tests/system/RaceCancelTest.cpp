@@ -39,7 +39,7 @@ TEST(RaceCancel, RescheduleEarlierAgainstCancelAndExpiryHasOneOutcome) {
 
 TEST(RaceCancel, WinsWhileTheTaskWaitsInAnExecutor) {
     Watchdog const watchdog{"cancel in an executor's queue"};
-    HoldingExecutor executor;
+    StashingExecutor executor;
     SystemTimer timer{{.executor = executor}};
     std::atomic<int> ran{0};
     std::vector<Timeout> timeouts;

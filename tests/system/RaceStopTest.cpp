@@ -174,7 +174,7 @@ TEST(RaceStop, APeriodicTaskMayDestroyItsTimer) {
 // stop() returned while another thread was still telling the error handler of a rejected task.
 TEST(RaceStop, WaitsForARejectionThatIsBeingReported) {
     Watchdog const watchdog{"stop() while a rejection is reported"};
-    HoldingExecutor executor;
+    StashingExecutor executor;
     std::promise<void> begun;
     std::atomic<bool> isReported{false};
     SystemTimer timer{{.executor = executor, .errorHandler = [&](TaskFailure const&) {

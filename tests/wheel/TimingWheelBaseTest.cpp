@@ -270,10 +270,14 @@ TEST_F(TimingWheelBaseTest, FlushHandsEntriesOverInTheOrderInWhichTheyCame) {
     EXPECT_EQ(takeFlushed(), (Indices{3, 0, 5, 1}));
 }
 
-TEST_F(TimingWheelBaseTest, FlushSkipsBucketsThatWereEmptied) {
+// One bucket for each flush, so that whoever holds a lock around it can bound the work.
+TEST_F(TimingWheelBaseTest, FlushTakesAnEmptiedBucketLikeAnyOther) {
     place(0, 5);
     place(1, 7);
     wheel_.remove(entries_[0]);
+    ASSERT_TRUE(wheel_.flush(Tick{10}));
+    EXPECT_FALSE(wheel_.hasFlushed());
+    EXPECT_EQ(wheel_.currentTick(), Tick{5});
     std::optional<TimingWheelBase::Flush> const flush = wheel_.flush(Tick{10});
     ASSERT_TRUE(flush);
     EXPECT_EQ(flush->expiration, Tick{7});
@@ -285,10 +289,28 @@ TEST_F(TimingWheelBaseTest, FlushDropsEmptiedBucketsAlsoWhenNothingIsLeft) {
     place(1, 25);
     wheel_.remove(entries_[0]);
     wheel_.remove(entries_[1]);
+    EXPECT_TRUE(wheel_.flush(Tick{22}));
+    EXPECT_TRUE(wheel_.flush(Tick{22}));
     EXPECT_FALSE(wheel_.flush(Tick{22}));
     EXPECT_TRUE(wheel_.delayHeap().empty());
     EXPECT_EQ(wheel_.currentTick(), Tick{20});
     wheel_.checkInvariants();
+}
+
+TEST_F(TimingWheelBaseTest, AdvanceClockDropsABoundedNumberOfEmptiedBuckets) {
+    TimingWheelBase wheel{{.wheelSize = 1'000}};
+    std::vector<TimerTaskEntry> entries(200);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        auto const tick = Tick{static_cast<std::int64_t>(i) + 1};
+        entries[i].word().store(TimerTaskEntry::pack(tick, 0));
+        wheel.place(entries[i]);
+    }
+    for (TimerTaskEntry& entry : entries) wheel.remove(entry);
+    EXPECT_EQ(wheel.advanceClock(Tick{500}), Tick{65});
+    EXPECT_EQ(wheel.advanceClock(Tick{500}), Tick{129});
+    wheel.checkInvariants();
+    EXPECT_EQ(wheel.advanceClock(Tick{500}), Tick{193});
+    EXPECT_EQ(wheel.advanceClock(Tick{500}), Tick{500});
 }
 
 TEST_F(TimingWheelBaseTest, FlushTakesTheLowestLevelFirstOfTheSameExpiration) {

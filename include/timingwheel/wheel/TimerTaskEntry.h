@@ -10,29 +10,38 @@
 namespace timingwheel {
 inline namespace v1 {
 
+namespace detail {
+struct TimerTaskTag;
+/// With a tag of its own, so that an entry may have other hooks beside it.
+using TimerTaskLinks =
+    boost::intrusive::list_base_hook<boost::intrusive::tag<TimerTaskTag>,
+                                     boost::intrusive::link_mode<boost::intrusive::safe_link>>;
+}  // namespace detail
+
 /// One timeout as a wheel sees it: two links and a deadline.
 ///
 /// Derive from it to put objects of your own into a `TimingWheel`. The links belong to the bucket
 /// that holds the entry; the entry does not know which one that is, and need not: the lists are
 /// circular.
 ///
-/// The deadline shares its word with four bits that belong to the entry's owner. The wheel reads
-/// the deadline, once per placement, and never writes the word, so an owner may move the deadline
-/// of a queued entry to a *later* tick at any time, even from another thread: the entry is then
-/// found with a later deadline when its bucket expires, and is placed again.
+/// The deadline shares its word with four bits that belong to the entry's owner. TimingWheelBase
+/// reads the deadline, once per placement, and never writes the word (TimingWheel's add and
+/// reschedule do, with the bits 0). So an owner may move the deadline of a queued entry to a
+/// *later* tick at any time, even from another thread: the entry is found with it when its bucket
+/// expires, and is placed again. Beyond the wheel's reach() that costs one placing for every turn
+/// of its coarsest level.
 ///
 /// Memory         24 bytes
 /// Thread safety  the word is atomic; the links belong to whoever guards the wheel
 /// Lifetime       the user's; an entry must leave its wheel before it dies (asserted)
-class TimerTaskEntry : public boost::intrusive::list_base_hook<
-                           boost::intrusive::link_mode<boost::intrusive::safe_link>> {
+class TimerTaskEntry : public detail::TimerTaskLinks {
 public:
     static constexpr unsigned kOwnerBits = 4;
 
     TimerTaskEntry() noexcept = default;
     /// A copy is a new entry with the same deadline, in no wheel.
     TimerTaskEntry(TimerTaskEntry const& other) noexcept
-        : list_base_hook{}, word_{pack(other.deadline(), 0)} {}
+        : detail::TimerTaskLinks{}, word_{pack(other.deadline(), 0)} {}
     /// Leaves the links alone: the entry stays where it is, with its own deadline.
     TimerTaskEntry& operator=(TimerTaskEntry const&) noexcept { return *this; }
 

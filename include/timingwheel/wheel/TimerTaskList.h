@@ -24,7 +24,8 @@ inline namespace v1 {
 class TimerTaskList {
 public:
     using List =
-        boost::intrusive::list<TimerTaskEntry, boost::intrusive::constant_time_size<false>>;
+        boost::intrusive::list<TimerTaskEntry, boost::intrusive::base_hook<detail::TimerTaskLinks>,
+                               boost::intrusive::constant_time_size<false>>;
 
     static constexpr std::int64_t kUnarmed = -1;
 

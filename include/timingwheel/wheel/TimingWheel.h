@@ -41,14 +41,14 @@ public:
         return base_.place(entry);
     }
 
-    /// Takes an entry out. Returns false if it was in no wheel.
+    /// Takes an entry out. Returns false if it was in no wheel. REQUIRES: it is not in another one.
     bool cancel(Entry& entry) noexcept {
         if (!entry.isQueued()) return false;
         base_.remove(entry);
         return true;
     }
 
-    /// Moves an entry, queued or not, to another deadline.
+    /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
     Placement reschedule(Entry& entry, Tick deadline) {
         base_.reserve(deadline);
         cancel(entry);

@@ -34,8 +34,8 @@ public:
     /// The deadline has been reached already: the entry was *not* stored and is the caller's to
     /// run.
     bool isDue() const noexcept { return bucket_ == nullptr; }
-    /// The entry's bucket was empty and is now the earliest: `nextExpiration()` has become earlier,
-    /// so whoever sleeps until then must be told.
+    /// The entry's bucket was empty and is now the earliest armed one: unless flushed entries still
+    /// wait, `nextExpiration()` has become earlier, and whoever sleeps until then must be told.
     bool isEarliest() const noexcept { return earliest_; }
     /// Where the entry went. REQUIRES: not due.
     TimerTaskList const& bucket() const noexcept { return *bucket_; }
@@ -73,7 +73,7 @@ private:
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
 /// Errors         std::invalid_argument for an option out of range
 ///
-/// Invariants, checked by checkInvariants():
+/// Invariants, checked by checkInvariants() but for W5, which only a move can show:
 ///   W1  a level's clock is the wheel's clock rounded down to the level's granularity
 ///   W2  bucket i of a level holds only deadlines d with (d / granularity) mod wheelSize = i
 ///   W3  a bucket that holds an entry is armed, and expiration <= d < expiration + granularity
@@ -140,8 +140,9 @@ public:
         --size_;
     }
 
-    /// Moves the clock to `tick`, or as far as it can go: never back, and not past the expiration
-    /// of a bucket that holds an entry. Returns the clock.
+    /// Moves the clock to `tick`, or as far as it can go: never back, not past the expiration of a
+    /// bucket that holds an entry, and past at most 64 whose entries were all cancelled, so that
+    /// the work is bounded. Returns the clock.
     Tick advanceClock(Tick tick) noexcept;
 
     /// Where a flushed bucket stood.
@@ -150,8 +151,9 @@ public:
         std::uint32_t slot;
         Tick expiration;
     };
-    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out:
-    /// O(1), the bucket can be used again at once. Returns nothing if there is none.
+    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out;
+    /// all may have been cancelled since. The bucket can be used again at once. Returns nothing if
+    /// there is no such bucket. O(log of the armed buckets).
     /// REQUIRES: all entries of the last flush have been taken.
     std::optional<Flush> flush(Tick limit) noexcept;
     /// True while entries of the last flush wait to be taken.
@@ -172,7 +174,14 @@ public:
 
     /// The granularity of the coarsest level whose slots are at most `ticks` wide, built or not; 1
     /// when `ticks` is less than a turn of the finest.
-    std::int64_t granularityWithin(std::int64_t ticks) const noexcept;
+    std::int64_t granularityWithin(std::int64_t ticks) const noexcept {
+        return granularityWithin(ticks, wheelSize_);
+    }
+    static std::int64_t granularityWithin(std::int64_t ticks, std::int64_t wheelSize) noexcept {
+        std::int64_t granularity = 1;
+        while (granularity <= ticks / wheelSize) granularity *= wheelSize;
+        return granularity;
+    }
 
     /// Positions count from the wheel's origin: 0, or the start when that is negative. Kafka's
     /// formulas want them not negative.
@@ -205,6 +214,7 @@ private:
         return earliest;
     }
 
+    TimerTaskList& disarmEarliest() noexcept;
     void buildLevels(std::int64_t position);
     void moveClock(std::int64_t position) noexcept;
 
