@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -382,6 +383,39 @@ TEST(Dispatch, TakesAContextForItsExecutor) {
     timer.newTimeout([&] { ++runs; }, 1ms);
     clock.advance(1ms);
     EXPECT_EQ(runs, 1);
+}
+
+/// One that does not change: what it runs on stands elsewhere.
+struct ConstExecutor {
+    void execute(Claim claim) const { claim(); }
+};
+struct ConstContext {
+    ConstExecutor get_executor() const { return {}; }
+};
+
+// Bug pattern: an executor that dies at once is referred to.
+static_assert(!std::is_constructible_v<Executor, SynchronousExecutor>);
+static_assert(!std::is_constructible_v<Executor, ConstExecutor>);
+static_assert(!std::is_constructible_v<Executor, ConstExecutor const>);
+static_assert(!std::is_constructible_v<Executor, Context>);
+static_assert(!std::is_constructible_v<Executor, ConstContext const>);
+static_assert(!std::is_constructible_v<Executor, SynchronousExecutor const&>);
+static_assert(std::is_convertible_v<SynchronousExecutor&, Executor>);
+static_assert(std::is_convertible_v<ConstExecutor const&, Executor>);
+static_assert(std::is_convertible_v<ConstContext const&, Executor>);
+static_assert(std::is_copy_constructible_v<Executor>);
+
+TEST(Dispatch, TakesConstExecutorsThatExecuteWhenTheyAreConst) {
+    ManualClock clock;
+    ConstExecutor const executor;
+    ConstContext const context;
+    SystemTimer a{{.clock = clock, .executor = executor}};
+    SystemTimer b{{.clock = clock, .executor = context}};
+    int runs = 0;
+    a.newTimeout([&] { ++runs; }, 1ms);
+    b.newTimeout([&] { ++runs; }, 2ms);
+    clock.advance(2ms);
+    EXPECT_EQ(runs, 2);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace timingwheel::test {
@@ -162,6 +163,18 @@ TEST(ManualClock, SaturatesAtTheEndsOfTime) {
     clock.jumpTo(Clock::TimePoint::min());
     clock.jump(-1s);
     EXPECT_EQ(clock.now(), Clock::TimePoint::min());
+}
+
+// Bug pattern: whoever moves the clock wakes the driver again and again while a task runs somewhere
+// else.
+TEST(ManualClock, LetsTheDriverSleepWhileATaskRunsOnAnExecutor) {
+    ManualClock clock;
+    ThreadExecutor executor;
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    Timeout const t = timer.newTimeout([] { std::this_thread::sleep_for(50ms); }, 1ms);
+    clock.advance(1ms);
+    EXPECT_TRUE(t.isExpired());
+    EXPECT_LT(timer.statistics().wakeUps, 10U);
 }
 
 }  // namespace

@@ -191,5 +191,34 @@ TEST(RaceStop, WaitsForARejectionThatIsBeingReported) {
     dropper.join();
 }
 
+// Bug pattern: the timer stops when it is half gone already, while its tasks call it: a race on the
+// virtual-function table, which the thread sanitizer finds.
+TEST(RaceStop, TasksMayCallATimerThatIsBeingDestroyed) {
+    Watchdog const watchdog{"virtual calls against the destructor"};
+    for (std::size_t const threads : {0U, 2U}) {
+        Runners runners{threads};
+        for (std::uint64_t round = 0; round < 100; ++round) {
+            auto timer = std::make_unique<SystemTimer>(runners.options());
+            Timer& face = *timer;
+            std::atomic<bool> isEntered{false};
+            timer->newTimeout(
+                [&] {
+                    isEntered = true;
+                    for (int refused = 0; refused < 3;) {
+                        static_cast<void>(face.pendingTimeouts());
+                        try {
+                            face.newTimeout([] {}, 1h).cancel();
+                        } catch (std::logic_error const&) {
+                            ++refused;  // the destructor has begun
+                        }
+                    }
+                },
+                0ms);
+            waitUntil([&] { return isEntered.load(); });
+            timer.reset();
+        }
+    }
+}
+
 }  // namespace
 }  // namespace timingwheel::test

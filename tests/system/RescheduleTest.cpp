@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -140,6 +141,21 @@ TYPED_TEST(Reschedule, OfOneThatNeverFiresMakesItFire) {
     EXPECT_TRUE(timer.reschedule(t, 5ms));
     this->clock.advance(5ms);
     EXPECT_TRUE(t.isExpired());
+}
+
+// Bug pattern: the wheel's clock stands where something last expired, so that a near deadline goes
+// to a high level and wakes the driver once for each level on its way down.
+TYPED_TEST(Reschedule, ToEarlierOnAnIdleTimerGoesToTheLowestLevel) {
+    for (nanoseconds const moved : {nanoseconds{1min}, nanoseconds{1h}, nanoseconds{5h}}) {
+        ManualClock own;
+        TypeParam timer{{.clock = own}};
+        Timeout const t = timer.newTimeout([] {}, 10h);
+        own.advance(moved);
+        EXPECT_TRUE(timer.reschedule(t, 5ms));
+        own.advance(5ms);
+        EXPECT_TRUE(t.isExpired());
+        for (std::uint64_t const cascaded : timer.statistics().cascaded) EXPECT_EQ(cascaded, 0U);
+    }
 }
 
 }  // namespace

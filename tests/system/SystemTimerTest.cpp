@@ -148,6 +148,48 @@ TEST(SystemTimer, AFactoryThatReturnsNoThreadIsAnError) {
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
+// G17. Bug pattern: the schedule fails because nobody can join the thread, which drives the timer
+// all the same, and then beside the next one.
+TEST(SystemTimer, AThreadThatItsFactoryDetachesDrivesNothing) {
+    auto const isOver = std::make_shared<Latch>();
+    ManualClock clock;
+    int made = 0;
+    std::thread::id good;
+    std::atomic<int> runs{0};
+    std::atomic<int> elsewhere{0};
+    {
+        SystemTimer timer{{.clock = clock, .threadFactory = [&](std::function<void()> body) {
+                               std::thread thread{[isOver, made, body = std::move(body)]() mutable {
+                                   body();
+                                   body = {};
+                                   if (made == 0) isOver->open();
+                               }};
+                               if (made++ == 0)
+                                   thread.detach();
+                               else
+                                   good = thread.get_id();
+                               return thread;
+                           }}};
+        expectThrows<std::logic_error>([&] { timer.newTimeout([] { FAIL(); }, 1ms); },
+                                       "threadFactory");
+        EXPECT_EQ(timer.pendingTimeouts(), 0U);
+        for (int i = 0; i < 1000; ++i) {
+            timer.newTimeout(
+                [&] {
+                    ++runs;
+                    if (std::this_thread::get_id() != good) ++elsewhere;
+                },
+                (1 + i % 10) * 1ms);
+        }
+        clock.advance(10ms);
+        EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    }
+    isOver->wait();
+    EXPECT_EQ(made, 2);
+    EXPECT_EQ(runs, 1000);
+    EXPECT_EQ(elsewhere, 0);
+}
+
 // G23: a factory may keep what it was given and throw.
 TEST(SystemTimer, AFactoryMayDropTheBodyItWasGiven) {
     ManualClock clock;
@@ -194,6 +236,37 @@ TEST(SystemTimer, DrainLetsWhatIsPendingRunAndAcceptsNothingMore) {
     EXPECT_EQ(refused, 9);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
     EXPECT_TRUE(timer.stop().empty());
+}
+
+// Bug pattern: the limit is looked at first, and the caller is told to try again later, for ever.
+TEST(SystemTimer, AtItsLimitItSaysThatItWasStopped) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .maxPendingTimeouts = 1, .shards = 1}};
+    Timeout const only = timer.newTimeout([] {}, 1h);
+    EXPECT_THROW(timer.newTimeout([] {}, 1h), RejectedExecution);
+    std::thread draining{[&] { timer.drain(); }};
+    auto const saysStopped = [&] {
+        try {
+            timer.newTimeout([] {}, 1h);
+        } catch (RejectedExecution const&) {
+            return false;
+        } catch (std::logic_error const&) {
+            return true;
+        }
+        return false;
+    };
+    auto const patience = std::chrono::steady_clock::now() + 10s;
+    bool isRefused = false;
+    while (!isRefused && std::chrono::steady_clock::now() < patience) {
+        std::this_thread::yield();
+        isRefused = saysStopped();
+    }
+    EXPECT_TRUE(isRefused);
+    EXPECT_TRUE(only.isPending());  // it still fills the timer
+    EXPECT_EQ(timer.stop().size(), 1U);
+    draining.join();
+    EXPECT_TRUE(saysStopped());
+    EXPECT_TRUE(only.isReturned());
 }
 
 TEST(SystemTimer, DrainOfAnEmptyTimerReturnsAtOnce) {

@@ -211,6 +211,30 @@ TYPED_TEST(Handle, TellsTheTruthAfterTheTimerIsGone) {
     EXPECT_EQ(handles[0].remaining(), 0ns);
 }
 
+TYPED_TEST(Handle, SaysReturnedOnlyForWhatStopReturned) {
+    Timeout expired;
+    Timeout cancelled;
+    Timeout stopped;
+    Timeout periodic;
+    {
+        TypeParam timer{this->options()};
+        expired = timer.newTimeout([] {}, 1ms);
+        cancelled = timer.newTimeout([] {}, 1h);
+        stopped = timer.newTimeout([] {}, 1h);
+        periodic = timer.scheduleAtFixedRate([] {}, 1ms, 1ms);
+        EXPECT_TRUE(cancelled.cancel());
+        this->clock.advance(1ms);
+        for (Timeout const& t : {expired, cancelled, stopped, periodic})
+            EXPECT_FALSE(t.isReturned());
+        EXPECT_EQ(timer.stop().size(), 2U);
+    }
+    for (Timeout const& t : {stopped, periodic}) {
+        EXPECT_TRUE(t.isReturned());
+        EXPECT_TRUE(t.isCancelled());
+    }
+    for (Timeout const& t : {expired, cancelled, Timeout{}}) EXPECT_FALSE(t.isReturned());
+}
+
 // G11: the clock may be gone, too.
 TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
     Timeout t;
@@ -429,6 +453,46 @@ TYPED_TEST(Handle, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     EXPECT_EQ(living.use_count(), 1);
 }
 
+// Bug pattern: the check for an empty function is made on the lambda around it, and passes.
+TYPED_TEST(Handle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
+    TypeParam timer{this->options()};
+    auto const living = std::make_shared<Session>();
+    std::weak_ptr const weak{living};
+    std::function<void(Session&)> const empty;
+    void (Session::*const noMember)() = nullptr;
+    void (*const noFunction)(Session&) = nullptr;
+    EXPECT_THROW(timer.newTimeout(weak, empty, 1ms), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(weak, noMember, 1ms), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(weak, noFunction, 1ms), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(weak, empty, 1ms, {.tolerance = 1ms}), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(weak, empty, this->now()), std::invalid_argument);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    this->clock.advance(1ms);
+    EXPECT_EQ(living->expirations, 0);
+    EXPECT_EQ(living.use_count(), 1);
+}
+
+TYPED_TEST(Handle, ATaskOnAWeakPointerTakesAToleranceAndATimePoint) {
+    TypeParam timer{this->options()};
+    auto const living = std::make_shared<Session>();
+    auto dead = std::make_shared<Session>();
+    std::weak_ptr const weak{living};
+    Timeout const tolerant = timer.newTimeout(weak, &Session::expire, 1001ms, {.tolerance = 400ms});
+    Timeout const at = timer.newTimeout(weak, &Session::expire, this->now() + 7ms);
+    Timeout const tolerantAt = timer.newTimeout(weak, [](Session& s) { s.expirations += 10; },
+                                                this->now() + 1001ms, {.tolerance = 400ms});
+    timer.newTimeout(std::weak_ptr{dead}, &Session::expire, this->now() + 1ms);
+    EXPECT_EQ(tolerant.deadline(), Clock::TimePoint{1200ms});
+    EXPECT_EQ(at.deadline(), Clock::TimePoint{7ms});
+    EXPECT_EQ(tolerantAt.deadline(), Clock::TimePoint{1200ms});
+    dead.reset();
+    this->clock.advance(7ms);
+    EXPECT_EQ(living->expirations, 1);
+    this->clock.advanceTo(Clock::TimePoint{1200ms});
+    EXPECT_EQ(living->expirations, 12);
+    EXPECT_EQ(this->failures.count(), 0U);
+}
+
 TYPED_TEST(Handle, AScopedOneCancelsWhenItGoes) {
     TypeParam timer{this->options()};
     int runs = 0;
@@ -506,6 +570,112 @@ TEST(Handle, CancelAndWaitOfAQueuedTaskDoesNotDeadlock) {
     b = timer.newTimeout([] { FAIL(); }, 2ms);
     clock.jump(2ms);
     EXPECT_TRUE(won);
+}
+
+// ---- handles that die with their captures ------------------------------------------------------
+
+/// Holds the handle, or owner, of a timeout whose task owns it.
+template <class Holder>
+struct OwnedByItsTask {
+    Holder timeout;
+};
+
+/// An object that is owned by nothing but the task of the timeout that it holds.
+template <class Holder>
+std::weak_ptr<OwnedByItsTask<Holder>> ownedByItsTask(WheelTimer& timer) {
+    auto const owned = std::make_shared<OwnedByItsTask<Holder>>();
+    owned->timeout = timer.newTimeout([owned] { FAIL(); }, 1h);
+    return owned;
+}
+
+// Bug pattern: cancelAndWait() goes on with a handle that died with the captures.
+TYPED_TEST(Handle, IsCancelledByAMemberOfWhatItsTaskOwns) {
+    TypeParam timer{this->options()};
+    auto owned = ownedByItsTask<Timeout>(timer);
+    EXPECT_TRUE(owned.lock()->timeout.isPending());
+    OwnedByItsTask<Timeout>* object = owned.lock().get();
+    EXPECT_TRUE(object->timeout.cancelAndWait());
+    EXPECT_TRUE(owned.expired());
+    owned = ownedByItsTask<Timeout>(timer);
+    object = owned.lock().get();
+    EXPECT_TRUE(object->timeout.cancel());
+    EXPECT_TRUE(owned.expired());
+    EXPECT_EQ(timer.statistics().cancelled, 2U);
+}
+
+// The same while the task runs: it is the driver that destroys the captures, and the handle.
+TEST(Handle, CancelAndWaitOutlivesTheHandleItIsCalledOn) {
+    SystemTimer timer;
+    Latch entered;
+    Latch leave;
+    auto owned = std::make_shared<OwnedByItsTask<Timeout>>();
+    std::weak_ptr const watched{owned};
+    OwnedByItsTask<Timeout>* const object = owned.get();
+    Latch isStored;
+    owned->timeout = timer.newTimeout(
+        [&, owned] {
+            isStored.wait();
+            entered.open();
+            leave.wait();
+        },
+        0ms);
+    owned.reset();
+    isStored.open();
+    entered.wait();
+    std::thread helper{[&] {
+        std::this_thread::sleep_for(5ms);  // most likely it waits by then
+        leave.open();
+    }};
+    EXPECT_FALSE(object->timeout.cancelAndWait());
+    EXPECT_TRUE(watched.expired());
+    helper.join();
+}
+
+/// Empties a handle when the task that it was captured by is destroyed.
+class Emptying {
+public:
+    explicit Emptying(Timeout& handle) : handle_{&handle} {}
+    Emptying(Emptying&& other) noexcept : handle_{std::exchange(other.handle_, nullptr)} {}
+    ~Emptying() {
+        if (handle_ != nullptr) *handle_ = Timeout{};
+    }
+
+private:
+    Timeout* handle_;
+};
+
+TYPED_TEST(Handle, MayBeEmptiedByTheDestructorOfACapture) {
+    TypeParam timer{this->options()};
+    Timeout handle;
+    handle = timer.newTimeout([emptying = Emptying{handle}] {}, 1h);
+    EXPECT_TRUE(handle.cancelAndWait());
+    EXPECT_FALSE(handle);
+    handle = timer.newTimeout([emptying = Emptying{handle}] {}, 1h);
+    EXPECT_TRUE(handle.cancel());
+    EXPECT_FALSE(handle);
+    handle = timer.newTimeout([emptying = Emptying{handle}] {}, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_FALSE(handle);
+    EXPECT_EQ(timer.statistics().cancelled, 2U);
+    EXPECT_EQ(timer.statistics().fired, 1U);
+}
+
+TYPED_TEST(Handle, AScopedOneMayDieWithTheCapturesOfTheTaskItCancels) {
+    TypeParam timer{this->options()};
+    auto owned = ownedByItsTask<ScopedTimeout>(timer);
+    OwnedByItsTask<ScopedTimeout>* object = owned.lock().get();
+    object->timeout.reset();
+    EXPECT_TRUE(owned.expired());
+
+    owned = ownedByItsTask<ScopedTimeout>(timer);
+    object = owned.lock().get();
+    ScopedTimeout next = timer.newTimeout([] { FAIL(); }, 1h);
+    Timeout const handle = next.get();
+    object->timeout = std::move(next);
+    EXPECT_TRUE(owned.expired());
+    EXPECT_TRUE(handle.isCancelled());  // its new owner is gone, too
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_EQ(timer.statistics().cancelled, 3U);
 }
 
 }  // namespace

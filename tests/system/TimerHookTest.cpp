@@ -1,12 +1,16 @@
 #include <support/AllocationCounter.h>
 #include <support/TestTimers.h>
 #include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace timingwheel::test {
@@ -50,6 +54,39 @@ TYPED_TEST(Hook, CallsMembersAndFunctionsNoexceptOnesToo) {
         timer.schedule(*hook, 1ms);
     this->clock.advance(1ms);
     EXPECT_EQ(subject.runs, 112);
+}
+
+/// Calls of every kind that a hook takes besides those above.
+struct Caller {
+    void look() const { ++looks; }
+    void lookQuietly() const noexcept { looks += 10; }
+    int count() { return looks += 100; }
+    bool countQuietly() const noexcept { return (looks += 1000) != 0; }
+    mutable int looks = 0;
+};
+int countOf(Caller& caller) { return caller.looks += 10'000; }
+
+static_assert(sizeof(TimerHook<&Caller::look>) == 48);
+static_assert(sizeof(TimerHook<[](Caller&) {}>) == 48);
+static_assert(std::is_same_v<TimerHook<&Caller::countQuietly>::Object, Caller>);
+static_assert(std::is_same_v<TimerHook<[](Caller&) noexcept {}>::Object, Caller>);
+
+// Bug pattern: a hook takes only what returns nothing and may change the object.
+TYPED_TEST(Hook, CallsConstMembersFunctionsWithAResultAndLambdas) {
+    TypeParam timer{this->options()};
+    Caller caller;
+    TimerHook<&Caller::look> look{caller};
+    TimerHook<&Caller::lookQuietly> lookQuietly{caller};
+    TimerHook<&Caller::count> count{caller};
+    TimerHook<&Caller::countQuietly> countQuietly{caller};
+    TimerHook<&countOf> function{caller};
+    TimerHook<[](Caller& c) { c.looks += 100'000; }> lambda{caller};
+    TimerHook<[](Caller& c) noexcept { return c.looks += 1'000'000; }> lambdaQuietly{caller};
+    for (TimerHookBase* const hook : std::initializer_list<TimerHookBase*>{
+             &look, &lookQuietly, &count, &countQuietly, &function, &lambda, &lambdaQuietly})
+        timer.schedule(*hook, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(caller.looks, 1'111'111);
 }
 
 // Every operation in every state: docs/decisions/0001.
@@ -410,6 +447,82 @@ TYPED_TEST(Hook, ATaskThatThrowsIsToldWithAnEmptyHandle) {
     EXPECT_FALSE(entries[0].timeout);
     timer.schedule(s.hook, 1ms);
     EXPECT_TRUE(s.hook.isPending());
+}
+
+// G7. Bug pattern: what is told of a hook does not say which of thousands it was.
+TYPED_TEST(Hook, AFailureOfItNamesItsObject) {
+    std::vector<void const*> failed;
+    TypeParam timer{this->options({.errorHandler = [&](TaskFailure const& failure) {
+        EXPECT_EQ(failure.kind, TaskFailure::Kind::threw);
+        failed.push_back(failure.object);
+    }})};
+    Subject a;
+    Subject b;
+    for (Subject* const s : {&a, &b}) s->act = [] { throw 1; };
+    timer.schedule(a.hook, 1ms);
+    timer.schedule(b.hook, 2ms);
+    timer.newTimeout([] { throw 1; }, 3ms);
+    this->clock.advance(3ms);
+    EXPECT_EQ(failed, (std::vector<void const*>{&a, &b, nullptr}));
+}
+
+TEST(Hook, ASlowRunOfItNamesItsObject) {
+    SettableClock clock;
+    std::vector<void const*> slow;
+    ManualTimer timer{
+        {.clock = clock, .slowTaskThreshold = 1s, .slowTaskHandler = [&](SlowTask const& task) {
+             EXPECT_EQ(task.duration, 1s);
+             slow.push_back(task.object);
+         }}};
+    Subject a;
+    Subject b;
+    a.act = [&] { clock.add(1s); };
+    timer.schedule(a.hook, 1ms);
+    timer.schedule(b.hook, 2ms);
+    timer.newTimeout([&] { clock.add(1s); }, 3ms);
+    timer.advanceTo(Clock::TimePoint{3ms});
+    EXPECT_EQ(slow, (std::vector<void const*>{&a, nullptr}));
+}
+
+TEST(Hook, ARejectionOfItNamesItsObject) {
+    struct Refusing {
+        void execute(Claim) { throw 1; }
+    };
+    ManualClock clock;
+    Refusing executor;
+    std::vector<void const*> rejected;
+    SystemTimer timer{
+        {.clock = clock, .executor = executor, .errorHandler = [&](TaskFailure const& failure) {
+             EXPECT_EQ(failure.kind, TaskFailure::Kind::rejected);
+             rejected.push_back(failure.object);
+         }}};
+    Subject s;
+    timer.schedule(s.hook, 1ms);
+    timer.newTimeout([] {}, 2ms);
+    clock.advance(2ms);
+    EXPECT_EQ(rejected, (std::vector<void const*>{&s, nullptr}));
+}
+
+/// Remembers which entries ran.
+class RunsOfEntries final : public TimerObserver {
+public:
+    void onEvent(TimerEvent const& event) noexcept override {
+        if (event.stage == TimerEvent::Stage::run) entries.push_back(event.entry);
+    }
+    std::vector<void const*> entries;
+};
+
+TYPED_TEST(Hook, IsWhatAnObserverHearsOf) {
+    RunsOfEntries observer;
+    TypeParam timer{this->options({.observer = &observer})};
+    Subject a;
+    Subject b;
+    timer.schedule(a.hook, 1ms);
+    timer.schedule(b.hook, 2ms);
+    this->clock.advance(2ms);
+    EXPECT_EQ(observer.entries, (std::vector<void const*>{TimerObserver::entryOf(a.hook),
+                                                          TimerObserver::entryOf(b.hook)}));
+    EXPECT_NE(TimerObserver::entryOf(a.hook), TimerObserver::entryOf(b.hook));
 }
 
 // G5: the destructor waits for a run that has begun on another thread.

@@ -1,6 +1,9 @@
 #include <timingwheel/wheel/TimerTaskEntry.h>
 #include <timingwheel/wheel/TimerTaskList.h>
+#include <timingwheel/wheel/TimingWheel.h>
 
+#include <boost/intrusive/list.hpp>
+#include <boost/intrusive/list_hook.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -69,6 +72,36 @@ TEST(TimerTaskEntry, AssignmentLeavesTheEntryWhereItIsWithItsOwnDeadline) {
     EXPECT_FALSE(other.isQueued());
     EXPECT_EQ(other.deadline(), Tick{99});
     EXPECT_EQ(&bucket.takeFirst(), &queued);
+}
+
+/// In a list of its owner's, too.
+struct Recent : TimerTaskEntry, boost::intrusive::list_base_hook<> {};
+
+// Bug pattern: the entry's own links take the default tag, and a second hook is ambiguous.
+TEST(TimerTaskEntry, MayStandInAnotherListAtTheSameTime) {
+    TimingWheel<Recent> wheel;
+    Recent a;
+    Recent b;
+    boost::intrusive::list<Recent> leastRecent;
+    leastRecent.push_back(a);
+    leastRecent.push_back(b);
+    EXPECT_FALSE(a.isQueued());
+    wheel.add(a, Tick{5});
+    wheel.add(b, Tick{25});
+    leastRecent.splice(leastRecent.end(), leastRecent, leastRecent.iterator_to(a));
+    EXPECT_EQ(&leastRecent.front(), &b);
+    EXPECT_TRUE(a.isQueued());
+
+    wheel.advanceTo(Tick{5}, [&](Recent& due) {
+        EXPECT_EQ(&due, &a);
+        leastRecent.erase(leastRecent.iterator_to(due));
+    });
+    leastRecent.erase(leastRecent.iterator_to(b));
+    EXPECT_TRUE(leastRecent.empty());
+    EXPECT_TRUE(b.isQueued());
+    wheel.checkInvariants();
+    EXPECT_TRUE(wheel.cancel(b));
+    EXPECT_FALSE(a.isQueued());
 }
 
 #ifndef NDEBUG
