@@ -102,8 +102,7 @@ private:
 };
 
 /// Owns a timeout: cancels it when it goes, and waits for a run that has begun, so that what the
-/// task uses may die next. Declare it after that; in a class whose destructor has a body, or that
-/// is derived from, reset() it at the beginning of that body.
+/// task uses may die next. Declare it after that; a destructor with a body begins with reset().
 class ScopedTimeout {
 public:
     ScopedTimeout() noexcept = default;

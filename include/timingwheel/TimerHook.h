@@ -89,8 +89,9 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
 /// `function` is a member function without parameters, or a function or a lambda without captures
 /// that takes the object. The hook is declared last, after the function too: it is then the first
 /// member to be destroyed, and its destructor cancels it and waits for a run that has begun. In a
-/// class whose destructor has a body, or that is derived from, call cancelAndWait() at the
-/// beginning of that body, so that the task never sees an object that is half gone.
+/// class whose destructor has a body, begin that body with cancelAndWait(), and in one that is
+/// derived from, the destructor of whatever the task uses: it then never sees an object that is
+/// half gone.
 ///
 /// The task may destroy the hook and schedule it again. Scheduled again during its run, on an
 /// executor with several threads, it may run concurrently with itself. One hook belongs to one
