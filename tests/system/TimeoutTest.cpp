@@ -574,7 +574,8 @@ TEST(Handle, CancelAndWaitOfAQueuedTaskDoesNotDeadlock) {
 
 // ---- handles that die with their captures ------------------------------------------------------
 
-/// Holds the handle, or owner, of a timeout whose task owns it.
+/// Holds the handle, or owner, of a timeout whose task owns it. Made by `new`, so that its memory
+/// does not wait for the last weak_ptr.
 template <class Holder>
 struct OwnedByItsTask {
     Holder timeout;
@@ -583,7 +584,7 @@ struct OwnedByItsTask {
 /// An object that is owned by nothing but the task of the timeout that it holds.
 template <class Holder>
 std::weak_ptr<OwnedByItsTask<Holder>> ownedByItsTask(WheelTimer& timer) {
-    auto const owned = std::make_shared<OwnedByItsTask<Holder>>();
+    std::shared_ptr<OwnedByItsTask<Holder>> const owned{new OwnedByItsTask<Holder>};
     owned->timeout = timer.newTimeout([owned] { FAIL(); }, 1h);
     return owned;
 }
@@ -608,7 +609,7 @@ TEST(Handle, CancelAndWaitOutlivesTheHandleItIsCalledOn) {
     SystemTimer timer;
     Latch entered;
     Latch leave;
-    auto owned = std::make_shared<OwnedByItsTask<Timeout>>();
+    std::shared_ptr<OwnedByItsTask<Timeout>> owned{new OwnedByItsTask<Timeout>};
     std::weak_ptr const watched{owned};
     OwnedByItsTask<Timeout>* const object = owned.get();
     Latch isStored;
