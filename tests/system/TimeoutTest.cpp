@@ -604,34 +604,6 @@ TYPED_TEST(Handle, IsCancelledByAMemberOfWhatItsTaskOwns) {
     EXPECT_EQ(timer.statistics().cancelled, 2U);
 }
 
-// The same while the task runs: it is the driver that destroys the captures, and the handle.
-TEST(Handle, CancelAndWaitOutlivesTheHandleItIsCalledOn) {
-    SystemTimer timer;
-    Latch entered;
-    Latch leave;
-    std::shared_ptr<OwnedByItsTask<Timeout>> owned{new OwnedByItsTask<Timeout>};
-    std::weak_ptr const watched{owned};
-    OwnedByItsTask<Timeout>* const object = owned.get();
-    Latch isStored;
-    owned->timeout = timer.newTimeout(
-        [&, owned] {
-            isStored.wait();
-            entered.open();
-            leave.wait();
-        },
-        0ms);
-    owned.reset();
-    isStored.open();
-    entered.wait();
-    std::thread helper{[&] {
-        std::this_thread::sleep_for(5ms);  // most likely it waits by then
-        leave.open();
-    }};
-    EXPECT_FALSE(object->timeout.cancelAndWait());
-    EXPECT_TRUE(watched.expired());
-    helper.join();
-}
-
 /// Empties a handle when the task that it was captured by is destroyed.
 class Emptying {
 public:
