@@ -34,7 +34,8 @@ TEST(Process, DriverThreadHasTheTimersName) {
         SystemTimer timer{{.name = name}};
         std::promise<long> driver;
         timer.newTimeout([&driver] { driver.set_value(syscall(SYS_gettid)); }, 0ms);
-        EXPECT_EQ(findThread(name), driver.get_future().get());
+        long const thread = driver.get_future().get();
+        EXPECT_EQ(findThread(name), thread);
     }
 }
 
