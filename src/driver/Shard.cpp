@@ -1,7 +1,6 @@
 #include "driver/Shard.h"
 
 #include <algorithm>
-#include <cassert>
 #include <exception>
 #include <new>
 #include <stdexcept>

@@ -116,11 +116,9 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
         Shard* shard = hook.shard.load(std::memory_order_acquire);
         Shard* former = nullptr;
         if (shard == nullptr || &shard->context() != this) {
-            if (shard != nullptr) {
-                if (shard->isRunning(hook))
-                    throw std::logic_error{"timer \"" + options.name +
-                                           "\": the hook's task runs on another timer"};
-            }
+            if (shard != nullptr && shard->isRunning(hook))
+                throw std::logic_error{"timer \"" + options.name +
+                                       "\": the hook's task runs on another timer"};
             former = std::exchange(shard, &shardOfThisThread());
         }
         accept(hook, *shard, tick, tick, now);
