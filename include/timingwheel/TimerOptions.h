@@ -45,10 +45,11 @@ struct SlowTask {
 /// Options of SystemTimer and ManualTimer. All are checked by the constructor, which throws
 /// std::invalid_argument with the option's name, its value and the bound.
 struct TimerOptions {
-    /// Resolution: deadlines are rounded up to it. At least 1 ns, at most 400 days.
+    /// Resolution: deadlines are rounded up to it. At least 1 ns and less than Duration::max(),
+    /// which is what a length that cannot be expressed becomes.
     Duration tick = std::chrono::milliseconds{1};
-    /// Slots of each level of the wheel: 2 to 65,536. A larger one means fewer cascades and more
-    /// memory.
+    /// Slots of each level of the wheel: 2 to 1,048,576. A larger one means fewer cascades and more
+    /// memory: 48 bytes a slot, in each level that a shard has built.
     std::int64_t wheelSize = 20;
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";

@@ -3,6 +3,7 @@
 #include "demo/Format.h"
 
 #include <timingwheel/version.h>
+#include <timingwheel/wheel/TimingWheelBase.h>
 
 #include <CLI/CLI.hpp>
 
@@ -76,7 +77,8 @@ void addTo(CLI::App& app, Options& options, double& follow, double& duration, st
         ->type_name("TIME")
         ->group("The wheel");
     app.add_option("--wheel-size", options.wheelSize, "slots of each level (20)")
-        ->check(between<std::int64_t>(2, 65'536))
+        ->check(between(timingwheel::TimingWheelBase::kMinWheelSize,
+                        timingwheel::TimingWheelBase::kMaxWheelSize))
         ->type_name("SLOTS")
         ->group("The wheel");
     app.add_option("--executor", executor,

@@ -15,7 +15,8 @@ namespace detail {
 
 namespace {
 
-constexpr std::int64_t kLongestTick = std::int64_t{400} * 24 * 3600 * 1'000'000'000;
+// The longest duration is none: what overflowed has become that.
+constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
 constexpr std::size_t kMaxShards = 64;
 constexpr std::size_t kLongestName = 15;
 
@@ -29,7 +30,7 @@ TimerOptions checked(TimerOptions options) {
     if (tick < 1) invalid("tick", std::to_string(tick) + " ns", "at least 1 ns");
     if (tick > kLongestTick)
         invalid("tick", std::to_string(tick) + " ns",
-                "at most " + std::to_string(kLongestTick) + " ns (400 days)");
+                "at most " + std::to_string(kLongestTick) + " ns");
     if (options.name.size() > kLongestName)
         invalid("name",
                 "\"" + options.name + "\", " + std::to_string(options.name.size()) + " bytes long",

@@ -254,5 +254,92 @@ TEST(Intake, AMaximalDelayIsNeverFromAnyStart) {
     }
 }
 
+constexpr nanoseconds kTenYears = std::chrono::hours{24 * 3653};
+constexpr nanoseconds kLongestTick = nanoseconds::max() - 1ns;
+
+/// When a timeout is due that falls within the first tick: at the end of that, or never.
+Clock::TimePoint endOfFirstTick(Clock::TimePoint start, nanoseconds tick, nanoseconds delay) {
+    if (start > Clock::TimePoint::max() - delay) return Clock::TimePoint::max();
+    if (start + delay > Clock::TimePoint::max() - tick) return Clock::TimePoint::max();
+    return start + tick;
+}
+
+std::vector<Clock::TimePoint> startsForLongTicks() {
+    std::vector<Clock::TimePoint> starts;
+    for (std::int64_t const start :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{86'400'000'000'000},
+          INT64_MIN, INT64_MIN + 1, INT64_MAX / 2, INT64_MAX - 2, INT64_MAX - 1})
+        starts.push_back(Clock::TimePoint{nanoseconds{start}});
+    return starts;
+}
+
+// G13, G14: no tick is too long but the one that stands for an overflow.
+TEST(Intake, TakesTicksOfAnyLengthFromAnyStart) {
+    for (nanoseconds const tick : {kTenYears, 20 * kTenYears, kLongestTick}) {
+        for (Clock::TimePoint const start : startsForLongTicks()) {
+            SCOPED_TRACE(testing::Message() << "tick " << tick.count() << " ns, start "
+                                            << start.time_since_epoch().count());
+            ManualClock clock{start};
+            ManualTimer timer{{.tick = tick, .clock = clock}};
+            Timeout const now = timer.newTimeout([] {}, 0ms);
+            Timeout const later = timer.newTimeout([] {}, 1h);
+            Timeout const tolerant = timer.newTimeout([] {}, 1h, {.tolerance = Duration::max()});
+            Timeout const never = timer.newTimeout([] {}, Duration::max());
+            Timeout const periodic = timer.scheduleAtFixedRate([] {}, 0ms, tick);
+            Clock::TimePoint const end = endOfFirstTick(start, tick, 1h);
+            EXPECT_EQ(later.deadline(), end);
+            clock.advance(0ms);
+            EXPECT_TRUE(now.isExpired());
+            EXPECT_EQ(timer.statistics().runs, 2U);
+            EXPECT_TRUE(timer.reschedule(later, 2h));
+            EXPECT_EQ(later.deadline(), endOfFirstTick(start, tick, 2h));
+            EXPECT_TRUE(timer.reschedule(later, 1h));
+            timer.checkInvariants();
+            if (end != Clock::TimePoint::max()) {
+                clock.jumpTo(end - 1ns);
+                EXPECT_TRUE(later.isPending());
+                clock.jumpTo(end);
+                EXPECT_TRUE(later.isExpired());
+            }
+            EXPECT_TRUE(never.isPending());
+            EXPECT_TRUE(periodic.isPending());
+            timer.checkInvariants();
+            EXPECT_TRUE(never.cancel());
+            std::size_t const pending = timer.pendingTimeouts();
+            EXPECT_EQ(timer.stop().size(), pending);
+            EXPECT_FALSE(tolerant.isPending());
+        }
+    }
+}
+
+// G10, G13
+TEST(Intake, ADriverThreadStopsAndDrainsAtTicksOfAnyLength) {
+    for (nanoseconds const tick : {kTenYears, 20 * kTenYears, kLongestTick}) {
+        for (Clock::TimePoint const start : startsForLongTicks()) {
+            ManualClock clock{start};
+            SystemTimer stopped{{.tick = tick, .clock = clock}};
+            Timeout const returned = stopped.newTimeout([] {}, 1h);
+            SystemTimer drained{{.tick = tick, .clock = clock}};
+            Timeout const last = drained.newTimeout([] {}, 1h);
+            clock.advance(0ms);
+            EXPECT_EQ(stopped.stop().size(), 1U);
+            EXPECT_TRUE(returned.isReturned());
+            if (last.deadline() == Clock::TimePoint::max()) {
+                EXPECT_TRUE(last.cancel());
+            } else {
+                clock.advanceTo(last.deadline());
+                EXPECT_TRUE(last.isExpired());
+            }
+            drained.drain();
+        }
+        SystemTimer onTheRealClock{{.tick = tick}};
+        Timeout const now = onTheRealClock.newTimeout([] {}, 0ms);
+        Timeout const later = onTheRealClock.newTimeout([] {}, 1h);
+        EXPECT_TRUE(later.cancel());
+        onTheRealClock.drain();
+        EXPECT_TRUE(now.isExpired());
+    }
+}
+
 }  // namespace
 }  // namespace timingwheel::test

@@ -559,8 +559,8 @@ TEST(TimingWheel, BoundsItsLevelsForTheFarthestDeadline) {
         std::int64_t wheelSize;
         std::size_t levels;
     };
-    for (auto const& [wheelSize, levels] :
-         {Bound{2, 60}, Bound{3, 38}, Bound{20, 14}, Bound{512, 7}, Bound{65'536, 4}}) {
+    for (auto const& [wheelSize, levels] : {Bound{2, 60}, Bound{3, 38}, Bound{20, 14},
+                                            Bound{512, 7}, Bound{65'536, 4}, Bound{1'048'576, 3}}) {
         Lease lease{1};
         TimingWheel<Lease> wheel{{.wheelSize = wheelSize, .start = Tick::min()}};
         wheel.add(lease, Tick::max());
@@ -674,12 +674,13 @@ TEST(TimingWheel, RefusesAWheelSizeThatIsOutOfRangeAndNamesValueAndBound) {
     EXPECT_EQ(messageFor(0), "wheelSize is 0: it must be at least 2");
     EXPECT_EQ(messageFor(-20), "wheelSize is -20: it must be at least 2");
     EXPECT_EQ(messageFor(INT64_MIN), "wheelSize is -9223372036854775808: it must be at least 2");
-    EXPECT_EQ(messageFor(65'537), "wheelSize is 65537: it must be at most 65536");
+    EXPECT_EQ(messageFor(1'048'577), "wheelSize is 1048577: it must be at most 1048576");
     EXPECT_EQ(messageFor((std::int64_t{1} << 32) + 20),
-              "wheelSize is 4294967316: it must be at most 65536");
-    EXPECT_EQ(messageFor(INT64_MAX), "wheelSize is 9223372036854775807: it must be at most 65536");
+              "wheelSize is 4294967316: it must be at most 1048576");
+    EXPECT_EQ(messageFor(INT64_MAX),
+              "wheelSize is 9223372036854775807: it must be at most 1048576");
     EXPECT_EQ(messageFor(2), "no error");
-    EXPECT_EQ(messageFor(65'536), "no error");
+    EXPECT_EQ(messageFor(1'048'576), "no error");
 }
 
 TEST(TimingWheel, HasTwentySlotsAndStartsAtZeroByDefault) {
@@ -689,7 +690,7 @@ TEST(TimingWheel, HasTwentySlotsAndStartsAtZeroByDefault) {
 }
 
 TEST(TimingWheel, RunsWithEverySmallWheelSizeAndTheLargest) {
-    std::vector<std::int64_t> sizes{65'535, 65'536, 1'000, 4'096};
+    std::vector<std::int64_t> sizes{1'048'575, 1'048'576, 65'536, 1'000, 4'096};
     for (std::int64_t size = 2; size <= 70; ++size) sizes.push_back(size);
     for (std::int64_t size : sizes) {
         std::vector<Lease> leases(60);

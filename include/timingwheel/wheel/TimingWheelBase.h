@@ -18,7 +18,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 struct TimingWheelOptions {
-    /// Slots of each level: 2 to 65,536.
+    /// Slots of each level: 2 to 1,048,576.
     std::int64_t wheelSize = 20;
     /// Where the wheel's clock begins.
     Tick start{0};
@@ -91,7 +91,9 @@ private:
 class TIMINGWHEEL_API TimingWheelBase {
 public:
     static constexpr std::int64_t kMinWheelSize = 2;
-    static constexpr std::int64_t kMaxWheelSize = 65'536;
+    /// A level's buckets, 32 bytes each, are made at once: 32 MiB for the largest. So a mistyped
+    /// value does not exhaust the memory.
+    static constexpr std::int64_t kMaxWheelSize = 1'048'576;
     /// No wheel has more levels: two slots each, over the whole range of ticks.
     static constexpr std::size_t kMaxLevels = 60;
 
