@@ -17,7 +17,6 @@ namespace {
 
 // The longest duration is none: what overflowed has become that.
 constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
-constexpr std::size_t kMaxShards = 64;
 constexpr std::size_t kLongestName = 15;
 
 [[noreturn]] void invalid(std::string const& option, std::string const& value,
@@ -37,9 +36,9 @@ TimerOptions checked(TimerOptions options) {
                 "at most " + std::to_string(kLongestName) + " bytes long");
     if (options.name.find('\0') != std::string::npos)
         invalid("name", "a string with a NUL byte", "without one");
-    if (options.shards > kMaxShards || (options.shards & (options.shards - 1)) != 0)
+    if (options.shards > TimerContext::kMaxShards || (options.shards & (options.shards - 1)) != 0)
         invalid("shards", std::to_string(options.shards),
-                "0 or a power of two up to " + std::to_string(kMaxShards));
+                "0 or a power of two up to " + std::to_string(TimerContext::kMaxShards));
     if (options.slowTaskThreshold.count() <= 0)
         invalid("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
                 "at least 1 ns");

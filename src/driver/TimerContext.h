@@ -22,6 +22,9 @@ namespace detail {
 /// every claim, and every shard that has entries left hold a reference.
 class TimerContext {
 public:
+    /// A timer has no more shards, whether the user says how many or the number of cores does.
+    static constexpr std::size_t kMaxShards = 64;
+
     /// Throws std::invalid_argument that names the option, its value and the bound.
     TimerContext(TimerOptions timerOptions, bool concurrent);
     TimerContext(TimerContext const&) = delete;

@@ -18,11 +18,10 @@ namespace {
 
 std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
     constexpr std::size_t kPerCore = 4;
-    constexpr std::size_t kMost = 64;
     if (!concurrent) return 1;
     if (options.shards != 0) return options.shards;
     std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
-    return std::min(std::bit_ceil(cores * kPerCore), kMost);
+    return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
 }
 
 std::size_t indexOfThisThread() noexcept {
