@@ -1,62 +1,107 @@
 #pragma once
 
-#include <support/ThreadPool.h>
 #include <timingwheel/Executor.h>
 
-#include <atomic>
+#include <condition_variable>
 #include <cstddef>
-#include <cstdint>
+#include <deque>
 #include <mutex>
-#include <optional>
-#include <stdexcept>
+#include <thread>
 #include <utility>
-#include <vector>
 
 /// Executors for tests.
 namespace timingwheel::test {
 
-/// Keeps what it is given until told.
-class StashingExecutor {
+/// Keeps what it is given until the test says what becomes of it. With a ManualClock on a
+/// SystemTimer, `advance` would wait for it: use a SettableClock.
+class HoldingExecutor {
 public:
     void execute(Claim claim) {
         std::lock_guard const lock{mutex_};
         claims_.push_back(std::move(claim));
+        changed_.notify_all();
     }
-
+    /// Waits until it holds `count` claims.
+    void waitFor(std::size_t count) {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [&] { return claims_.size() >= count; });
+    }
     std::size_t size() {
         std::lock_guard const lock{mutex_};
         return claims_.size();
     }
+    /// The oldest. REQUIRES: it holds one.
+    Claim take() {
+        std::lock_guard const lock{mutex_};
+        Claim claim = std::move(claims_.front());
+        claims_.pop_front();
+        return claim;
+    }
     /// Everything it holds, for the caller to run or to drop.
-    std::vector<Claim> takeAll() {
+    std::deque<Claim> takeAll() {
         std::lock_guard const lock{mutex_};
         return std::exchange(claims_, {});
+    }
+    void runAll() {
+        while (size() > 0) take()();
+    }
+    void dropAll() {
+        while (size() > 0) static_cast<void>(take());
     }
 
 private:
     std::mutex mutex_;
-    std::vector<Claim> claims_;
+    std::condition_variable changed_;
+    std::deque<Claim> claims_;
 };
 
-/// A thread pool that now and then throws, or forgets what it was given.
-class FlakyPool {
+/// One thread that runs what it is given.
+class ThreadExecutor {
 public:
-    FlakyPool(std::size_t threads, std::uint64_t every) : pool_{threads}, every_{every} {}
-    ~FlakyPool() { pool_.join(); }
-    FlakyPool(FlakyPool const&) = delete;
-    FlakyPool& operator=(FlakyPool const&) = delete;
+    ThreadExecutor() : thread_{[this] { work(); }} {}
+    ~ThreadExecutor() {
+        {
+            std::lock_guard const lock{mutex_};
+            stopped_ = true;
+            changed_.notify_all();
+        }
+        thread_.join();
+    }
+    ThreadExecutor(ThreadExecutor const&) = delete;
+    ThreadExecutor& operator=(ThreadExecutor const&) = delete;
 
     void execute(Claim claim) {
-        std::uint64_t const number = ++given_;
-        if (number % (2 * every_) == 0) throw std::runtime_error{"no room"};
-        if (number % every_ == 0) return;
-        pool_.get_executor().execute(std::move(claim));
+        std::lock_guard const lock{mutex_};
+        claims_.push_back(std::move(claim));
+        changed_.notify_all();
     }
 
 private:
-    boost::asio::thread_pool pool_;
-    std::uint64_t const every_;
-    std::atomic<std::uint64_t> given_{0};
+    void work() {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            changed_.wait(lock, [this] { return stopped_ || !claims_.empty(); });
+            if (claims_.empty()) return;
+            {
+                Claim claim = std::move(claims_.front());
+                claims_.pop_front();
+                lock.unlock();
+                claim();
+            }
+            lock.lock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Claim> claims_;
+    bool stopped_ = false;
+    std::thread thread_;
+};
+
+/// Runs a claim before execute() returns.
+struct SynchronousExecutor {
+    void execute(Claim claim) { claim(); }
 };
 
 }  // namespace timingwheel::test

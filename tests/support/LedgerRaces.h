@@ -1,7 +1,6 @@
 #pragma once
 
 #include <support/Effort.h>
-#include <support/Executors.h>
 #include <support/Ledger.h>
 #include <support/ThreadPool.h>
 #include <support/Threads.h>

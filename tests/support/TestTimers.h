@@ -1,7 +1,8 @@
 #pragma once
 
+#include <support/Effort.h>
+#include <support/Executors.h>
 #include <timingwheel/Clock.h>
-#include <timingwheel/Executor.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <exception>
 #include <iostream>
 #include <mutex>
@@ -28,15 +28,6 @@
 
 /// What tests of timers share: clocks, executors and logs that are under the test's control.
 namespace timingwheel::test {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kIsSanitized = true;
-#else
-inline constexpr bool kIsSanitized = false;
-#endif
-
-/// Counts of random rounds: a tenth of them under a sanitizer.
-constexpr std::size_t scaled(std::size_t count) { return kIsSanitized ? count / 10 : count; }
 
 /// One line of figures for people, in one form for all tests.
 template <class... Values>
@@ -140,93 +131,6 @@ private:
 
     mutable std::mutex mutex_;
     std::vector<Entry> entries_;
-};
-
-/// Keeps what it is given until the test says what becomes of it. With a ManualClock on a
-/// SystemTimer, `advance` would wait for it: use a SettableClock.
-class HoldingExecutor {
-public:
-    void execute(Claim claim) {
-        std::lock_guard const lock{mutex_};
-        claims_.push_back(std::move(claim));
-        changed_.notify_all();
-    }
-    /// Waits until it holds `count` claims.
-    void waitFor(std::size_t count) {
-        std::unique_lock lock{mutex_};
-        changed_.wait(lock, [&] { return claims_.size() >= count; });
-    }
-    std::size_t size() {
-        std::lock_guard const lock{mutex_};
-        return claims_.size();
-    }
-    /// The oldest. REQUIRES: it holds one.
-    Claim take() {
-        std::lock_guard const lock{mutex_};
-        Claim claim = std::move(claims_.front());
-        claims_.pop_front();
-        return claim;
-    }
-    void runAll() {
-        while (size() > 0) take()();
-    }
-    void dropAll() {
-        while (size() > 0) static_cast<void>(take());
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Claim> claims_;
-};
-
-/// One thread that runs what it is given.
-class ThreadExecutor {
-public:
-    ThreadExecutor() : thread_{[this] { work(); }} {}
-    ~ThreadExecutor() {
-        {
-            std::lock_guard const lock{mutex_};
-            stopped_ = true;
-            changed_.notify_all();
-        }
-        thread_.join();
-    }
-    ThreadExecutor(ThreadExecutor const&) = delete;
-    ThreadExecutor& operator=(ThreadExecutor const&) = delete;
-
-    void execute(Claim claim) {
-        std::lock_guard const lock{mutex_};
-        claims_.push_back(std::move(claim));
-        changed_.notify_all();
-    }
-
-private:
-    void work() {
-        std::unique_lock lock{mutex_};
-        for (;;) {
-            changed_.wait(lock, [this] { return stopped_ || !claims_.empty(); });
-            if (claims_.empty()) return;
-            {
-                Claim claim = std::move(claims_.front());
-                claims_.pop_front();
-                lock.unlock();
-                claim();
-            }
-            lock.lock();
-        }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Claim> claims_;
-    bool stopped_ = false;
-    std::thread thread_;
-};
-
-/// Runs a claim before execute() returns.
-struct SynchronousExecutor {
-    void execute(Claim claim) { claim(); }
 };
 
 /// A gate that opens once: how tests meet across threads without sleeping.

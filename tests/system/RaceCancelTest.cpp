@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <future>
 #include <thread>
 #include <utility>
@@ -39,16 +40,16 @@ TEST(RaceCancel, RescheduleEarlierAgainstCancelAndExpiryHasOneOutcome) {
 
 TEST(RaceCancel, WinsWhileTheTaskWaitsInAnExecutor) {
     Watchdog const watchdog{"cancel in an executor's queue"};
-    StashingExecutor executor;
+    HoldingExecutor executor;
     SystemTimer timer{{.executor = executor}};
     std::atomic<int> ran{0};
     std::vector<Timeout> timeouts;
     for (int i = 0; i < 100; ++i) timeouts.push_back(timer.newTimeout([&ran] { ++ran; }, 0ms));
-    waitUntil([&] { return executor.size() == 100; });
+    executor.waitFor(100);
     EXPECT_EQ(timer.pendingTimeouts(), 100U);
 
     for (std::size_t i = 0; i < 100; i += 2) EXPECT_TRUE(timeouts[i].cancel());
-    std::vector<Claim> claims = executor.takeAll();
+    std::deque<Claim> claims = executor.takeAll();
     together(2, [&](std::size_t half) {
         for (std::size_t i = half; i < claims.size(); i += 2) claims[i]();
     });

@@ -174,7 +174,7 @@ TEST(RaceStop, APeriodicTaskMayDestroyItsTimer) {
 // stop() returned while another thread was still telling the error handler of a rejected task.
 TEST(RaceStop, WaitsForARejectionThatIsBeingReported) {
     Watchdog const watchdog{"stop() while a rejection is reported"};
-    StashingExecutor executor;
+    HoldingExecutor executor;
     std::promise<void> begun;
     std::atomic<bool> isReported{false};
     SystemTimer timer{{.executor = executor, .errorHandler = [&](TaskFailure const&) {
@@ -183,7 +183,7 @@ TEST(RaceStop, WaitsForARejectionThatIsBeingReported) {
                            isReported = true;
                        }}};
     timer.newTimeout([] {}, 0ms);
-    waitUntil([&] { return executor.size() == 1; });
+    executor.waitFor(1);
     std::thread dropper{[&executor] { executor.takeAll().clear(); }};
     begun.get_future().wait();
     EXPECT_TRUE(timer.stop().empty());
