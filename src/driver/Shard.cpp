@@ -239,6 +239,8 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
     catchUp(now);
+    // One in the past is due now: it must not overtake what has waited longer, here or elsewhere.
+    deadline = std::max(deadline, context_.scale.nowToTick(now));
     reserve(deadline);
     takeOut(entry, word.state());
     // A push-back that slips in before this store came first; one after it is kept.

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace timingwheel::test {
@@ -60,6 +63,38 @@ TYPED_TEST(Reschedule, ToThePastIsDueAtOnceBetweenTwoTicks) {
     EXPECT_TRUE(timer.reschedule(t, 0ms));
     this->clock.advance(0ms);
     EXPECT_TRUE(t.isExpired());
+}
+
+// G12. Bug pattern: while entries of a bucket wait to be taken, and keep the wheel's clock back, a
+// deadline in the past is taken as it is, and overtakes.
+TYPED_TEST(Reschedule, ToThePastDoesNotOvertakeWhatHasWaitedLonger) {
+    constexpr bool kHasThreads = std::is_same_v<TypeParam, SystemTimer>;
+    TypeParam timer{this->options({.shards = kHasThreads ? 4U : 0U})};
+    auto const start = this->now();
+    std::vector<int> order;
+    std::array<Timeout, 2> moved;
+    std::array<Clock::TimePoint, 2> movedTo;
+    for (Timeout& t : moved) t = timer.newTimeout([&order] { order.push_back(2); }, 1h);
+    int runs = 0;
+    for (int i = 0; i < 1000; ++i) {
+        timer.newTimeout(
+            [&] {
+                if (++runs != 1) return;
+                EXPECT_TRUE(timer.reschedule(moved[0], start + 4ms));
+                EXPECT_TRUE(timer.reschedule(moved[1], start - 1h));
+                for (std::size_t m = 0; m < 2; ++m) movedTo[m] = moved[m].deadline();
+            },
+            3ms);
+    }
+    auto const scheduleOne = [&] { timer.newTimeout([&order] { order.push_back(1); }, 6ms); };
+    scheduleOne();
+    if constexpr (kHasThreads)
+        for (int i = 0; i < 4; ++i) std::thread{scheduleOne}.join();  // in every shard
+    std::vector<int> expected(kHasThreads ? 5 : 1, 1);
+    expected.insert(expected.end(), 2, 2);
+    this->clock.jump(10ms);
+    EXPECT_EQ(order, expected);
+    for (Clock::TimePoint const deadline : movedTo) EXPECT_EQ(deadline, start + 10ms);
 }
 
 TYPED_TEST(Reschedule, RoundsUpToTheTick) {
