@@ -1,0 +1,182 @@
+// One shard by itself, stepped by hand: how much is done under one hold of its lock.
+
+#include "driver/Shard.h"
+#include "driver/TimeoutNode.h"
+#include "driver/TimerContext.h"
+
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/TimerObserver.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace timingwheel::detail {
+namespace {
+
+using Stage = TimerEvent::Stage;
+
+/// A context that no timer has, on the stack of a test.
+class Context final : public TimerContext {
+public:
+    using TimerContext::TimerContext;
+    ~Context() override = default;
+};
+
+/// Counts the steps of each kind.
+class Counts final : public TimerObserver {
+public:
+    void onEvent(TimerEvent const& event) noexcept override { ++of(event.stage); }
+    std::size_t& of(Stage stage) { return counts_.at(static_cast<std::size_t>(stage)); }
+    std::size_t moved() { return of(Stage::expire) + of(Stage::cascade); }
+    void clear() { counts_.fill(0); }
+
+private:
+    std::array<std::size_t, 16> counts_{};
+};
+
+/// A shard with a tick of a millisecond, and as many timeouts as a test wants.
+class ShardTest : public testing::Test {
+protected:
+    static constexpr std::size_t kMany = 50 * Shard::kChunk + 17;
+
+    void TearDown() override { static_cast<void>(close()); }
+
+    void schedule(std::size_t count, Tick deadline) {
+        for (std::size_t i = 0; i < count; ++i) {
+            auto task = [this] { ++runs_; };
+            TimeoutNode* const node =
+                TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
+            Timeout handle = TimeoutAccess::adopt(*node);
+            ASSERT_EQ(shard_.schedule(*node, deadline, deadline, clock_.now()), Shard::Gate::open);
+            if (keepsHandles_) handles_.push_back(std::move(handle));
+        }
+    }
+
+    /// Steps until nothing is due by `limit`. Returns what each step said that it did, and expects
+    /// that the observer saw as much, and no more than a chunk.
+    std::vector<std::size_t> stepAll(Tick limit) {
+        std::vector<std::size_t> chunks;
+        for (;;) {
+            seen_.clear();
+            std::size_t const moved = shard_.step(limit);
+            EXPECT_LE(seen_.moved(), Shard::kChunk);
+            EXPECT_LE(seen_.moved(), moved);
+            if (moved == 0) return chunks;
+            shard_.checkInvariants();
+            chunks.push_back(moved);
+        }
+    }
+
+    static std::vector<std::size_t> inChunks(std::size_t count) {
+        std::vector<std::size_t> chunks(count / Shard::kChunk, Shard::kChunk);
+        if (count % Shard::kChunk != 0) chunks.push_back(count % Shard::kChunk);
+        return chunks;
+    }
+
+    std::size_t close() {
+        StoppedTimeouts stopped;
+        shard_.close(stopped);
+        shard_.collectLate(stopped);
+        return stopped.size();
+    }
+
+    ManualClock clock_;
+    Counts seen_;
+    Context context_{TimerOptions{.clock = clock_, .observer = &seen_}, true};
+    Shard shard_{context_, 0};
+    bool keepsHandles_ = false;
+    std::vector<Timeout> handles_;
+    std::size_t runs_ = 0;
+
+    ShardTest() { shard_.open(); }
+};
+
+// G20
+TEST_F(ShardTest, AStepExpiresAChunkOfABucketAtATime) {
+    ASSERT_EQ(Shard::kChunk, 256U);
+    schedule(kMany, Tick{5});
+    EXPECT_EQ(stepAll(Tick{4}), std::vector<std::size_t>{});
+    EXPECT_EQ(stepAll(Tick{5}), inChunks(kMany));
+    RunFrame frame{context_};
+    EXPECT_EQ(shard_.runReady(frame, kMany + 1), kMany);
+    EXPECT_EQ(runs_, kMany);
+    EXPECT_EQ(shard_.pending(), 0U);
+}
+
+// G20
+TEST_F(ShardTest, AStepCascadesAChunkOfABucketAtATime) {
+    schedule(kMany, Tick{401});  // on the level of 400 ticks, from where it goes to that of 1
+    EXPECT_EQ(stepAll(Tick{400}), inChunks(kMany));
+    EXPECT_EQ(stepAll(Tick{401}), inChunks(kMany));
+}
+
+// G20: what is left of a bucket waits, and the key says so.
+TEST_F(ShardTest, WantsTheDriverWhileABucketIsHalfTaken) {
+    schedule(kMany, Tick{401});
+    EXPECT_EQ(shard_.step(Tick{400}), Shard::kChunk);
+    EXPECT_EQ(shard_.key(), Tick{400});
+    static_cast<void>(stepAll(Tick{400}));
+    EXPECT_EQ(shard_.key(), Tick{401});
+}
+
+// G20
+TEST_F(ShardTest, AStepTakesAChunkOfWhatWasDueOnArrivalAtATime) {
+    schedule(kMany, Tick{0});
+    shard_.admitArrivals();
+    EXPECT_EQ(stepAll(Tick{0}), inChunks(kMany));
+}
+
+// G20: buckets whose entries were all cancelled count as well.
+TEST_F(ShardTest, AStepDropsAChunkOfEmptiedBucketsAtATime) {
+    keepsHandles_ = true;
+    for (std::int64_t tick = 1; tick < 20; ++tick) schedule(1, Tick{tick});
+    for (std::int64_t tick = 20; tick < 400; tick += 20) schedule(1, Tick{tick});
+    std::size_t const buckets = handles_.size();
+    for (Timeout const& handle : handles_) EXPECT_TRUE(handle.cancel());
+    EXPECT_EQ(stepAll(Tick{400}), std::vector<std::size_t>{buckets});
+    EXPECT_EQ(shard_.key(), Tick::max());
+}
+
+// G20: whoever looks while it is closed finds whole chunks gone. How often one gets to look is not
+// in the test's hands: the figure tells.
+TEST_F(ShardTest, ClosingReturnsAChunkAtATime) {
+    schedule(kMany, Tick{5});
+    constexpr std::size_t kLookers = 3;
+    std::atomic<std::size_t> looking{0};
+    std::atomic<bool> isClosed{false};
+    std::array<std::set<std::size_t>, kLookers> seen;
+    std::vector<std::thread> lookers;
+    for (auto& mine : seen) {
+        lookers.emplace_back([&, this] {
+            mine.insert(shard_.pending());
+            ++looking;
+            while (!isClosed) mine.insert(shard_.pending());
+        });
+    }
+    while (looking < kLookers) std::this_thread::yield();
+    EXPECT_EQ(close(), kMany);
+    isClosed = true;
+    for (std::thread& looker : lookers) looker.join();
+    std::size_t between = 0;
+    for (auto const& mine : seen) {
+        for (std::size_t const pending : mine) {
+            between += pending != 0 && pending != kMany ? 1 : 0;
+            EXPECT_TRUE(pending == 0 || (kMany - pending) % Shard::kChunk == 0) << pending;
+        }
+    }
+    std::cout << "[  FIGURE  ] G20 " << kMany << " are returned: seen " << between
+              << " times in between\n";
+}
+
+}  // namespace
+}  // namespace timingwheel::detail
