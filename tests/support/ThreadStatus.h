@@ -36,6 +36,9 @@ inline std::uint64_t voluntarySwitches(long thread) {
     return count.empty() ? 0 : std::stoull(count);
 }
 
+/// False while it runs or waits for a processor.
+inline bool isAsleep(long thread) { return threadStatus(thread, "State").rfind('S', 0) == 0; }
+
 /// Processor time of the thread in clock ticks of 10 ms.
 inline std::uint64_t processorTime(long thread) {
     std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};

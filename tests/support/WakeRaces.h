@@ -27,12 +27,13 @@ struct Activity {
 inline Activity watchDriver(std::string const& name, std::chrono::milliseconds time) {
     waitUntil([&] { return findThread(name) != 0; });
     long const thread = findThread(name);
-    // It has come to rest when it slept for a while without a switch.
+    // It has come to rest when it sleeps and has not switched for a while. That it has not switched
+    // is not enough: on a busy machine it may still wait for its turn.
     std::uint64_t before = voluntarySwitches(thread);
     for (int quiet = 0; quiet < 3;) {
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
         std::uint64_t const now = voluntarySwitches(thread);
-        quiet = now == before ? quiet + 1 : 0;
+        quiet = now == before && isAsleep(thread) ? quiet + 1 : 0;
         before = now;
     }
     std::uint64_t const processor = processorTime(thread);

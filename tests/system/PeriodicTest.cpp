@@ -294,6 +294,7 @@ TEST(Periodic, RunsOnceMoreWhenTheTimerDrains) {
     clock.advance(20ms);
     std::thread draining{[&] { timer.drain(); }};
     waitUntilRefused(timer);
+    timer.start();  // changes nothing, but waits until drain() has told every shard
     while (t.isPending()) clock.advance(1ms);
     draining.join();
     EXPECT_EQ(runs, 3);

@@ -4,6 +4,7 @@
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
@@ -86,23 +87,36 @@ TEST(RaceCancel, CancelAndWaitFromInsideTheTaskReturns) {
     }
 }
 
+/// Knows how many tasks were handed to the executor.
+class DispatchCounter final : public TimerObserver {
+public:
+    void onEvent(TimerEvent const& event) noexcept override {
+        if (event.stage == TimerEvent::Stage::dispatch) ++dispatched;
+    }
+    std::atomic<int> dispatched{0};
+};
+
 TEST(RaceCancel, CancelAndWaitForAQueuedTaskReturnsOnAnExecutorWithOneThread) {
     Watchdog const watchdog{"cancelAndWait on the only thread"};
     Runners runners{1};
-    SystemTimer timer{runners.options()};
-    std::promise<void> bothAreDue;
+    DispatchCounter counter;
+    TimerOptions options = runners.options();
+    options.observer = &counter;
+    SystemTimer timer{options};
+    std::promise<void> begun;
     std::promise<bool> result;
     std::promise<Timeout> other;
     std::atomic<int> ran{0};
     timer.newTimeout(
-        [&, waits = bothAreDue.get_future(), handle = other.get_future()]() mutable {
-            waits.wait();
+        [&, handle = other.get_future()]() mutable {
+            begun.set_value();
             result.set_value(handle.get().cancelAndWait());
         },
         0ms);
-    other.set_value(timer.newTimeout([&ran] { ++ran; }, 0ms));
-    std::this_thread::sleep_for(2ms);
-    bothAreDue.set_value();
+    begun.get_future().wait();
+    Timeout const queued = timer.newTimeout([&ran] { ++ran; }, 0ms);
+    waitUntil([&counter] { return counter.dispatched == 2; });
+    other.set_value(queued);
     EXPECT_TRUE(result.get_future().get());
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
     EXPECT_EQ(ran, 0);

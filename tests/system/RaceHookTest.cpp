@@ -115,7 +115,7 @@ TEST(RaceHook, CancelAndWaitFromInsideTheTaskReturns) {
 
 // Each of the two waited for the other.
 TEST(RaceHook, CancelAndWaitFromTwoRunsAtOnceReturns) {
-    Watchdog const watchdog{"two runs of a hook that both cancel it", 5s};
+    Watchdog const watchdog{"two runs of a hook that both cancel it"};
     struct Owner {
         void run() {
             ++begun;

@@ -40,6 +40,7 @@ TEST(Process, DriverThreadHasTheTimersName) {
 }
 
 TEST(Process, DriverThreadTakesNoSignals) {
+    Watchdog const watchdog{"signals beside a driver thread"};
     SystemTimer timer{{.name = "signals"}};
     std::promise<long> driver;
     timer.newTimeout([&driver] { driver.set_value(syscall(SYS_gettid)); }, 0ms);

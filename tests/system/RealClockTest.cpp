@@ -62,12 +62,12 @@ TEST(RealClock, AnExecutorAndAPeriodicTaskWork) {
 }
 
 TEST(RealClock, StopIsPromptWithAFarTimerPending) {
+    Watchdog const watchdog{"stop() with a tick of a day"};
     SystemTimer timer{{.tick = std::chrono::hours{24}}};
     timer.newTimeout([] {}, std::chrono::hours{48});
     auto const before = std::chrono::steady_clock::now();
     EXPECT_EQ(timer.stop().size(), 1U);
     auto const took = std::chrono::steady_clock::now() - before;
-    EXPECT_LT(took, 10s);
     printFigure("G10 stop() with a tick of 24 h: ",
                 std::chrono::duration_cast<std::chrono::microseconds>(took).count(), " us");
 }
