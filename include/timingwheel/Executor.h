@@ -11,7 +11,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 namespace detail {
-class Shard;
+class TimeoutKeeper;
 }
 
 /// What an executor is given: "run one of the tasks that were queued", never which.
@@ -22,9 +22,9 @@ class Shard;
 class TIMINGWHEEL_API Claim {
 public:
     Claim(Claim const& other) noexcept;
-    Claim(Claim&& other) noexcept : shard_{std::exchange(other.shard_, nullptr)} {}
+    Claim(Claim&& other) noexcept : keeper_{std::exchange(other.keeper_, nullptr)} {}
     Claim& operator=(Claim other) noexcept {
-        std::swap(shard_, other.shard_);
+        std::swap(keeper_, other.keeper_);
         return *this;
     }
     ~Claim();
@@ -34,10 +34,10 @@ public:
     void operator()() noexcept;
 
 private:
-    friend class detail::Shard;
-    explicit Claim(detail::Shard& shard) noexcept;
+    friend class detail::TimeoutKeeper;
+    explicit Claim(detail::TimeoutKeeper& keeper) noexcept;
 
-    detail::Shard* shard_;
+    detail::TimeoutKeeper* keeper_;
 };
 
 template <class E>

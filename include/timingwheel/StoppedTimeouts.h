@@ -13,7 +13,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 namespace detail {
-class Shard;
+class TimeoutKeeper;
 }
 
 /// One timeout that stop() returned: what it was, so that it can be stored or scheduled again.
@@ -88,7 +88,7 @@ public:
     std::size_t hooks() const noexcept { return hooks_; }
 
 private:
-    friend class detail::Shard;
+    friend class detail::TimeoutKeeper;
     void add(detail::TimeoutNode& node) noexcept;
     void addHook() noexcept { ++hooks_; }
     void clear() noexcept;

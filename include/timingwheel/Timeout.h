@@ -62,6 +62,9 @@ public:
     bool isPending() const noexcept;
     /// The task was entered: true inside it too. A periodic one expires when it will not run again.
     bool isExpired() const noexcept;
+    /// The run of the task is over: it returned or threw. A periodic one is done when it will not
+    /// run again.
+    bool isDone() const noexcept;
     /// A cancel() returned true, or stop() returned it.
     bool isCancelled() const noexcept;
     /// The timer's stop() returned it.

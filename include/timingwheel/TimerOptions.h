@@ -42,6 +42,10 @@ struct SlowTask {
     std::string_view timerName = {};
 };
 
+/// Makes a timer's thread, which must run `body`, and returns it joinable. May throw: the call that
+/// needed the thread then throws, and a later one tries again.
+using ThreadFactory = std::function<std::thread(std::function<void()> body)>;
+
 /// Options of SystemTimer and ManualTimer. All are checked by the constructor, which throws
 /// std::invalid_argument with the option's name, its value and the bound.
 struct TimerOptions {
@@ -62,10 +66,8 @@ struct TimerOptions {
     /// Wheels with a lock each among which the threads are spread: a power of two up to 64; 0:
     /// four for each core. SystemTimer only.
     std::size_t shards = 0;
-    /// Makes the driver thread, which must run `body`, and returns it joinable; by default a
-    /// std::thread that blocks all signals. May throw: the schedule that needed the thread then
-    /// throws, and a later one tries again. SystemTimer only.
-    std::function<std::thread(std::function<void()> body)> threadFactory = {};
+    /// Makes the driver thread; by default a std::thread that blocks all signals. SystemTimer only.
+    ThreadFactory threadFactory = {};
     /// Hears of what tasks throw and of tasks that the executor rejected; by default one line on
     /// stderr. Called outside every lock.
     std::function<void(TaskFailure const&)> errorHandler = {};

@@ -1,4 +1,4 @@
-#include "driver/Shard.h"
+#include "driver/TimeoutKeeper.h"
 
 #include <timingwheel/Executor.h>
 
@@ -7,18 +7,18 @@
 namespace timingwheel {
 inline namespace v1 {
 
-Claim::Claim(detail::Shard& shard) noexcept : shard_{&shard} {}
+Claim::Claim(detail::TimeoutKeeper& keeper) noexcept : keeper_{&keeper} {}
 
-Claim::Claim(Claim const& other) noexcept : shard_{other.shard_} {
-    if (shard_ != nullptr) shard_->copyClaim();
+Claim::Claim(Claim const& other) noexcept : keeper_{other.keeper_} {
+    if (keeper_ != nullptr) keeper_->copyClaim();
 }
 
 Claim::~Claim() {
-    if (shard_ != nullptr) shard_->dropClaim();
+    if (keeper_ != nullptr) keeper_->dropClaim();
 }
 
 void Claim::operator()() noexcept {
-    if (shard_ != nullptr) std::exchange(shard_, nullptr)->runClaim();
+    if (keeper_ != nullptr) std::exchange(keeper_, nullptr)->runClaim();
 }
 
 }  // namespace v1

@@ -10,96 +10,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-using Stage = TimerEvent::Stage;
-
-/// A hold of the shard's lock. What is owed to the outside when it ends is done after unlocking:
-/// recorded events are delivered, the driver is woken if the key became earlier, and a node that
-/// has ended is let go.
-class Shard::Section {
-public:
-    explicit Section(Shard& shard) noexcept : shard_{shard} { lock(); }
-    Section(Section const&) = delete;
-    Section& operator=(Section const&) = delete;
-    ~Section() { unlock(); }
-
-    void lock() noexcept {
-        if (shard_.context_.isConcurrent) shard_.mutex_.lock();
-    }
-    void unlock() noexcept {
-        Tick const ring = std::exchange(ring_, Tick::max());
-        TimeoutNode* const ended = std::exchange(ended_, nullptr);
-        if (shard_.observer_ != nullptr) [[unlikely]]
-            return unlockAndDeliver(ring, ended);
-        if (shard_.context_.isConcurrent) shard_.mutex_.unlock();
-        if (ring != Tick::max()) shard_.context_.alarm.ring(ring);
-        if (ended != nullptr) ended->release();
-    }
-    /// The driver must come by then.
-    void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
-    /// The driver's reference to a node that has ended is to be dropped.
-    void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
-
-    /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
-    template <class Condition>
-    void waitFor(Signal& signal, Condition&& condition) {
-        std::unique_lock<std::mutex> lock{shard_.mutex_, std::adopt_lock};
-        ++signal.waiters;
-        signal.happened.wait(lock, condition);
-        --signal.waiters;
-        lock.release();
-    }
-
-private:
-    void unlockAndDeliver(Tick ring, TimeoutNode* ended) noexcept {
-        std::vector<TimerEvent> const events = std::exchange(shard_.events_, {});
-        TimerObserver& observer = *shard_.observer_;
-        if (shard_.context_.isConcurrent) shard_.mutex_.unlock();
-        if (ring != Tick::max()) shard_.context_.alarm.ring(ring);
-        for (TimerEvent const& event : events) observer.onEvent(event);
-        if (ended != nullptr) ended->release();
-    }
-
-    Shard& shard_;
-    Tick ring_ = Tick::max();
-    TimeoutNode* ended_ = nullptr;
-};
-
 namespace {
-
-/// A task that is being handed to the executor: if that refuses, the exception comes only after
-/// the claim has died.
-class Dispatch {
-public:
-    Dispatch(Shard& home, TimerContext& context) noexcept
-        : shard{home}, frame{context}, outer_{std::exchange(current_, this)} {}
-    Dispatch(Dispatch const&) = delete;
-    Dispatch& operator=(Dispatch const&) = delete;
-    ~Dispatch() { current_ = outer_; }
-
-    static Dispatch* current() noexcept { return current_; }
-
-    /// While it lives, a task runs inside execute(): what is dropped there is not handed over.
-    class Suspended {
-    public:
-        Suspended() noexcept : dispatch_{std::exchange(current_, nullptr)} {}
-        Suspended(Suspended const&) = delete;
-        Suspended& operator=(Suspended const&) = delete;
-        ~Suspended() { current_ = dispatch_; }
-
-    private:
-        Dispatch* dispatch_;
-    };
-
-    Shard& shard;
-    RunFrame frame;
-    TaskSubject rejected;
-    bool hasRejected = false;
-
-private:
-    static thread_local Dispatch* current_;
-    Dispatch* outer_;
-};
-thread_local Dispatch* Dispatch::current_ = nullptr;
 
 TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
     if (entry.isHook()) return nullptr;
@@ -110,9 +21,7 @@ TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
 }  // namespace
 
 Shard::Shard(TimerContext& context, std::uint32_t number)
-    : context_{context},
-      observer_{context.options.observer},
-      number_{number},
+    : TimeoutKeeper{context, number},
       wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize, .start = Tick{0}}} {
     publishReach();
 }
@@ -126,15 +35,15 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
     catchUp(now);
     reserve(farthest);
 
-    if (entry.shard.load(std::memory_order_relaxed) != this) {
-        entry.shard.store(this, std::memory_order_release);
+    if (entry.keeper.load(std::memory_order_relaxed) != this) {
+        entry.keeper.store(this, std::memory_order_release);
         ++madeShares_;
     }
     ++pending_;
     ++counters_.scheduled;
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
-    record(Stage::schedule, &entry, nullptr);
-    record(Stage::intake, &entry, nullptr);
+    record(Stage::schedule, &entry);
+    record(Stage::intake, &entry);
     put(entry, section);
     return Gate::open;
 }
@@ -189,7 +98,22 @@ void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
     }
 }
 
-Shard::Cancelled Shard::cancel(TimeoutEntry& entry) noexcept {
+bool Shard::cancel(TimeoutNode& node) noexcept {
+    Cancelled const cancelled = cancelEntry(node);
+    if (cancelled == Cancelled::yes) {
+        context_.givePlace();
+        endCancelled(node);
+    }
+    return cancelled != Cancelled::no;
+}
+
+bool Shard::cancel(HookEntry& hook) noexcept {
+    if (cancelEntry(hook) == Cancelled::no) return false;
+    context_.givePlace();
+    return true;
+}
+
+Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
     TimeoutState const seen = TimeoutWord::of(entry).state();
     if (!isPending(seen) && seen != TimeoutState::running) return Cancelled::no;
 
@@ -218,8 +142,8 @@ void Shard::cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept {
 /// Unlinks a pending entry from the list that its state says.
 void Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
     if (state == TimeoutState::pending) return wheel_.remove(entry);
+    if (state == TimeoutState::queued) return takeFromQueue(entry);
     TimerTaskList::remove(entry);
-    if (state == TimeoutState::queued) --queuedCount_;
 }
 
 bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
@@ -250,25 +174,6 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     return true;
 }
 
-void Shard::endCancelled(TimeoutNode& node) noexcept {
-    context_.givePlace();
-    detail::endCancelled(context_, node);
-    node.release();
-}
-
-void Shard::destroy(TimeoutNode& node) noexcept {
-    destroyTask(context_, node);
-    node.release();
-}
-
-std::shared_ptr<TimerTask> Shard::sharedTask(TimeoutNode& node) {
-    if (node.task().shared == nullptr) return nullptr;
-    Section section{*this};
-    TimeoutState const state = TimeoutWord::of(node).state();
-    if (!isPending(state) && state != TimeoutState::running) return nullptr;
-    return node.task().shared(node.taskAddress());
-}
-
 // ---- the driver's step ------------------------------------------------------------------------
 
 void Shard::admitArrivals() noexcept {
@@ -284,7 +189,7 @@ std::size_t Shard::step(Tick limit) noexcept {
             if (due_.empty() || due_.entries().front().deadline() > limit) break;
             ready_.add(due_.takeFirst());
             auto const& entry = static_cast<TimeoutEntry const&>(ready_.entries().back());
-            record(Stage::expire, &entry, nullptr);
+            record(Stage::expire, &entry);
             continue;
         }
         if (!wheel_.hasFlushed()) continue;  // the bucket's entries were all cancelled
@@ -322,14 +227,9 @@ void Shard::collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) no
         }
         if (TimeoutWord{word.deadline(), TimeoutState::ready}.replace(entry, word)) {
             ready_.add(entry);
-            return record(Stage::expire, &entry, nullptr);
+            return record(Stage::expire, &entry);
         }
     }
-}
-
-void Shard::lowerKey(Tick tick) noexcept {
-    if (tick.value() < key_.load(std::memory_order_relaxed))
-        key_.store(tick.value(), std::memory_order_seq_cst);
 }
 
 void Shard::refreshKey() noexcept {
@@ -344,59 +244,12 @@ void Shard::refreshKey() noexcept {
 std::size_t Shard::runReady(RunFrame& frame, std::size_t atMost) {
     std::size_t ran = 0;
     Section section{*this};
-    for (; ran < atMost && !ready_.empty(); ++ran)
+    for (; ran < atMost && !ready_.empty(); ++ran) {
+        --pending_;
         runOne(section, frame, static_cast<TimeoutEntry&>(ready_.takeFirst()));
+    }
     if (ran > 0) refreshKey();
     return ran;
-}
-
-/// Runs one task. The section is held on entry and on return, and not while the task runs.
-void Shard::runOne(Section& section, RunFrame& frame, TimeoutEntry& entry) {
-    TaskRun run{context_, number_, entry};
-    bool const isPeriodic = run.isPeriodic();
-    --pending_;
-    ++counters_.runs;
-    if (!isPeriodic) ++counters_.fired;
-    frame.entry = &entry;
-    running_.add(frame);
-    // A hook has ended from here on, and is not touched again: its task may destroy it.
-    TimeoutState const state =
-        run.node() == nullptr ? TimeoutState::expired : TimeoutState::running;
-    TimeoutWord{run.deadline(), state}.storeIn(entry);
-    section.unlock();
-
-    if (!isPeriodic) context_.givePlace();
-    run.invoke();
-    if (run.node() != nullptr && !endRun(section, run)) return endFrame(frame);
-    section.lock();
-    endFrame(frame);
-}
-
-/// After the run of a node: places it again if it is periodic, and then holds the section and
-/// returns false; otherwise destroys its task, before anybody who waits for the run is told.
-bool Shard::endRun(Section& section, TaskRun const& run) {
-    TimeoutNode& node = *run.node();
-    if (node.isPeriodic() || node.task().shared != nullptr) {
-        // Those whose task others may still ask for decide under the lock.
-        section.lock();
-        if (node.isPeriodic() && goesOn(node, run.ended(), section)) return false;
-        if (TimeoutWord::of(node).state() == TimeoutState::running)
-            TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
-        section.unlock();
-        if (node.isPeriodic()) context_.givePlace();
-        if (TimeoutWord::of(node).state() == TimeoutState::cancelled) tellCancelled(context_, node);
-    } else {
-        TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
-    }
-    destroyTask(context_, node);
-    section.releaseLater(node);  // not before the frame that names it has ended
-    return true;
-}
-
-void Shard::endFrame(RunFrame& frame) noexcept {
-    running_.remove(frame);
-    runEnded_.notify();
-    if (isDrained()) drained_.notify();
 }
 
 /// Places a periodic timeout again, or gives it to stop(). False if it has ended.
@@ -444,13 +297,6 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
     return true;
 }
 
-void Shard::waitForRun(TimeoutEntry const& entry) {
-    Section section{*this};
-    std::uint64_t const upTo = running_.runs();
-    if (running_.runsElsewhere(entry, upTo))
-        section.waitFor(runEnded_, [&] { return !running_.runsElsewhere(entry, upTo); });
-}
-
 void Shard::forget(HookEntry& hook) {
     Section section{*this};
     for (;;) {
@@ -467,9 +313,9 @@ void Shard::forget(HookEntry& hook) {
     running_.forget(hook);
 }
 
-bool Shard::isRunning(TimeoutEntry const& entry) {
+bool Shard::isRunning(HookEntry const& hook) {
     Section section{*this};
-    return running_.runs(entry);
+    return running_.runs(hook);
 }
 
 // ---- executors --------------------------------------------------------------------------------
@@ -482,104 +328,10 @@ std::size_t Shard::dispatch() {
                 refreshKey();
                 return dispatched;
             }
-            auto& entry = static_cast<TimeoutEntry&>(ready_.takeFirst());
-            TimeoutWord{entry.deadline(), TimeoutState::queued}.storeIn(entry);
-            queued_.add(entry);
-            ++queuedCount_;
-            ++claims_;
-            context_.claims.fetch_add(1, std::memory_order_relaxed);
-            context_.retain();
-            record(Stage::dispatch, &entry, nullptr);
+            queue(static_cast<TimeoutEntry&>(ready_.takeFirst()), TimeoutState::queued);
         }
-        Dispatch dispatch{*this, context_};
-        std::exception_ptr exception;
-        try {
-            context_.options.executor.execute(Claim{*this});
-        } catch (...) {
-            exception = std::current_exception();
-        }
-        if (dispatch.hasRejected)
-            endRejected(dispatch.frame, dispatch.rejected, exception);
-        else if (exception)
-            context_.reportFailure({TaskFailure::Kind::executorThrew, exception});
+        submitClaim();
     }
-}
-
-void Shard::copyClaim() noexcept {
-    Section section{*this};
-    ++claims_;
-    context_.claims.fetch_add(1, std::memory_order_relaxed);
-    context_.retain();
-}
-
-/// A claim died unrun. If there are fewer claims now than queued tasks, the newest is rejected.
-void Shard::dropClaim() noexcept {
-    // Of several that die while one is being handed over, the newest is that one: dispatch() will
-    // know the exception.
-    Dispatch* const dispatch = Dispatch::current();
-    bool const isHandedOver =
-        dispatch != nullptr && &dispatch->shard == this && !dispatch->hasRejected;
-    {
-        RunFrame frame{context_};
-        RunFrame& runner = isHandedOver ? dispatch->frame : frame;
-        bool hasRejected = false;
-        TaskSubject const subject = rejectSurplus(runner, hasRejected);
-        if (hasRejected) {
-            context_.givePlace();
-            if (isHandedOver) {
-                dispatch->hasRejected = true;
-                dispatch->rejected = subject;
-            } else {
-                endRejected(frame, subject, nullptr);
-            }
-        }
-    }
-    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        context_.alarm.restMayHaveCome();
-    context_.release();
-}
-
-/// Gives a claim up, and with it the newest queued task if no claim is left for that. `frame`
-/// stands for the rejection until it has been told: stop() and cancelAndWait() wait for it.
-TaskSubject Shard::rejectSurplus(RunFrame& frame, bool& hasRejected) noexcept {
-    Section section{*this};
-    --claims_;
-    if (claims_ >= queuedCount_) return {};
-    auto& entry = static_cast<TimeoutEntry&>(queued_.takeLast());
-    --queuedCount_;
-    --pending_;
-    ++counters_.rejected;
-    hasRejected = true;
-    TaskSubject const subject{entry};
-    frame.entry = subject.node;
-    running_.add(frame);
-    TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
-    return subject;
-}
-
-void Shard::endRejected(RunFrame& frame, TaskSubject const& subject,
-                        std::exception_ptr exception) noexcept {
-    tellRejected(context_, subject, std::move(exception));
-    if (subject.node != nullptr) destroyTask(context_, *subject.node);
-    Section section{*this};
-    endFrame(frame);
-    if (subject.node != nullptr) section.releaseLater(*subject.node);
-}
-
-void Shard::runClaim() noexcept {
-    Dispatch::Suspended const suspended;
-    {
-        RunFrame frame{context_};
-        Section section{*this};
-        --claims_;
-        if (!queued_.empty()) {
-            --queuedCount_;
-            runOne(section, frame, static_cast<TimeoutEntry&>(queued_.takeFirst()));
-        }
-    }
-    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        context_.alarm.restMayHaveCome();
-    context_.release();
 }
 
 // ---- starting, stopping, looking --------------------------------------------------------------
@@ -607,9 +359,7 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
         returnFrom(arrivals_, stopped, budget);
         returnFrom(due_, stopped, budget);
         returnFrom(ready_, stopped, budget);
-        std::size_t const before = budget;
-        returnFrom(queued_, stopped, budget);
-        queuedCount_ -= before - budget;
+        returnQueued(stopped, budget);
         for (; budget > 0; --budget) {
             TimerTaskEntry* const entry = wheel_.takeAny();
             if (entry == nullptr) break;
@@ -621,35 +371,12 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
     }
 }
 
-void Shard::returnFrom(TimerTaskList& list, StoppedTimeouts& stopped,
-                       std::size_t& budget) noexcept {
-    for (; budget > 0 && !list.empty(); --budget)
-        returnOne(static_cast<TimeoutEntry&>(list.takeFirst()), stopped);
-}
-
-void Shard::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
-    --pending_;
-    ++counters_.returned;
-    context_.givePlace();
-    bool const isHook = entry.isHook();
-    TimeoutWord word = TimeoutWord::of(entry);
-    while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word)) {
-    }
-    if (isHook) {
-        stopped.addHook();
-    } else {
-        stopped.add(static_cast<TimeoutNode&>(entry));
-    }
-}
-
 void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
     section.waitFor(runEnded_, [&] { return !running_.hasOfOtherThread(); });
     isLateCollected_ = true;
     while (!late_.empty()) {
-        stopped.add(static_cast<TimeoutNode&>(late_.takeFirst()));
-        ++counters_.returned;
-        context_.givePlace();
+        handToStop(static_cast<TimeoutNode&>(late_.takeFirst()), stopped);
     }
 }
 
@@ -660,14 +387,8 @@ std::size_t Shard::pending() {
 
 void Shard::readInto(TimerStatistics& statistics) {
     Section section{*this};
+    readCounters(statistics);
     statistics.pending += pending_;
-    statistics.scheduled += counters_.scheduled;
-    statistics.fired += counters_.fired;
-    statistics.runs += counters_.runs;
-    statistics.cancelled += counters_.cancelled;
-    statistics.returned += counters_.returned;
-    statistics.rejected += counters_.rejected;
-    statistics.rescheduled += counters_.rescheduled + pushedBack_.load(std::memory_order_relaxed);
     std::size_t const levels = wheel_.levels().size();
     if (statistics.cascaded.size() < levels) statistics.cascaded.resize(levels);
     for (std::size_t i = 0; i < levels; ++i) statistics.cascaded[i] += cascaded_[i];
@@ -689,40 +410,19 @@ void Shard::checkInvariants() {
             throw std::logic_error{"the key is later than what is due"};
 }
 
-// ---- shares -----------------------------------------------------------------------------------
-
-void Shard::dropShare() noexcept {
-    // Counts up from 0 while the timer lives and up to 0 after it is gone.
-    if (droppedShares_.fetch_add(1, std::memory_order_acq_rel) == -1) context_.release();
-}
-
-void Shard::orphan() noexcept {
-    std::int64_t made = 0;
-    {
-        Section section{*this};
-        made = madeShares_;
-    }
-    if (droppedShares_.fetch_sub(made, std::memory_order_acq_rel) == made) context_.release();
-}
-
 // ---- observing --------------------------------------------------------------------------------
 
-void Shard::note(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
-                 std::uint32_t fromLevel) noexcept {
-    TimerEvent event{.stage = stage, .shard = number_, .entry = entry, .time = context_.now()};
+void Shard::noteAt(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
+                   std::uint32_t fromLevel) noexcept {
+    TimerEvent event = eventOf(stage, entry);
     event.fromLevel = fromLevel;
-    if (entry != nullptr) event.deadline = entry->deadline();
     if (bucket != nullptr) {
         event.level = bucket->level();
         event.slot = bucket->slot();
         event.expiration =
             bucket->isArmed() ? wheel_.tickOf(bucket->expiration()) : wheel_.currentTick();
     }
-    try {
-        events_.push_back(event);
-    } catch (std::bad_alloc const&) {
-        // An observer that misses a step is better than a timeout that does.
-    }
+    note(event);
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-#include "driver/Shard.h"
+#include "driver/TimeoutKeeper.h"
 #include "driver/TimeoutNode.h"
 
 #include <timingwheel/StoppedTimeouts.h>
@@ -76,7 +76,7 @@ void StoppedTimeouts::clear() noexcept {
         TimeoutNode& next = nextInCircle(node);
         first_ = &next == &node ? nullptr : &next;
         TimerTaskList::remove(node);
-        node.shard.load(std::memory_order_relaxed)->destroy(node);
+        node.keeper.load(std::memory_order_relaxed)->destroy(node);
     }
     size_ = 0;
     hooks_ = 0;

@@ -1,4 +1,4 @@
-#include "driver/Shard.h"
+#include "driver/TimeoutKeeper.h"
 #include "driver/TimeoutNode.h"
 #include "driver/TimeoutState.h"
 
@@ -10,16 +10,16 @@
 namespace timingwheel {
 inline namespace v1 {
 
-using detail::Shard;
 using detail::TickScale;
+using detail::TimeoutKeeper;
 using detail::TimeoutNode;
 using detail::TimeoutState;
 using detail::TimeoutWord;
 
 namespace {
 
-Shard& shardOf(TimeoutNode const& node) noexcept {
-    return *node.shard.load(std::memory_order_relaxed);
+TimeoutKeeper& keeperOf(TimeoutNode const& node) noexcept {
+    return *node.keeper.load(std::memory_order_relaxed);
 }
 
 TimeoutState stateOf(TimeoutNode const* node) noexcept {
@@ -35,19 +35,16 @@ Timeout::Timeout(Timeout const& other) noexcept : node_{other.node_} {
 void Timeout::release() noexcept { node_->release(); }
 
 bool Timeout::cancel() const noexcept {
-    if (node_ == nullptr) return false;
-    Shard::Cancelled const cancelled = shardOf(*node_).cancel(*node_);
-    if (cancelled == Shard::Cancelled::yes) shardOf(*node_).endCancelled(*node_);
-    return cancelled != Shard::Cancelled::no;
+    return node_ != nullptr && keeperOf(*node_).cancel(*node_);
 }
 
 bool Timeout::cancelAndWait() const noexcept {
     if (node_ == nullptr) return false;
     Timeout const self{*this};  // the captures may own the object that holds this handle
     TimeoutNode& node = *self.node_;
-    bool const cancelled = self.cancel();
+    bool const cancelled = keeperOf(node).cancelNow(node);
     if (detail::RunFrame::isRunningHere(node)) return cancelled;
-    shardOf(node).waitForRun(node);
+    keeperOf(node).waitForRun(node);
     if (!cancelled && stateOf(&node) == TimeoutState::cancelled) detail::waitForCanceller(node);
     return cancelled;
 }
@@ -59,13 +56,16 @@ bool Timeout::isPending() const noexcept {
 
 bool Timeout::isExpired() const noexcept {
     TimeoutState const state = stateOf(node_);
-    return state == TimeoutState::expired ||
+    return state == TimeoutState::expired || state == TimeoutState::handedOver ||
            (state == TimeoutState::running && !node_->isPeriodic());
 }
 
+bool Timeout::isDone() const noexcept { return stateOf(node_) == TimeoutState::expired; }
+
 bool Timeout::isCancelled() const noexcept {
     TimeoutState const state = stateOf(node_);
-    return state == TimeoutState::cancelled || state == TimeoutState::returned;
+    return state == TimeoutState::cancelled || state == TimeoutState::cancelling ||
+           state == TimeoutState::returned;
 }
 
 bool Timeout::isReturned() const noexcept { return stateOf(node_) == TimeoutState::returned; }
@@ -74,7 +74,7 @@ bool Timeout::isRejected() const noexcept { return stateOf(node_) == TimeoutStat
 
 Clock::TimePoint Timeout::deadline() const noexcept {
     if (node_ == nullptr) return Clock::TimePoint::max();
-    return shardOf(*node_).context().scale.timeOf(node_->deadline());
+    return keeperOf(*node_).context().scale.timeOf(node_->deadline());
 }
 
 std::chrono::nanoseconds Timeout::remaining() const noexcept {
@@ -82,17 +82,17 @@ std::chrono::nanoseconds Timeout::remaining() const noexcept {
     if (node_ == nullptr) return nanoseconds{0};
     Clock::TimePoint const end = deadline();
     if (end == Clock::TimePoint::max()) return nanoseconds::max();
-    auto const left = TickScale::between(shardOf(*node_).context().nowOrStopped(), end);
+    auto const left = TickScale::between(keeperOf(*node_).context().nowOrStopped(), end);
     return std::max(nanoseconds{0}, left);
 }
 
 Timer* Timeout::timer() const noexcept {
     if (node_ == nullptr) return nullptr;
-    return shardOf(*node_).context().owner.load(std::memory_order_acquire);
+    return keeperOf(*node_).context().owner.load(std::memory_order_acquire);
 }
 
 std::shared_ptr<TimerTask> Timeout::task() const {
-    return node_ == nullptr ? nullptr : shardOf(*node_).sharedTask(*node_);
+    return node_ == nullptr ? nullptr : keeperOf(*node_).sharedTask(*node_);
 }
 
 std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
@@ -102,12 +102,16 @@ std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
         case TimeoutState::running:
             out << (timeout.node_->isPeriodic() ? "periodic, running" : "running");
             break;
+        case TimeoutState::handedOver:
+            out << "expired, waits for its executor";
+            break;
         case TimeoutState::expired:
             out << "expired";
             break;
         case TimeoutState::returned:
             out << "returned by stop()";
             break;
+        case TimeoutState::cancelling:
         case TimeoutState::cancelled:
             out << "cancelled";
             break;

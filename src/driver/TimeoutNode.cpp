@@ -1,6 +1,6 @@
 #include "driver/TimeoutNode.h"
 
-#include "driver/Shard.h"
+#include "driver/TimeoutKeeper.h"
 
 #include <algorithm>
 #include <limits>
@@ -48,7 +48,7 @@ void TimeoutNode::release() noexcept {
     if (references_.load(std::memory_order_acquire) != 1 &&
         references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
-    Shard* const home = shard.load(std::memory_order_relaxed);
+    TimeoutKeeper* const home = keeper.load(std::memory_order_relaxed);
     std::size_t const alignment = std::max(task().alignment, alignof(TimeoutNode));
     this->~TimeoutNode();
     deallocate(this, alignment);

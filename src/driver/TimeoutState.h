@@ -13,16 +13,18 @@ namespace detail {
 /// Where a timeout is in its life: the owner's bits of its entry's word. Who may change it, and who
 /// owns what in each state, stands in docs/decisions/0001.
 enum class TimeoutState : unsigned {
-    idle,       ///< a hook that was never scheduled
-    intake,     ///< a hook between schedule() and its bucket
-    pending,    ///< in the wheel
-    ready,      ///< taken out of the wheel, or due on arrival: waits for its turn
-    queued,     ///< handed to an executor as a claim
-    running,    ///< inside its task (handles only)
-    expired,    ///< its task was entered, or ended
-    cancelled,  ///< a cancel() won
-    returned,   ///< returned by stop()
-    rejected,   ///< refused by the executor
+    idle,        ///< a hook that was never scheduled
+    intake,      ///< a hook between schedule() and its bucket
+    pending,     ///< in the wheel
+    ready,       ///< taken out of the wheel, or due on arrival: waits for its turn
+    queued,      ///< handed to an executor as a claim
+    handedOver,  ///< the same, for good: cancel() wins no more (HashedWheelTimer)
+    running,     ///< inside its task (handles only)
+    expired,     ///< its task was entered, or ended
+    cancelling,  ///< a cancel() won; who ends it, the worker or a waiter, is open (HashedWheelTimer)
+    cancelled,   ///< a cancel() won
+    returned,    ///< returned by stop()
+    rejected,    ///< refused by the executor
 };
 
 /// A deadline and a state: what one word holds.

@@ -1,7 +1,5 @@
 #include "driver/TimerCore.h"
 
-#include "driver/DriverThread.h"
-
 #include <algorithm>
 #include <bit>
 #include <exception>
@@ -32,34 +30,8 @@ std::size_t indexOfThisThread() noexcept {
 
 }  // namespace
 
-/// What a clock that is set by hand is told. Keeps the core alive while the clock asks.
-class TimerCore::Listener final : public ClockListener {
-public:
-    explicit Listener(TimerCore& core) noexcept : core_{core} { core_.retain(); }
-    ~Listener() override { core_.release(); }
-    Listener(Listener const&) = delete;
-    Listener& operator=(Listener const&) = delete;
-
-    std::optional<Clock::TimePoint> nextExpiration() override { return core_.nextExpiration(); }
-    bool isInsideTask() const noexcept override { return RunFrame::isInside(core_); }
-    void runDue() override {
-        if (core_.isConcurrent) {
-            core_.alarm.watchUntilRest(
-                [this] { return core_.nextKey() <= core_.scale.nowToTick(core_.now()); },
-                [this] { return core_.claims.load(std::memory_order_acquire) != 0; });
-        } else {
-            RunFrame frame{core_};
-            core_.runDue(core_.scale.nowToTick(core_.now()), frame,
-                         std::numeric_limits<std::size_t>::max());
-        }
-    }
-
-private:
-    TimerCore& core_;
-};
-
 TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
-    : TimerContext{std::move(timerOptions), withDriverThread} {
+    : TimerLife{std::move(timerOptions), withDriverThread} {
     std::size_t const count = shardsFor(options, withDriverThread);
     shards_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -67,18 +39,7 @@ TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
         if (!withDriverThread) shards_.back()->open();
         retain();  // each shard holds a reference until its last entry is gone
     }
-    if (!withDriverThread) phase_ = Phase::started;
-    listener_ = std::make_shared<Listener>(*this);
-    clock.subscribe(listener_);
-}
-
-TimerCore::~TimerCore() = default;
-
-void TimerCore::disown() noexcept {
-    owner.store(nullptr, std::memory_order_release);
-    listener_.reset();
-    for (auto const& shard : shards_) shard->orphan();
-    release();
+    listenToClock();
 }
 
 // ---- for callers ------------------------------------------------------------------------------
@@ -112,7 +73,7 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
                                    "\": the hook is scheduled already: use reschedule"};
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
     try {
-        Shard* shard = hook.shard.load(std::memory_order_acquire);
+        Shard* shard = static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
         Shard* former = nullptr;
         if (shard == nullptr || &shard->context() != this) {
             if (shard != nullptr && shard->isRunning(hook))
@@ -185,7 +146,7 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
     if (!isConcurrent) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
         auto const [shard, key, others] = earliestShard();
-        if (key > limit || stopRequested_.load(std::memory_order_acquire)) return false;
+        if (key > limit || isStopRequested()) return false;
         if (ran == atMost) return true;
 
         // With a driver thread what is due on arrival counts at once: in time with the clock it
@@ -229,85 +190,39 @@ Tick TimerCore::nextKey() const noexcept {
     return key;
 }
 
-std::optional<Clock::TimePoint> TimerCore::nextExpiration() const noexcept {
-    Clock::TimePoint const next = scale.timeOf(nextKey());
-    if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what the clock can tell
-    return next;
-}
-
 void TimerCore::drive() noexcept {
     RunFrame frame{*this};
-    while (!stopRequested_.load(std::memory_order_acquire)) {
+    while (!isStopRequested()) {
         runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
         Tick const until = nextKey();
         if (until <= scale.nowToTick(now())) continue;
-        alarm.sleep(until, scale.timeOf(until), [this](Tick tick) {
-            return nextKey() < tick || stopRequested_.load(std::memory_order_seq_cst);
-        });
+        alarm.sleep(until, scale.timeOf(until),
+                    [this](Tick tick) { return nextKey() < tick || isStopRequested(); });
     }
-    alarm.setAttended(false);
+}
+
+void TimerCore::runDueHere() {
+    RunFrame frame{*this};
+    runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
 }
 
 // ---- start and stop ---------------------------------------------------------------------------
 
-void TimerCore::start() {
-    std::lock_guard const lock{lifeMutex_};
-    if (phase_ == Phase::started) return;
-    if (phase_ != Phase::initial) refuseStopped();
-    alarm.setAttended(true);
-    try {
-        thread_ = makeThread();
-    } catch (...) {
-        alarm.setAttended(false);
-        throw;
-    }
-    phase_ = Phase::started;
+void TimerCore::open() noexcept {
     for (auto const& shard : shards_) shard->open();
 }
 
-std::thread TimerCore::makeThread() {
-    retain();
-    // Whatever becomes of the thread, its body gives the reference back exactly once.
-    auto const release = [](TimerCore* core) { core->TimerContext::release(); };
-    std::shared_ptr<TimerCore> const self{this, release};
-    return makeDriverThread(options, [self] { self->drive(); });
-}
-
-void TimerCore::refuseInside(char const* function) const {
-    if (!RunFrame::isInside(*this)) return;
-    throw std::logic_error{"timer \"" + options.name + "\": " + function +
-                           " was called from inside one of its tasks: it would wait for itself"};
-}
-
-StoppedTimeouts TimerCore::stop(Caller caller) {
-    if (caller == Caller::user) refuseInside("stop()");
-    bool const inside = RunFrame::isInside(*this);
-    {
-        std::unique_lock lock{lifeMutex_};
-        if (phase_ == Phase::stopping || phase_ == Phase::stopped) {
-            if (!inside) stopped_.wait(lock, [this] { return phase_ == Phase::stopped; });
-            return {};
-        }
-        phase_ = Phase::stopping;
-    }
-    StoppedTimeouts stopped;
+void TimerCore::close(StoppedTimeouts& stopped) noexcept {
     accepts_.store(false, std::memory_order_release);
-    stopRequested_.store(true, std::memory_order_seq_cst);
     for (auto const& shard : shards_) shard->close(stopped);
-    alarm.wake();
-    if (thread_.joinable()) {
-        // The driver that destroys its own timer from a task ends when that task has returned.
-        if (thread_.get_id() == std::this_thread::get_id())
-            thread_.detach();
-        else
-            thread_.join();
-    }
+}
+
+void TimerCore::collect(StoppedTimeouts& stopped) noexcept {
     for (auto const& shard : shards_) shard->collectLate(stopped);
-    freezeTime();
-    std::lock_guard const lock{lifeMutex_};
-    phase_ = Phase::stopped;
-    stopped_.notify_all();
-    return stopped;
+}
+
+void TimerCore::orphanKeepers() noexcept {
+    for (auto const& shard : shards_) shard->orphan();
 }
 
 void TimerCore::drain() {

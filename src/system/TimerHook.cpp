@@ -11,15 +11,24 @@ using detail::Shard;
 using detail::TickScale;
 using detail::TimeoutWord;
 
+namespace {
+
+/// Null for one that was never scheduled.
+Shard* shardOf(detail::HookEntry const& entry) noexcept {
+    return static_cast<Shard*>(entry.keeper.load(std::memory_order_acquire));
+}
+
+}  // namespace
+
 TimerHookBase::~TimerHookBase() {
-    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    Shard* const shard = shardOf(entry_);
     if (shard == nullptr) return;
     shard->forget(entry_);
     shard->dropShare();
 }
 
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
-    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    Shard* const shard = shardOf(entry_);
     if (shard == nullptr) return false;
     Clock::TimePoint const now = shard->context().now();
     return shard->reschedule(
@@ -27,20 +36,18 @@ bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
 }
 
 bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {
-    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    Shard* const shard = shardOf(entry_);
     if (shard == nullptr) return false;
     return shard->reschedule(entry_, shard->context().intake(deadline, options));
 }
 
 bool TimerHookBase::cancel() noexcept {
-    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
-    if (shard == nullptr || shard->cancel(entry_) == Shard::Cancelled::no) return false;
-    shard->context().givePlace();
-    return true;
+    Shard* const shard = shardOf(entry_);
+    return shard != nullptr && shard->cancel(entry_);
 }
 
 bool TimerHookBase::cancelAndWait() noexcept {
-    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    Shard* const shard = shardOf(entry_);
     if (shard == nullptr) return false;
     bool const cancelled = cancel();
     // Two runs at once that wait for each other would wait for ever.
@@ -53,7 +60,7 @@ bool TimerHookBase::isPending() const noexcept {
 }
 
 Clock::TimePoint TimerHookBase::deadline() const noexcept {
-    Shard* const shard = entry_.shard.load(std::memory_order_acquire);
+    Shard* const shard = shardOf(entry_);
     if (shard == nullptr) return Clock::TimePoint::max();
     return shard->context().scale.timeOf(entry_.deadline());
 }

@@ -66,11 +66,11 @@ bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutO
 bool WheelTimer::rescheduleTo(Timeout const& timeout, Tick deadline) {
     detail::TimeoutNode* const node = detail::TimeoutAccess::node(timeout);
     if (node == nullptr) return false;
-    detail::Shard& shard = *node->shard.load(std::memory_order_relaxed);
-    if (&shard.context() != core_)
+    detail::TimeoutKeeper& keeper = *node->keeper.load(std::memory_order_relaxed);
+    if (&keeper.context() != core_)
         throw std::invalid_argument{"the timeout is of another timer: it must be one of timer \"" +
                                     name() + "\""};
-    return shard.reschedule(*node, deadline);
+    return static_cast<detail::Shard&>(keeper).reschedule(*node, deadline);
 }
 
 void WheelTimer::stopForGood() noexcept {

@@ -9,12 +9,13 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-class Shard;
+class TimeoutKeeper;
 
-/// The part that both kinds of entry share: which shard it belongs to, and what it can do.
+/// The part that both kinds of entry share: who keeps it, and what it can do.
 ///
-/// The owner's bits of the word hold the state: see docs/decisions/0001. `shard` is set when the
+/// The owner's bits of the word hold the state: see docs/decisions/0001. `keeper` is set when the
 /// entry is first scheduled and stays, so that an entry is always guarded by one and the same lock.
+/// A hook's keeper is a Shard.
 ///
 /// Memory         40 bytes
 class TimeoutEntry : public TimerTaskEntry {
@@ -26,7 +27,7 @@ public:
 
     bool isHook() const noexcept { return operations->isHook; }
 
-    std::atomic<Shard*> shard{nullptr};
+    std::atomic<TimeoutKeeper*> keeper{nullptr};
     EntryOperations const* operations;
 };
 

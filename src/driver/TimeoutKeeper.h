@@ -1,0 +1,226 @@
+#pragma once
+
+#include "driver/RunFrame.h"
+#include "driver/TaskRun.h"
+#include "driver/TimeoutNode.h"
+#include "driver/TimeoutState.h"
+#include "driver/TimerContext.h"
+
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/TimerObserver.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/wheel/TimerTaskList.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What keeps timeouts, as far as no wheel is concerned: the lock, who runs what, what waits in an
+/// executor's hands, what is counted, and what holds the memory.
+///
+/// An entry remembers its keeper, for life; it is what handles, hooks and claims talk to. The two
+/// kinds add a wheel each: Shard the hierarchical one, HashedWheelWorker the flat one. Ground
+/// rules:
+///
+///   - Tasks run, captures are destroyed and user's handlers are called outside the lock, memory
+///     of nodes is allocated and freed outside it.
+///   - Once its task was entered a hook is not touched again: who runs what stands in frames.
+///   - An executor is given claims, never entries: docs/decisions/0001.
+class alignas(64) TimeoutKeeper {
+public:
+    TimeoutKeeper(TimerContext& context, std::uint32_t number);
+    TimeoutKeeper(TimeoutKeeper const&) = delete;
+    TimeoutKeeper& operator=(TimeoutKeeper const&) = delete;
+
+    TimerContext& context() const noexcept { return context_; }
+    /// When the driver is next wanted here: Tick::max() if never.
+    Tick key() const noexcept { return Tick{key_.load(std::memory_order_seq_cst)}; }
+
+    // For handles, from any thread.
+
+    /// Timeout::cancel.
+    virtual bool cancel(TimeoutNode& node) noexcept = 0;
+    /// The same, and if it wins the node's task is gone when it returns, wherever it waited.
+    virtual bool cancelNow(TimeoutNode& node) noexcept = 0;
+    /// Waits until all runs of `entry` that have begun are over, but for one that it is called in.
+    void waitForRun(TimeoutEntry const& entry);
+    std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
+
+    // For claims.
+
+    void copyClaim() noexcept;
+    void dropClaim() noexcept;
+    void runClaim() noexcept;
+
+    // Shares: what keeps this in memory.
+
+    /// Gives a share back. The last one after `orphan` lets go of the context.
+    void dropShare() noexcept;
+    /// The timer is gone.
+    void orphan() noexcept;
+    /// Destroys the task of a node that has ended and drops the driver's reference.
+    void destroy(TimeoutNode& node) noexcept;
+
+protected:
+    class Section;
+
+    /// Something to wait for under the lock; costs a comparison while nobody does.
+    struct Signal {
+        void notify() noexcept {
+            if (waiters > 0) happened.notify_all();
+        }
+        std::condition_variable happened;
+        std::size_t waiters = 0;
+    };
+
+    struct Counters {
+        std::uint64_t scheduled = 0;
+        std::uint64_t fired = 0;
+        std::uint64_t runs = 0;
+        std::uint64_t cancelled = 0;
+        std::uint64_t returned = 0;
+        std::uint64_t rejected = 0;
+        std::uint64_t rescheduled = 0;
+    };
+
+    ~TimeoutKeeper() = default;
+
+    /// After the run of a periodic node: places it again. False if it has ended.
+    virtual bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept;
+
+    /// Runs one task that counts as pending no longer. The section is held on entry and on return,
+    /// and not while the task runs.
+    void runOne(Section& section, RunFrame& frame, TimeoutEntry& entry);
+    /// Makes an entry wait for a claim, in a state that says so. Under the lock; what must follow
+    /// outside it is submitClaim.
+    void queue(TimeoutEntry& entry, TimeoutState state) noexcept;
+    /// Gives the executor a claim; tells the error handler if it refuses.
+    void submitClaim();
+    /// Takes an entry out that waits for a claim. Under the lock.
+    void takeFromQueue(TimeoutEntry& entry) noexcept;
+    /// Calls cancelled() and destroys the task of a node whose cancellation was won.
+    void endCancelled(TimeoutNode& node) noexcept;
+
+    /// Gives entries of a list to stop(), as many as the budget allows.
+    void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
+    /// Gives one to stop() that was taken out and counts as pending.
+    void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
+    /// Gives one to stop() that does not.
+    void handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
+    void returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept;
+    void readCounters(TimerStatistics& statistics) const;
+    bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
+    void lowerKey(Tick tick) noexcept;
+
+    /// Costs a branch while nobody observes.
+    void record(TimerEvent::Stage stage, TimeoutEntry const* entry) noexcept {
+        if (observer_ != nullptr) [[unlikely]]
+            note(eventOf(stage, entry));
+    }
+    TimerEvent eventOf(TimerEvent::Stage stage, TimeoutEntry const* entry) const noexcept;
+    /// Keeps an event until the lock is released. Under the lock.
+    void note(TimerEvent const& event) noexcept;
+
+    // Read by everybody, written seldom.
+    TimerContext& context_;
+    TimerObserver* const observer_;
+    std::uint32_t const number_;
+    /// A pending entry's deadline may move later without the lock, up to before this.
+    std::atomic<std::int64_t> reach_{INT64_MIN};
+
+    // Written by everybody, without the lock: on a line of their own.
+    alignas(64) std::atomic<std::uint64_t> pushedBack_{0};
+    std::atomic<std::int64_t> droppedShares_{0};
+
+    alignas(64) std::atomic<std::int64_t> key_{Tick::kMax};
+    std::mutex mutex_;         // protects what follows
+    std::size_t pending_ = 0;  // those that have not been entered
+    std::int64_t madeShares_ = 0;
+    Counters counters_;
+    TimerTaskList queued_;  // as many claims as these are in the executor's hands, or more
+    std::size_t queuedCount_ = 0;
+    std::size_t claims_ = 0;
+    RunFrameList running_;
+    Signal runEnded_;
+    Signal drained_;
+    std::vector<TimerEvent> events_;
+
+private:
+    bool endRun(Section& section, TaskRun const& run);
+    void endFrame(RunFrame& frame) noexcept;
+    struct Surplus {
+        bool exists = false;
+        TaskSubject subject = {};
+    };
+    Surplus rejectSurplus(RunFrame& frame) noexcept;
+    void endRejected(RunFrame& frame, TaskSubject const& subject,
+                     std::exception_ptr exception) noexcept;
+};
+
+/// A hold of the keeper's lock. What is owed to the outside when it ends is done after unlocking:
+/// recorded events are delivered, the driver is woken if the key became earlier, and a node that
+/// has ended is let go.
+class TimeoutKeeper::Section {
+public:
+    explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper} { lock(); }
+    Section(Section const&) = delete;
+    Section& operator=(Section const&) = delete;
+    ~Section() { unlock(); }
+
+    void lock() noexcept {
+        if (keeper_.context_.isConcurrent) keeper_.mutex_.lock();
+    }
+    void unlock() noexcept {
+        Tick const ring = std::exchange(ring_, Tick::max());
+        TimeoutNode* const ended = std::exchange(ended_, nullptr);
+        if (keeper_.observer_ != nullptr) [[unlikely]]
+            return unlockAndDeliver(ring, ended);
+        if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
+        if (ring != Tick::max()) keeper_.context_.alarm.ring(ring);
+        if (ended != nullptr) ended->release();
+    }
+    /// The driver must come by then.
+    void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
+    /// The driver's reference to a node that has ended is to be dropped.
+    void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
+
+    /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
+    template <class Condition>
+    void waitFor(Signal& signal, Condition&& condition) {
+        std::unique_lock<std::mutex> lock{keeper_.mutex_, std::adopt_lock};
+        ++signal.waiters;
+        signal.happened.wait(lock, condition);
+        --signal.waiters;
+        lock.release();
+    }
+
+private:
+    void unlockAndDeliver(Tick ring, TimeoutNode* ended) noexcept {
+        std::vector<TimerEvent> const events = std::exchange(keeper_.events_, {});
+        TimerObserver& observer = *keeper_.observer_;
+        if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
+        if (ring != Tick::max()) keeper_.context_.alarm.ring(ring);
+        for (TimerEvent const& event : events) observer.onEvent(event);
+        if (ended != nullptr) ended->release();
+    }
+
+    TimeoutKeeper& keeper_;
+    Tick ring_ = Tick::max();
+    TimeoutNode* ended_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
