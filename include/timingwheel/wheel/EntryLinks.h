@@ -1,0 +1,103 @@
+#pragma once
+
+#include <timingwheel/wheel/TimerTaskEntry.h>
+
+#include <boost/intrusive/list.hpp>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Where a flat wheel keeps an entry: which slot, and where in the slot's array.
+struct EntryPlace {
+    std::uint32_t slot;
+    std::size_t index;
+
+    bool operator==(EntryPlace const&) const = default;
+};
+
+/// The two links of an entry, for those who keep it in something else than a bucket.
+///
+/// A bucket of `TimingWheel` uses both. A `HashedWheel` holds its entries in arrays and needs no
+/// neighbours, but an entry has to know its place there: the *first* link keeps it, as a number. No
+/// entry lies at an odd address, so an odd number is a place and anything else is a link. The
+/// *second* link is never touched by a flat wheel: whoever guards the wheel may build singly linked
+/// lists through it, even of entries that the wheel holds.
+///
+/// Whatever it holds, `isQueued()` says whether the first link is anything but null. So the last
+/// entry of a list that runs through the first link counts as not queued, and an entry may only die
+/// with that link cleared (asserted).
+///
+/// Complexity     everything O(1)
+/// Thread safety  none: plain words, guarded by whoever guards the entry
+class EntryLinks {
+public:
+    static constexpr unsigned kIndexBits = 33;
+    static constexpr unsigned kSlotBits = 30;
+    static_assert(sizeof(std::uintptr_t) * 8 == 1 + kIndexBits + kSlotBits,
+                  "a place needs a link of 64 bits");
+
+    /// True while the first link is a place.
+    static bool isPlaced(TimerTaskEntry const& entry) noexcept {
+        return (bitsOf(linksOf(entry).next_) & 1U) != 0;
+    }
+    /// REQUIRES: isPlaced(entry).
+    static EntryPlace placeOf(TimerTaskEntry const& entry) noexcept {
+        assert(isPlaced(entry));
+        std::uintptr_t const bits = bitsOf(linksOf(entry).next_);
+        return {static_cast<std::uint32_t>(bits >> (1 + kIndexBits)),
+                static_cast<std::size_t>(bits >> 1 & ((std::uintptr_t{1} << kIndexBits) - 1))};
+    }
+    static void setPlace(TimerTaskEntry& entry, EntryPlace place) noexcept {
+        assert(place.slot < 1U << kSlotBits && place.index < std::size_t{1} << kIndexBits);
+        // Never dereferenced, so it need not be aligned.
+        linksOf(entry).next_ = reinterpret_cast<Node*>(
+            std::uintptr_t{place.slot} << (1 + kIndexBits) | place.index << 1 | 1U);
+    }
+    static void clearPlace(TimerTaskEntry& entry) noexcept { linksOf(entry).next_ = nullptr; }
+
+    /// The first link, as a link. REQUIRES: not isPlaced(entry), nor in a bucket.
+    static TimerTaskEntry* next(TimerTaskEntry const& entry) noexcept {
+        assert(!isPlaced(entry));
+        return entryOf(linksOf(entry).next_);
+    }
+    static void setNext(TimerTaskEntry& entry, TimerTaskEntry* other) noexcept {
+        linksOf(entry).next_ = nodeOf(other);
+    }
+
+    /// The second link. REQUIRES: not in a bucket.
+    static TimerTaskEntry* second(TimerTaskEntry const& entry) noexcept {
+        return entryOf(linksOf(entry).prev_);
+    }
+    static void setSecond(TimerTaskEntry& entry, TimerTaskEntry* other) noexcept {
+        linksOf(entry).prev_ = nodeOf(other);
+    }
+
+private:
+    using Traits =
+        boost::intrusive::list<TimerTaskEntry,
+                               boost::intrusive::base_hook<TimerTaskLinks>>::value_traits;
+    using Node = Traits::node_traits::node;
+
+    static Node& linksOf(TimerTaskEntry& entry) noexcept { return *Traits::to_node_ptr(entry); }
+    static Node const& linksOf(TimerTaskEntry const& entry) noexcept {
+        return *Traits::to_node_ptr(entry);
+    }
+    static TimerTaskEntry* entryOf(Node* node) noexcept {
+        return node == nullptr ? nullptr : Traits::to_value_ptr(node);
+    }
+    static Node* nodeOf(TimerTaskEntry* entry) noexcept {
+        return entry == nullptr ? nullptr : Traits::to_node_ptr(*entry);
+    }
+    static std::uintptr_t bitsOf(Node const* link) noexcept {
+        return reinterpret_cast<std::uintptr_t>(link);
+    }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

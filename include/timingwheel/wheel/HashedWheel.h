@@ -1,0 +1,110 @@
+#pragma once
+
+#include <timingwheel/wheel/HashedWheelBase.h>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A flat hashed wheel of the user's own objects: told the time, without thread, clock or lock.
+///
+///     struct Lease : timingwheel::TimerTaskEntry { ... };
+///     timingwheel::HashedWheel<Lease> wheel{{.ticksPerWheel = 512}};
+///     wheel.add(lease, timingwheel::Tick{25});
+///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
+///
+/// The workload it is built for: short delays on a clock that ticks anyway, in the order of their
+/// arrival. How it works, what it costs and its invariants stand at `HashedWheelBase`, which this
+/// only gives a type. `TimingWheel` has the same functions, never walks, and needs no memory to add
+/// an entry.
+///
+/// Order          advanceTo hands entries over by deadline; within one tick in the order in which
+///                they were added or rescheduled
+/// Thread safety  none: one thread at a time
+/// Lifetime       entries belong to the caller, and must outlive their stay in the wheel
+/// Errors         std::invalid_argument for an option out of range, std::bad_alloc where a slot
+///                has to grow; both change nothing
+template <std::derived_from<TimerTaskEntry> Entry>
+class HashedWheel {
+public:
+    explicit HashedWheel(HashedWheelOptions options = {}) : base_{options} {}
+
+    /// Adds an entry. What is returned says whether it is due already; then it was not stored.
+    /// REQUIRES: the entry is in no wheel.
+    HashedPlacement add(Entry& entry, Tick deadline) {
+        HashedPlacement const placement = base_.place(entry, deadline);
+        setDeadline(entry, deadline);
+        return placement;
+    }
+
+    /// Takes an entry out. Returns false if it was in no wheel. REQUIRES: it is not in another one.
+    bool cancel(Entry& entry) noexcept {
+        if (!entry.isQueued()) return false;
+        base_.remove(entry);
+        return true;
+    }
+
+    /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
+    HashedPlacement reschedule(Entry& entry, Tick deadline) {
+        HashedPlacement const placement =
+            entry.isQueued() ? base_.move(entry, deadline) : base_.place(entry, deadline);
+        setDeadline(entry, deadline);
+        return placement;
+    }
+
+    /// Never later than the earliest deadline: the next tick; none when the wheel is empty. O(1).
+    std::optional<Tick> nextExpiration() const noexcept { return base_.nextExpiration(); }
+
+    /// Moves the clock to `now` and hands over every entry that is due by then, each once, by
+    /// deadline. `due` may add, cancel and move any entry, also the one it was given. An entry that
+    /// it adds at or before the clock is due at once (`add` says so) and not handed over here. When
+    /// `due` throws, the entry it was given counts as handed over, and the next call goes on.
+    /// Returns how many were handed over. Walks every tick up to `now` while the wheel holds
+    /// entries.
+    template <std::invocable<Entry&> Due>
+    std::size_t advanceTo(Tick now, Due&& due) {
+        std::size_t handedOver = 0;
+        while (base_.beginTick(now)) {
+            while (TimerTaskEntry* const entry = base_.takeDue()) {
+                ++handedOver;
+                due(static_cast<Entry&>(*entry));
+            }
+        }
+        return handedOver;
+    }
+
+    Tick currentTick() const noexcept { return base_.currentTick(); }
+    std::size_t size() const noexcept { return base_.size(); }
+    bool empty() const noexcept { return base_.empty(); }
+
+    /// What is where: for looking at.
+    std::span<HashedWheelSlot const> slots() const noexcept { return base_.slots(); }
+    /// REQUIRES: the entry is in this wheel.
+    std::size_t slotOf(Entry const& entry) const noexcept { return base_.slotOf(entry); }
+    /// How often the entry's slot is visited before the visit that takes it.
+    /// REQUIRES: the entry is in this wheel.
+    std::int64_t remainingRounds(Entry const& entry) const noexcept {
+        return base_.remainingRounds(entry);
+    }
+
+    /// The wheel without the type.
+    HashedWheelBase& base() noexcept { return base_; }
+
+    /// Throws std::logic_error that names the first broken invariant. O(slots + entries).
+    void checkInvariants() const { base_.checkInvariants(); }
+
+private:
+    static void setDeadline(Entry& entry, Tick deadline) noexcept {
+        entry.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
+    }
+
+    HashedWheelBase base_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,77 @@
+#include <timingwheel/wheel/EntryLinks.h>
+#include <timingwheel/wheel/HashedWheelSlot.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace {
+
+constexpr std::size_t kFirstRoom = 8;
+
+// So many are compared at once, in a loop without a way out, which compilers turn into vector
+// instructions.
+constexpr std::size_t kBlock = 32;
+
+}  // namespace
+
+// If the second array finds no memory the first has more room than it needs, and that is all.
+void HashedWheelSlot::grow() {
+    std::size_t const room = std::max(kFirstRoom, 2 * entries_.size());
+    turns_.reserve(room);
+    entries_.reserve(room);
+}
+
+void HashedWheelSlot::shrink() noexcept {
+    try {
+        std::vector<std::uint32_t> turns;
+        std::vector<TimerTaskEntry*> entries;
+        turns.reserve(2 * entries_.size() + 1);
+        entries.reserve(2 * entries_.size() + 1);
+        turns.assign(turns_.begin(), turns_.end());
+        entries.assign(entries_.begin(), entries_.end());
+        turns_.swap(turns);
+        entries_.swap(entries);
+    } catch (std::bad_alloc const&) {
+        // No memory to save memory: it stays as large as it is.
+    }
+}
+
+void HashedWheelSlot::tidyNow(std::uint32_t number) noexcept {
+    if (entries_.empty()) {
+        std::vector<std::uint32_t>{}.swap(turns_);
+        std::vector<TimerTaskEntry*>{}.swap(entries_);
+        return;
+    }
+    std::size_t to = 0;
+    for (std::size_t from = 0; from < entries_.size(); ++from) {
+        if (entries_[from] == nullptr) continue;
+        if (to != from) {
+            entries_[to] = entries_[from];
+            turns_[to] = turns_[from];
+            detail::EntryLinks::setPlace(*entries_[to], {number, to});
+        }
+        ++to;
+    }
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(to), entries_.end());
+    turns_.erase(turns_.begin() + static_cast<std::ptrdiff_t>(to), turns_.end());
+    holes_ = 0;
+}
+
+std::size_t HashedWheelSlot::find(std::uint32_t turn, std::size_t from) const noexcept {
+    std::uint32_t const* const turns = turns_.data();
+    std::size_t const end = turns_.size();
+    for (; from + kBlock <= end; from += kBlock) {
+        std::uint32_t found = 0;
+        for (std::size_t i = 0; i < kBlock; ++i) found |= turns[from + i] == turn ? 1U : 0U;
+        if (found != 0) break;
+    }
+    while (from < end && turns[from] != turn) ++from;
+    return std::min(from, end);
+}
+
+}  // namespace v1
+}  // namespace timingwheel
