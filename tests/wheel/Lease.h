@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>
 
 #include <cstdint>
@@ -43,8 +44,16 @@ struct HandedOver {
     }
 };
 
+/// The numbers of what was handed over, in order.
+inline std::vector<int> idsOf(std::vector<HandedOver> const& handedOver) {
+    std::vector<int> ids;
+    for (auto const& [id, at] : handedOver) ids.push_back(id);
+    return ids;
+}
+
 /// Moves the clock to `now` in one go.
-inline std::vector<HandedOver> advanceTo(TimingWheel<Lease>& wheel, Tick now) {
+template <class Wheel>
+std::vector<HandedOver> advanceTo(Wheel& wheel, Tick now) {
     std::vector<HandedOver> handedOver;
     wheel.advanceTo(now, [&](Lease& lease) {
         handedOver.push_back({lease.id, wheel.currentTick().value()});
@@ -54,7 +63,8 @@ inline std::vector<HandedOver> advanceTo(TimingWheel<Lease>& wheel, Tick now) {
 
 /// Moves the clock from one expiration to the next until nothing is left, and checks the
 /// invariants at each.
-inline std::vector<HandedOver> runAll(TimingWheel<Lease>& wheel) {
+template <class Wheel>
+std::vector<HandedOver> runAll(Wheel& wheel) {
     std::vector<HandedOver> handedOver;
     while (std::optional<Tick> const next = wheel.nextExpiration()) {
         std::vector<HandedOver> const now = advanceTo(wheel, *next);

@@ -1,0 +1,81 @@
+#include <timingwheel/wheel/EntryLinks.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+namespace {
+
+using detail::EntryLinks;
+using detail::EntryPlace;
+
+TEST(EntryLinks, KeepAPlaceInTheFirstLink) {
+    TimerTaskEntry entry;
+    EXPECT_FALSE(EntryLinks::isPlaced(entry));
+    for (std::uint32_t slot : {0U, 1U, 511U, (1U << 30) - 1}) {
+        for (std::size_t index : {std::size_t{0}, std::size_t{1}, (std::size_t{1} << 33) - 1}) {
+            EntryLinks::setPlace(entry, {slot, index});
+            EXPECT_TRUE(EntryLinks::isPlaced(entry));
+            EXPECT_EQ(EntryLinks::placeOf(entry), (EntryPlace{slot, index}));
+            EXPECT_EQ(EntryLinks::second(entry), nullptr) << "the other link was touched";
+        }
+    }
+    EntryLinks::clearPlace(entry);
+    EXPECT_FALSE(EntryLinks::isPlaced(entry));
+}
+
+// Slot 0, index 0 must not look like no place at all.
+TEST(EntryLinks, APlacedEntryIsQueued) {
+    TimerTaskEntry entry;
+    EntryLinks::setPlace(entry, {0, 0});
+    EXPECT_TRUE(entry.isQueued());
+    EntryLinks::clearPlace(entry);
+    EXPECT_FALSE(entry.isQueued());
+}
+
+TEST(EntryLinks, AreTwoListsIfOneLikes) {
+    std::array<TimerTaskEntry, 3> entries;
+    EntryLinks::setNext(entries[0], &entries[1]);
+    EntryLinks::setNext(entries[1], &entries[2]);
+    EntryLinks::setSecond(entries[2], &entries[0]);
+    EXPECT_EQ(EntryLinks::next(entries[0]), &entries[1]);
+    EXPECT_EQ(EntryLinks::next(entries[1]), &entries[2]);
+    EXPECT_EQ(EntryLinks::next(entries[2]), nullptr);
+    EXPECT_EQ(EntryLinks::second(entries[2]), &entries[0]);
+    EXPECT_EQ(EntryLinks::second(entries[0]), nullptr);
+    EXPECT_FALSE(EntryLinks::isPlaced(entries[0])) << "a link is not a place";
+    EXPECT_TRUE(entries[0].isQueued());
+    EXPECT_FALSE(entries[2].isQueued()) << "the last of a list has no next";
+    for (TimerTaskEntry& entry : entries) EntryLinks::setNext(entry, nullptr);
+    EXPECT_FALSE(entries[0].isQueued());
+}
+
+TEST(EntryLinks, LeaveTheSecondLinkOfAPlacedEntryToItsOwner) {
+    TimerTaskEntry entry;
+    TimerTaskEntry other;
+    EntryLinks::setSecond(entry, &other);
+    EntryLinks::setPlace(entry, {7, 42});
+    EXPECT_EQ(EntryLinks::second(entry), &other);
+    EntryLinks::clearPlace(entry);
+    EXPECT_EQ(EntryLinks::second(entry), &other);
+    EntryLinks::setSecond(entry, nullptr);
+    EXPECT_EQ(EntryLinks::second(entry), nullptr);
+}
+
+#ifndef NDEBUG
+TEST(EntryLinksDeathTest, AssertsThatAnEntryLeftItsPlaceBeforeItDies) {
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_DEATH(
+        {
+            TimerTaskEntry entry;
+            EntryLinks::setPlace(entry, {1, 2});
+        },
+        "");
+}
+#endif
+
+}  // namespace
+}  // namespace timingwheel
