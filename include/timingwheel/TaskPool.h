@@ -1,0 +1,79 @@
+#pragma once
+
+#include <timingwheel/Executor.h>
+#include <timingwheel/export.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// What a TaskPool does with a task that finds its queue full.
+enum class WhenFull : std::uint8_t {
+    callerRuns,  ///< the thread that brings it runs it: the timer's driver, which is late meanwhile
+    reject,      ///< it is refused: the timer's error handler hears of a RejectedExecution
+};
+
+/// All are checked by the constructor, which throws std::invalid_argument with the option's name,
+/// its value and the bound.
+struct TaskPoolOptions {
+    /// At most 1024; 0: one for each core.
+    std::size_t threads = 0;
+    /// How many tasks may wait, those not counted that run: at least 1. A task also waits for the
+    /// moment that an idle thread needs to take it up.
+    std::size_t queueCapacity = 8'192;
+    WhenFull whenFull = WhenFull::callerRuns;
+    /// For error messages, and the threads' name: at most 15 bytes.
+    std::string name = "timer-task";
+};
+
+/// A pool of threads for the tasks of timers, with a bounded queue.
+///
+///     timingwheel::TaskPool pool{{.threads = 4}};
+///     timingwheel::SystemTimer timer{{.executor = pool}};
+///
+/// For tasks that block: inline on the driver each would hold up all that come after it. One pool
+/// may serve many timers. Tasks are taken up in the order in which they were queued.
+///
+/// Memory         a small block for each task that waits
+/// Thread safety  any number of threads, the destructor excepted: from when it begins nobody may
+///                call execute(), so all timers that use the pool are stopped before
+/// Lifetime       outlives the timers it serves, or their stop()
+/// Errors         std::system_error if a thread cannot be started: then there is no pool
+class TIMINGWHEEL_API TaskPool {
+public:
+    static constexpr std::size_t kMaxThreads = 1'024;
+
+    explicit TaskPool(TaskPoolOptions options = {});
+    /// Waits until all tasks have run, and for the threads. May be called from inside a task of
+    /// this pool: then it waits for nothing, what is queued still runs, and the threads end by
+    /// themselves.
+    ~TaskPool();
+    TaskPool(TaskPool const&) = delete;
+    TaskPool& operator=(TaskPool const&) = delete;
+
+    /// For the timer: queues a task, or does what `whenFull` says. Throws RejectedExecution or
+    /// std::bad_alloc; the task then counts as rejected.
+    void execute(Claim claim);
+
+    /// Tasks that wait for a thread.
+    std::size_t queued() const noexcept;
+    std::size_t threads() const noexcept { return threads_.size(); }
+
+private:
+    struct Queue;
+
+    void startThreads(std::size_t count);
+
+    // Shared with the threads, which may outlive the pool.
+    std::shared_ptr<Queue> queue_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel
