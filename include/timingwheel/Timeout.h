@@ -29,7 +29,9 @@ struct TimeoutAccess;
 ///
 /// Each accepted timeout ends in exactly one way: its task was entered (isExpired), a cancel()
 /// returned true or the timer's stop() returned it (isCancelled), or the executor refused it
-/// (isRejected). A task that waits in an executor's queue is still pending.
+/// (isRejected). A task that waits in an executor's queue is still pending; that of a
+/// HashedWheelTimer has expired by then. Where else the handles of that one differ is said at
+/// HashedWheelTimer.
 ///
 /// Complexity     everything O(1); cancel() takes the lock of one shard, the questions none
 /// Thread safety  like std::shared_ptr: distinct handles of one timeout from any threads, const

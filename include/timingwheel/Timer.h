@@ -33,8 +33,9 @@ public:
     Timer& operator=(Timer const&) = delete;
 
     /// Runs `task` once, when `delay` has passed: never earlier, at most a tick and the wake-up
-    /// later. Zero and negative delays are due at once; one that the clock cannot express means
-    /// never. The handle may be dropped: the task still runs.
+    /// later. Zero and negative delays are due at once (in a HashedWheelTimer: at the next tick);
+    /// one that the clock cannot express means never. The handle may be dropped: the task still
+    /// runs.
     ///
     /// Throws std::invalid_argument for an empty task or a NaN delay, RejectedExecution when the
     /// limit of pending timeouts is reached, std::logic_error once the timer was stopped,

@@ -21,7 +21,9 @@ public:
     /// Called on the timer's executor when the deadline has been reached.
     virtual void run(Timeout const& timeout) = 0;
     /// Called by the thread whose cancel() won, before that returns. A periodic task that was
-    /// cancelled while it ran is told by the thread that runs it, when the run is over.
+    /// cancelled while it ran is told by the thread that runs it, when the run is over. In a
+    /// HashedWheelTimer it is called by the worker at the next tick, and by stop() for what that
+    /// returns.
     virtual void cancelled(Timeout const& timeout);
 };
 

@@ -1,5 +1,7 @@
 #include "driver/DriverThread.h"
 
+#include "api/ThreadSetup.h"
+
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -7,10 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#if defined(__unix__) || defined(__APPLE__)
-#    include <csignal>
-#    include <pthread.h>
-#endif
 #if defined(__linux__)
 #    include <sys/prctl.h>
 #endif
@@ -20,26 +18,6 @@ inline namespace v1 {
 namespace detail {
 
 namespace {
-
-#if defined(__unix__) || defined(__APPLE__)
-/// While it lives all signals are blocked in this thread, and in threads that it makes.
-class SignalsBlocked {
-public:
-    SignalsBlocked() noexcept {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    SignalsBlocked(SignalsBlocked const&) = delete;
-    SignalsBlocked& operator=(SignalsBlocked const&) = delete;
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-private:
-    sigset_t before_;
-};
-#else
-class SignalsBlocked {};
-#endif
 
 enum class Go { notYet, yes, no };
 
@@ -54,11 +32,9 @@ std::thread start(TimerOptions const& options, std::function<void()> run) {
 }
 
 void setUpThisThread(std::string const& name) noexcept {
+    nameThisThread(name);
 #if defined(__linux__)
-    pthread_setname_np(pthread_self(), name.c_str());
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-#else
-    static_cast<void>(name);
 #endif
 }
 

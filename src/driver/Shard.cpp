@@ -376,7 +376,7 @@ void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     section.waitFor(runEnded_, [&] { return !running_.hasOfOtherThread(); });
     isLateCollected_ = true;
     while (!late_.empty()) {
-        handToStop(static_cast<TimeoutNode&>(late_.takeFirst()), stopped);
+        static_cast<void>(handToStop(static_cast<TimeoutNode&>(late_.takeFirst()), stopped));
     }
 }
 

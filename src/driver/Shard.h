@@ -15,7 +15,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// One hierarchical wheel with its lock, and every entry that belongs to it, from intake to outcome.
+/// One hierarchical wheel with its lock, and the entries that belong to it, from intake to outcome.
 ///
 /// A thread always schedules into the same shard and an entry remembers its shard, so locks are
 /// hardly ever contended, and every question about an entry is decided under one lock. Ground

@@ -33,6 +33,13 @@ public:
         return saturated((sinceOrigin(time) - 1) / unsignedTick() + 1);
     }
 
+    /// The first tick that is after `deadline`, as Netty rounds. Never, as above.
+    Tick tickAfter(Clock::TimePoint deadline) const noexcept {
+        if (deadline.time_since_epoch().count() > std::numeric_limits<std::int64_t>::max() - tick_)
+            return Tick::max();
+        return nowToTick(deadline) + 1;
+    }
+
     /// The last tick that is not after `now`; -1 before the start. Never Tick::max(), which is
     /// "never" and does not come.
     Tick nowToTick(Clock::TimePoint now) const noexcept {

@@ -242,21 +242,23 @@ void TimeoutKeeper::returnFrom(TimerTaskList& list, StoppedTimeouts& stopped,
 
 void TimeoutKeeper::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
     --pending_;
-    handToStop(entry, stopped);
+    static_cast<void>(handToStop(entry, stopped));
 }
 
-void TimeoutKeeper::handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
-    ++counters_.returned;
+bool TimeoutKeeper::handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
     bool const isHook = entry.isHook();
     TimeoutWord word = TimeoutWord::of(entry);
-    while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word)) {
-    }
+    do {
+        if (isCancelled(word.state())) return false;
+    } while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word));
+    ++counters_.returned;
     if (word.state() != TimeoutState::handedOver) context_.givePlace();
     if (isHook) {
         stopped.addHook();
     } else {
         stopped.add(static_cast<TimeoutNode&>(entry));
     }
+    return true;
 }
 
 void TimeoutKeeper::returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept {

@@ -103,6 +103,8 @@ protected:
     /// Runs one task that counts as pending no longer. The section is held on entry and on return,
     /// and not while the task runs.
     void runOne(Section& section, RunFrame& frame, TimeoutEntry& entry);
+    /// Unlinks the frame of a run that is over, and tells those who wait for it. Under the lock.
+    void endFrame(RunFrame& frame) noexcept;
     /// Makes an entry wait for a claim, in a state that says so. Under the lock; what must follow
     /// outside it is submitClaim.
     void queue(TimeoutEntry& entry, TimeoutState state) noexcept;
@@ -117,8 +119,8 @@ protected:
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     /// Gives one to stop() that was taken out and counts as pending.
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
-    /// Gives one to stop() that does not.
-    void handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
+    /// Gives one to stop() that does not. False if a cancel() was faster.
+    bool handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
     void returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void readCounters(TimerStatistics& statistics) const;
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
@@ -159,7 +161,6 @@ protected:
 
 private:
     bool endRun(Section& section, TaskRun const& run);
-    void endFrame(RunFrame& frame) noexcept;
     struct Surplus {
         bool exists = false;
         TaskSubject subject = {};

@@ -21,7 +21,7 @@ enum class TimeoutState : unsigned {
     handedOver,  ///< the same, for good: cancel() wins no more (HashedWheelTimer)
     running,     ///< inside its task (handles only)
     expired,     ///< its task was entered, or ended
-    cancelling,  ///< a cancel() won; who ends it, the worker or a waiter, is open (HashedWheelTimer)
+    cancelling,  ///< a cancel() won; the worker or a waiter will end it (HashedWheelTimer)
     cancelled,   ///< a cancel() won
     returned,    ///< returned by stop()
     rejected,    ///< refused by the executor
@@ -57,6 +57,11 @@ public:
 private:
     std::uint64_t bits_;
 };
+
+/// A cancel() won.
+inline bool isCancelled(TimeoutState state) noexcept {
+    return state == TimeoutState::cancelling || state == TimeoutState::cancelled;
+}
 
 /// Accepted, not entered, not cancelled.
 inline bool isPending(TimeoutState state) noexcept {

@@ -54,6 +54,9 @@ public:
         if (options.maxPendingTimeouts != 0) places_.fetch_sub(1, std::memory_order_release);
     }
 
+    /// How many are taken. REQUIRES: there is a limit.
+    std::size_t places() const noexcept { return places_.load(std::memory_order_acquire); }
+
     /// Tell the user's handlers. They are called outside every lock; what they throw is dropped.
     void reportFailure(TaskFailure failure) const noexcept;
     void reportSlow(SlowTask slow) const noexcept;
@@ -66,7 +69,7 @@ public:
     TimerOptions const options;
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out
     Clock& clock;
-    TickScale const scale;
+    TickScale scale;          ///< not changed once something was accepted
     alignas(64) Alarm alarm;  // on a line of its own: the driver writes it at every sleep
     alignas(64) RunRecorder recorder;
     std::atomic<Timer*> owner{nullptr};

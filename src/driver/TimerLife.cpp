@@ -68,8 +68,7 @@ bool TimerLife::isDue() const noexcept {
 void TimerLife::start() {
     std::lock_guard const lock{lifeMutex_};
     if (phase_ == Phase::started) return;
-    if (phase_ != Phase::initial)
-        throw std::logic_error{"timer \"" + options.name + "\": cannot be started once stopped"};
+    if (phase_ != Phase::initial) refuseStart();
     prepare();
     alarm.setAttended(true);
     try {
@@ -80,6 +79,10 @@ void TimerLife::start() {
     }
     phase_ = Phase::started;
     open();
+}
+
+void TimerLife::refuseStart() const {
+    throw std::logic_error{"timer \"" + options.name + "\": cannot be started once stopped"};
 }
 
 std::thread TimerLife::makeThread() {

@@ -59,6 +59,7 @@ protected:
     virtual void orphanKeepers() noexcept = 0;
 
     void refuseInside(char const* function) const;
+    [[noreturn]] void refuseStart() const;
     bool isStopRequested() const noexcept { return stopRequested_.load(std::memory_order_seq_cst); }
 
     std::mutex lifeMutex_;  // protects phase and thread

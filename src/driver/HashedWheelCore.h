@@ -1,0 +1,52 @@
+#pragma once
+
+#include "driver/HashedWheelWorker.h"
+#include "driver/TimerLife.h"
+
+#include <timingwheel/TaskPool.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/detail/TaskOperations.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A whole HashedWheelTimer behind its face: one worker, and the thread that drives it.
+class HashedWheelCore final : public TimerLife {
+public:
+    /// `pool`, if there is one, is the executor that the options name.
+    HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel, bool runsDueAtOnce,
+                    std::unique_ptr<TaskPool> pool);
+
+    Timeout newTimeout(TaskSource task, std::chrono::nanoseconds delay);
+    /// TimerLife::stop, but of several callers only the first waits.
+    StoppedTimeouts stop(Caller caller);
+
+    TimerStatistics statistics();
+    std::int64_t ticksPerWheel() const noexcept { return worker_.ticksPerWheel(); }
+    Tick nextKey() const noexcept override { return worker_.key(); }
+
+private:
+    void prepare() noexcept override;
+    void open() noexcept override { worker_.open(); }
+    void drive() noexcept override;
+    void close(StoppedTimeouts& stopped) noexcept override;
+    void collect(StoppedTimeouts& stopped) noexcept override;
+    void orphanKeepers() noexcept override { worker_.orphan(); }
+
+    bool scheduleOrRun(TimeoutNode& node, Clock::TimePoint now, std::chrono::nanoseconds delay);
+
+    bool const runsDueAtOnce_;
+    std::atomic<bool> isStopped_{false};
+    std::unique_ptr<TaskPool> pool_;
+    HashedWheelWorker worker_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

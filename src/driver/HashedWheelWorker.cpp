@@ -1,0 +1,285 @@
+#include "driver/HashedWheelWorker.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+using Stage = TimerEvent::Stage;
+
+HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions options)
+    : TimeoutKeeper{context, 0}, wheel_{options} {
+    cancelled_.open();
+}
+
+// ---- for callers ------------------------------------------------------------------------------
+
+bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept {
+    node.keeper.store(this, std::memory_order_relaxed);
+    TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
+    tell(Stage::schedule, &node);
+    tell(Stage::intake, &node);
+    if (!intake_.push(node)) {
+        node.keeper.store(nullptr, std::memory_order_relaxed);
+        EntryLinks::setNext(node, nullptr);
+        return false;
+    }
+    callBy(nextTick);
+    return true;
+}
+
+/// Has the worker come by `tick`, if it would not come earlier.
+void HashedWheelWorker::callBy(Tick tick) noexcept {
+    std::int64_t key = key_.load(std::memory_order_seq_cst);
+    while (tick.value() < key) {
+        if (key_.compare_exchange_weak(key, tick.value(), std::memory_order_seq_cst))
+            return context_.alarm.ring(tick);
+    }
+}
+
+bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
+    RunFrame frame{context_};
+    Section section{*this};
+    if (isClosed_) return false;
+    node.keeper.store(this, std::memory_order_relaxed);
+    ++madeShares_;
+    TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
+    if (context_.options.executor.isInline()) {
+        runOne(section, frame, node);
+        return true;
+    }
+    ++pending_;
+    queue(node, TimeoutState::handedOver);
+    running_.add(frame);  // stop() waits until the executor was given the claim
+    section.unlock();
+    submitClaim();
+    section.lock();
+    endFrame(frame);
+    return true;
+}
+
+bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    do {
+        if (word.state() != TimeoutState::pending) return false;
+    } while (!TimeoutWord{word.deadline(), TimeoutState::cancelling}.replace(node, word));
+    pushCancelled(node);
+    return true;
+}
+
+bool HashedWheelWorker::cancelNow(TimeoutNode& node) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    for (;;) {
+        TimeoutState const state = word.state();
+        if (state == TimeoutState::handedOver) return takeBack(node);
+        if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
+        if (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word)) continue;
+        if (state == TimeoutState::pending) pushCancelled(node);
+        destroyCancelled(node);
+        return state == TimeoutState::pending;
+    }
+}
+
+/// Cancels one that waits in the executor's hands. False if it runs, or has run.
+bool HashedWheelWorker::takeBack(TimeoutNode& node) noexcept {
+    {
+        Section section{*this};
+        TimeoutWord const word = TimeoutWord::of(node);
+        if (word.state() != TimeoutState::handedOver) return false;
+        takeFromQueue(node);
+        --pending_;
+        ++counters_.cancelled;
+        TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(node);
+    }
+    endCancelled(node);
+    return true;
+}
+
+/// Tells and destroys the task of a node that this thread made `cancelled`.
+void HashedWheelWorker::destroyCancelled(TimeoutNode& node) noexcept {
+    if (node.task().shared != nullptr) {
+        // Who asks for the task looks at the state under the lock: let him finish.
+        Section const section{*this};
+    }
+    detail::endCancelled(context_, node);
+}
+
+/// For the worker: unlinks the node at the next tick. Afterwards nothing is done to it here.
+void HashedWheelWorker::pushCancelled(TimeoutNode& node) noexcept {
+    node.retain();
+    cancelled_.push(node);
+    if (hasEnded_.load(std::memory_order_seq_cst)) return endAllCancelled();
+    // The worker may have found everything empty before the push: see settle().
+    if (key() == Tick::max()) callBy(context_.scale.nowToTick(context_.now()) + 1);
+}
+
+// ---- a tick -----------------------------------------------------------------------------------
+
+Tick HashedWheelWorker::nextTick() noexcept {
+    // Whoever read the clock long ago may have called for a tick that is over.
+    std::int64_t const next = wheel_.currentTick().value() + 1;
+    std::int64_t key = key_.load(std::memory_order_seq_cst);
+    while (key < next && !key_.compare_exchange_weak(key, next, std::memory_order_seq_cst)) {
+    }
+    return Tick{std::max(key, next)};
+}
+
+void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
+    wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
+    endAllCancelled();
+    transfer(tick);
+    tell(Stage::wake, nullptr);
+    if (wheel_.beginTick(tick)) {
+        while (TimerTaskEntry* const entry = wheel_.takeDue())
+            expire(static_cast<TimeoutNode&>(*entry), frame);
+    }
+    settle(tick);
+}
+
+void HashedWheelWorker::endAllCancelled() noexcept {
+    for (EntryQueue<SecondLink> all = cancelled_.takeAll(); !all.empty();) {
+        auto& node = static_cast<TimeoutNode&>(all.takeFirst());
+        // One that is not placed waits in the backlog, which will let go of it.
+        bool const wasPlaced = EntryLinks::isPlaced(node);
+        if (wasPlaced) wheel_.remove(node);
+        cancelledCount_.fetch_add(1, std::memory_order_relaxed);
+        context_.givePlace();
+        TimeoutWord word = TimeoutWord::of(node);
+        if (word.state() == TimeoutState::cancelling &&
+            TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
+            destroyCancelled(node);
+        if (wasPlaced) node.release();
+        node.release();
+    }
+}
+
+void HashedWheelWorker::transfer(Tick tick) noexcept {
+    backlog_.append(intake_.takeAll());
+    for (std::size_t moved = 0; moved < kMostTransferred && !backlog_.empty(); ++moved) {
+        auto& node = static_cast<TimeoutNode&>(backlog_.takeFirst());
+        if (!transferOne(node, tick)) return backlog_.putBack(node);
+    }
+}
+
+/// Moves a node into its slot; into that of `tick` if it is late. False if there is no memory.
+bool HashedWheelWorker::transferOne(TimeoutNode& node, Tick tick) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    while (word.deadline() < tick && word.state() == TimeoutState::pending &&
+           !TimeoutWord{tick, TimeoutState::pending}.replace(node, word)) {
+    }
+    word = TimeoutWord::of(node);
+    if (word.state() != TimeoutState::pending) {
+        ++accepted_;
+        node.release();
+        return true;
+    }
+    try {
+        wheel_.place(node);
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+    ++accepted_;
+    if (observer_ != nullptr) [[unlikely]]
+        tellPlace(node);
+    return true;
+}
+
+/// Its tick has come: decides who has it, and runs it or hands it over.
+void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
+    {
+        Section section{*this};
+        TimeoutWord word = TimeoutWord::of(node);
+        if (word.state() != TimeoutState::pending ||
+            !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
+            // Cancelled since the tick began. Nobody moves a deadline here, so nothing else.
+            section.releaseLater(node);
+            return;
+        }
+        context_.givePlace();
+        record(Stage::expire, &node);
+        if (context_.options.executor.isInline()) return runOne(section, frame, node);
+        ++pending_;
+        queue(node, TimeoutState::handedOver);
+    }
+    submitClaim();
+}
+
+/// Says when to come again. Who pushes reads the key afterwards; here the stacks are read after
+/// the key was written. One of the two sees the other.
+void HashedWheelWorker::settle(Tick tick) noexcept {
+    bool const isIdle = wheel_.empty() && backlog_.empty();
+    key_.store(isIdle ? Tick::kMax : tick.value() + 1, std::memory_order_seq_cst);
+    if (isIdle && !(intake_.empty() && cancelled_.empty())) callBy(tick + 1);
+}
+
+// ---- starting, stopping, looking --------------------------------------------------------------
+
+void HashedWheelWorker::open() noexcept {
+    intake_.open();
+    wasOpened_.store(true, std::memory_order_release);
+}
+
+void HashedWheelWorker::close() noexcept {
+    leftOver_ = intake_.close();
+    Section section{*this};
+    isClosed_ = true;
+}
+
+void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
+    backlog_.append(leftOver_);
+    returnQueuedAndWait(stopped);
+    endAllCancelled();
+    while (TimerTaskEntry* const entry = wheel_.takeAny())
+        returnPending(static_cast<TimeoutNode&>(*entry), stopped);
+    while (!backlog_.empty()) {
+        ++accepted_;
+        returnPending(static_cast<TimeoutNode&>(backlog_.takeFirst()), stopped);
+    }
+    // Whoever won a cancel before that, and pushes only now, sees that nobody else will come.
+    hasEnded_.store(true, std::memory_order_seq_cst);
+    endAllCancelled();
+    key_.store(Tick::kMax, std::memory_order_seq_cst);
+    {
+        Section section{*this};
+        madeShares_ += std::exchange(accepted_, 0);
+    }
+    for (StoppedTimeout const& each : stopped) {
+        Timeout const handle = each.timeout();
+        tellCancelled(context_, *TimeoutAccess::node(handle));
+    }
+}
+
+void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
+    Section section{*this};
+    std::size_t budget = queuedCount_;
+    returnQueued(stopped, budget);
+    section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
+}
+
+void HashedWheelWorker::returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept {
+    Section section{*this};
+    if (!handToStop(node, stopped)) section.releaseLater(node);
+}
+
+void HashedWheelWorker::readInto(TimerStatistics& statistics) {
+    Section section{*this};
+    readCounters(statistics);
+    statistics.cancelled += cancelledCount_.load(std::memory_order_relaxed);
+    statistics.pending = context_.places();
+    statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
+                           statistics.returned + statistics.rejected + queuedCount_;
+}
+
+void HashedWheelWorker::tellPlace(TimeoutNode const& node) noexcept {
+    TimerEvent event = eventOf(Stage::place, &node);
+    event.slot = static_cast<std::uint32_t>(HashedWheelBase::slotOf(node));
+    event.expiration = node.deadline();
+    observer_->onEvent(event);
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "driver/EntryStack.h"
+#include "driver/TimeoutKeeper.h"
+
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/wheel/HashedWheelBase.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Netty's worker: the flat wheel, its two queues, and what a tick does.
+///
+/// Callers and worker share no lock. A new timeout is pushed on `intake_`, a cancelled one on
+/// `cancelled_`; whose it is decides one compare-and-set of its word: pending becomes cancelling
+/// (a cancel() won), handedOver (its tick has come) or returned (stop() has it). The worker alone
+/// touches the wheel, so a visit holds nobody up. The lock that is inherited guards only what runs
+/// and what waits in an executor's hands.
+///
+/// A node's reference of the driver goes with its place: `intake_`, then `backlog_`, then the
+/// wheel. `cancelled_` holds references of its own, since a node may be in both.
+///
+/// Tick t happens at the time of t. It first unlinks what was cancelled, then moves at most
+/// kMostTransferred new ones into their slots, then visits its own slot.
+class HashedWheelWorker final : public TimeoutKeeper {
+public:
+    static constexpr std::size_t kMostTransferred = 100'000;
+
+    HashedWheelWorker(TimerContext& context, HashedWheelOptions options);
+
+    // For callers, from any thread.
+
+    /// True once it was opened, and also when it was closed since.
+    bool wasOpened() const noexcept { return wasOpened_.load(std::memory_order_acquire); }
+    /// Accepts a node, which nobody else knows yet; `nextTick` is the first after now. False once
+    /// it is closed.
+    bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept;
+    /// Runs a node's task before it returns, or gives it to the executor. False once it is closed.
+    bool runNow(TimeoutNode& node, Tick now);
+    bool cancel(TimeoutNode& node) noexcept override;
+    bool cancelNow(TimeoutNode& node) noexcept override;
+
+    // For the worker's thread.
+
+    /// The tick to be walked next: Tick::max() while there is nothing to do.
+    Tick nextTick() noexcept;
+    void walk(Tick tick, RunFrame& frame) noexcept;
+
+    // For starting, stopping and looking.
+
+    void open() noexcept;
+    /// Accepts nothing more.
+    void close() noexcept;
+    /// Takes out all that is pending and waits for runs on other threads. REQUIRES: the worker has
+    /// ended, or it is its own thread that calls.
+    void collect(StoppedTimeouts& stopped) noexcept;
+    void readInto(TimerStatistics& statistics);
+    std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
+
+private:
+    void callBy(Tick tick) noexcept;
+    void pushCancelled(TimeoutNode& node) noexcept;
+    void endAllCancelled() noexcept;
+    void destroyCancelled(TimeoutNode& node) noexcept;
+    bool takeBack(TimeoutNode& node) noexcept;
+    void transfer(Tick tick) noexcept;
+    bool transferOne(TimeoutNode& node, Tick tick) noexcept;
+    void expire(TimeoutNode& node, RunFrame& frame) noexcept;
+    void settle(Tick tick) noexcept;
+    void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
+    void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
+    /// Tells the observer, outside the lock. Costs a branch while nobody observes.
+    void tell(TimerEvent::Stage stage, TimeoutNode const* node) noexcept {
+        if (observer_ != nullptr) [[unlikely]]
+            observer_->onEvent(eventOf(stage, node));
+    }
+    void tellPlace(TimeoutNode const& node) noexcept;
+
+    // Where callers meet the worker, each on a line of its own.
+    alignas(64) EntryStack<FirstLink> intake_;
+    std::atomic<bool> wasOpened_{false};
+    alignas(64) EntryStack<SecondLink> cancelled_;
+    std::atomic<std::uint64_t> cancelledCount_{0};
+    std::atomic<bool> hasEnded_{false};  // whoever cancels now ends it himself
+
+    // The worker's own.
+    alignas(64) HashedWheelBase wheel_;
+    EntryQueue<FirstLink> backlog_;  // taken from intake_, not in the wheel yet
+    std::int64_t accepted_ = 0;
+
+    EntryQueue<FirstLink> leftOver_;  // stop()'s: what was in intake_ when that was closed
+
+    // Protected by the lock.
+    bool isClosed_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,150 @@
+#include "driver/HashedWheelCore.h"
+#include "system/LiveTimers.h"
+
+#include <timingwheel/HashedWheelTimer.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+using detail::HashedWheelCore;
+
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+
+[[noreturn]] void invalid(std::string const& option, std::int64_t value, std::string const& bound) {
+    throw std::invalid_argument{option + " is " + std::to_string(value) + bound};
+}
+
+/// Throws std::invalid_argument, in the order of Netty's checks.
+void check(HashedWheelTimerOptions const& options) {
+    std::int64_t const tick = options.tick.count();
+    std::int64_t const slots = options.ticksPerWheel;
+    if (tick < 1) invalid("tick", tick, " ns: it must be at least 1 ns");
+    if (slots < HashedWheelBase::kMinTicksPerWheel)
+        invalid("ticksPerWheel", slots, ": it must be at least 1");
+    if (!options.executor.isInline() && options.taskPool)
+        throw std::invalid_argument{"executor is set and taskPool too: it must be one of them"};
+    if (slots > HashedWheelBase::kMaxTicksPerWheel)
+        invalid("ticksPerWheel", slots,
+                ": it must be at most " + std::to_string(HashedWheelBase::kMaxTicksPerWheel));
+    auto const rounded =
+        static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(slots)));
+    std::int64_t const bound = std::numeric_limits<std::int64_t>::max() / rounded;
+    if (tick >= bound)
+        invalid("tick", tick,
+                " ns: it must be less than " + std::to_string(bound) +
+                    " ns, the longest time divided by ticksPerWheel, " + std::to_string(rounded));
+}
+
+/// What does not concern the flat wheel.
+TimerOptions common(HashedWheelTimerOptions const& options, TaskPool* pool) {
+    TimerOptions common;
+    common.tick = std::chrono::nanoseconds{std::max(options.tick.count(), kMillisecond)};
+    common.name = options.name;
+    common.clock = options.clock;
+    common.executor = pool == nullptr ? options.executor : Executor{*pool};
+    // Pending ones are always counted here, as Netty does.
+    common.maxPendingTimeouts = options.maxPendingTimeouts == 0
+                                    ? std::numeric_limits<std::size_t>::max()
+                                    : options.maxPendingTimeouts;
+    common.threadFactory = options.threadFactory;
+    common.errorHandler = options.errorHandler;
+    common.slowTaskThreshold = options.slowTaskThreshold;
+    common.slowTaskHandler = options.slowTaskHandler;
+    common.observer = options.observer;
+    return common;
+}
+
+HashedWheelCore* makeCore(HashedWheelTimerOptions const& options) {
+    check(options);
+    auto pool = options.taskPool ? std::make_unique<TaskPool>(*options.taskPool) : nullptr;
+    TimerOptions timerOptions = common(options, pool.get());
+    return new HashedWheelCore{std::move(timerOptions),
+                               HashedWheelOptions{.ticksPerWheel = options.ticksPerWheel},
+                               options.immediateIfDue, std::move(pool)};
+}
+
+HashedWheelTimerOptions optionsOf(ThreadFactory threadFactory, Duration tick,
+                                  std::int64_t ticksPerWheel, bool leakDetection,
+                                  std::int64_t maxPendingTimeouts, Executor executor) {
+    if (!threadFactory)
+        throw std::invalid_argument{"threadFactory is empty: it must make a thread"};
+    HashedWheelTimerOptions options;
+    options.threadFactory = std::move(threadFactory);
+    options.tick = tick;
+    options.ticksPerWheel = ticksPerWheel;
+    options.leakDetection = leakDetection;
+    options.maxPendingTimeouts =
+        maxPendingTimeouts > 0 ? static_cast<std::size_t>(maxPendingTimeouts) : 0;
+    options.executor = executor;
+    return options;
+}
+
+}  // namespace
+
+HashedWheelTimer::HashedWheelTimer() : HashedWheelTimer{HashedWheelTimerOptions{}} {}
+
+HashedWheelTimer::HashedWheelTimer(Duration tick, std::int64_t ticksPerWheel)
+    : HashedWheelTimer{HashedWheelTimerOptions{.tick = tick, .ticksPerWheel = ticksPerWheel}} {}
+
+HashedWheelTimer::HashedWheelTimer(ThreadFactory threadFactory, Duration tick,
+                                   std::int64_t ticksPerWheel, bool leakDetection,
+                                   std::int64_t maxPendingTimeouts, Executor taskExecutor)
+    : HashedWheelTimer{optionsOf(std::move(threadFactory), tick, ticksPerWheel, leakDetection,
+                                 maxPendingTimeouts, taskExecutor)} {}
+
+HashedWheelTimer::HashedWheelTimer(HashedWheelTimerOptions options) : core_{makeCore(options)} {
+    try {
+        live_ = std::make_unique<detail::LiveTimer>(options.name, options.logger,
+                                                    options.leakDetection);
+    } catch (...) {
+        core_->disown();
+        throw;
+    }
+    core_->owner.store(this, std::memory_order_release);
+    if (options.tick.count() < kMillisecond)
+        live_->log(TimerLog::Level::warning, "tick is " + std::to_string(options.tick.count()) +
+                                                 " ns: 1 ms is used, the shortest there is");
+}
+
+HashedWheelTimer::~HashedWheelTimer() {
+    static_cast<void>(core_->stop(HashedWheelCore::Caller::destructor));
+    live_.reset();
+    core_->disown();
+}
+
+void HashedWheelTimer::start() { core_->start(); }
+
+StoppedTimeouts HashedWheelTimer::stop() {
+    StoppedTimeouts stopped = core_->stop(HashedWheelCore::Caller::user);
+    live_->stopped();
+    return stopped;
+}
+
+Timeout HashedWheelTimer::accept(detail::TaskSource task, Duration delay) {
+    return core_->newTimeout(task, delay.nanoseconds());
+}
+
+std::size_t HashedWheelTimer::pendingTimeouts() const { return core_->places(); }
+
+TimerStatistics HashedWheelTimer::statistics() const { return core_->statistics(); }
+
+Clock& HashedWheelTimer::clock() const noexcept { return core_->clock; }
+
+std::string const& HashedWheelTimer::name() const noexcept { return core_->options.name; }
+
+std::chrono::nanoseconds HashedWheelTimer::tick() const noexcept { return core_->scale.tick(); }
+
+std::int64_t HashedWheelTimer::ticksPerWheel() const noexcept { return core_->ticksPerWheel(); }
+
+}  // namespace v1
+}  // namespace timingwheel
