@@ -105,6 +105,7 @@ TaskPool::~TaskPool() {
 void TaskPool::execute(Claim claim) {
     Queue& queue = *queue_;
     if (!queue.enter()) {
+        // The task may destroy the pool: nothing of it is touched afterwards.
         if (queue.options.whenFull == WhenFull::callerRuns) return claim();
         std::string const capacity = std::to_string(queue.options.queueCapacity);
         throw RejectedExecution{"task pool \"" + queue.options.name + "\" is full: " + capacity +

@@ -80,8 +80,9 @@ void HashedWheelCore::close(StoppedTimeouts&) noexcept { worker_.close(); }
 
 void HashedWheelCore::collect(StoppedTimeouts& stopped) noexcept {
     worker_.collect(stopped);
-    // A task that destroys its own timer may run in the pool: that goes with the core then.
-    if (!RunFrame::isInside(*this)) pool_.reset();
+    // Nothing is submitted any more, and the pool may go while one of its threads, or a caller that
+    // runs what did not fit, is in the very task that destroys the timer.
+    pool_.reset();
 }
 
 }  // namespace detail
