@@ -61,7 +61,7 @@ TimerStatistics HashedWheelCore::statistics() {
     return statistics;
 }
 
-void HashedWheelCore::prepare() noexcept { scale = TickScale{now(), scale.tick()}; }
+void HashedWheelCore::prepare() noexcept { scale.startAt(now()); }
 
 void HashedWheelCore::drive() noexcept {
     RunFrame frame{*this};

@@ -223,13 +223,14 @@ void HashedWheelWorker::open() noexcept {
 }
 
 void HashedWheelWorker::close() noexcept {
+    // The worker still runs, and may look at the links of those that were cancelled.
     leftOver_ = intake_.close();
     Section section{*this};
     isClosed_ = true;
 }
 
 void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
-    backlog_.append(leftOver_);
+    backlog_.append(intake_.inOrder(leftOver_));
     returnQueuedAndWait(stopped);
     endAllCancelled();
     while (TimerTaskEntry* const entry = wheel_.takeAny())

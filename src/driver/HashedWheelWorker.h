@@ -94,7 +94,7 @@ private:
     EntryQueue<FirstLink> backlog_;  // taken from intake_, not in the wheel yet
     std::int64_t accepted_ = 0;
 
-    EntryQueue<FirstLink> leftOver_;  // stop()'s: what was in intake_ when that was closed
+    TimerTaskEntry* leftOver_ = nullptr;  // stop()'s: what was in intake_ when that was closed
 
     // Protected by the lock.
     bool isClosed_ = false;

@@ -22,6 +22,9 @@ public:
     TickScale(Clock::TimePoint origin, std::chrono::nanoseconds tick) noexcept
         : origin_{origin.time_since_epoch().count()}, tick_{tick.count()} {}
 
+    /// Counts from another time. REQUIRES: nobody has asked for a tick yet.
+    void startAt(Clock::TimePoint origin) noexcept { origin_ = origin.time_since_epoch().count(); }
+
     std::chrono::nanoseconds tick() const noexcept { return std::chrono::nanoseconds{tick_}; }
 
     /// The first tick that is not before `deadline`. One whose tick may begin beyond
