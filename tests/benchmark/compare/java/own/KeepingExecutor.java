@@ -1,0 +1,7 @@
+package compare.own;
+
+public final class KeepingExecutor extends ExecutorTimer {
+    public KeepingExecutor(int tickMillis) {
+        super(false);
+    }
+}

@@ -1,0 +1,7 @@
+package compare.own;
+
+public final class RemovingExecutor extends ExecutorTimer {
+    public RemovingExecutor(int tickMillis) {
+        super(true);
+    }
+}
