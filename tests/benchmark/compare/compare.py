@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Runs SystemTimer and its rivals under the same loads and writes what was measured as JSON.
+
+Two programs measure, one of C++ contenders and one of Java contenders, and both are told what to
+measure line by line. So everything happens in one run, interleaved: in each round each measurement
+goes through all contenders of both programs before the next one begins, and each round begins with
+another contender. render.py makes the page of it; ./dev bench compare calls both.
+"""
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import platform
+import select
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
+PATIENCE = 300  # seconds for one measurement
+WARM_UP_ROUNDS = 2
+
+# ---- what is measured --------------------------------------------------------------------------
+
+
+@dataclass
+class Measurement:
+    """One load with its options, asked of each contender once a round."""
+
+    name: str
+    load: str
+    options: dict
+    needsTick: bool = False  # leaves out those who have none
+    every: int = 1  # in every so many rounds only: where a round takes long
+
+    def wants(self, contender, round_):
+        if self.needsTick and not contender["hasTick"]:
+            return False
+        if self.options.get("count", 0) > contender["largest"]:
+            return False
+        # It differs from the other executor in what happens to cancelled tasks, and only there.
+        if contender["id"] == "JdkExecutorKeeping" and self.load != "pair":
+            return False
+        return round_ % self.every == 0
+
+    def commandLine(self, contender, round_):
+        words = ["--contender", contender["id"], "--load", self.load, "--seed", str(round_ + 1)]
+        for name, value in self.options.items():
+            words += [f"--{name}", str(value)]
+        return " ".join(words)
+
+
+def curves(delays, counts, budget):
+    for count in counts:
+        options = {"count": count, "budget-ms": budget, "delays": delays}
+        # Filling a multimap with ten million takes half a minute.
+        yield Measurement(f"curve-{delays}", "curve", options, every=4 if count > 10**6 else 1)
+
+
+def plan(size):
+    """(rounds, measurements)"""
+    rounds, budget, pairBudget, watch, expiring, far, late = {
+        "full": (9, 120, 250, 700, 500_000, 1_000_000, 1_000),
+        "quick": (3, 20, 50, 300, 50_000, 100_000, 300),
+        "smoke": (1, 5, 5, 50, 1_000, 1_000, 20),
+    }[size]
+    top = {"full": 7, "quick": 5, "smoke": 3}[size]
+    span = {"full": 700, "quick": 400, "smoke": 20}[size]
+    measurements = [
+        Measurement("pair", "pair", {"threads": 1, "budget-ms": pairBudget}),
+        Measurement("pair-2", "pair", {"threads": 2, "budget-ms": pairBudget}),
+        *curves("random", [10**e for e in range(2, top + 1)], budget),
+        *curves("shorter", [10**e for e in range(2, min(top, 6) + 1)], budget),
+        *curves("same", [10**e for e in range(2, min(top, 6) + 1, 2)], budget),
+        Measurement("expiry", "expiry", {"count": expiring}),
+        Measurement("far", "far", {"count": far, "budget-ms": watch}),
+        Measurement("idle", "idle", {"count": 1, "budget-ms": watch}),
+        Measurement("late-1", "late", {"count": late, "tick-ms": 1, "budget-ms": span}),
+        Measurement("late-100", "late", {"count": late, "tick-ms": 100, "budget-ms": span},
+                    needsTick=True),
+        Measurement("empty", "empty", {"count": 16}),
+    ]  # fmt: skip
+    return rounds, measurements
+
+
+def warmUp(size):
+    """What is thrown away before the first round, so that the Java compiler is done by then."""
+    budget = 100 if size == "full" else 30
+    return [
+        Measurement("", "pair", {"threads": 1, "budget-ms": budget}),
+        Measurement("", "curve", {"count": 10_000, "budget-ms": budget}),
+        Measurement("", "curve", {"count": 10_000, "budget-ms": budget, "delays": "same"}),
+        Measurement("", "expiry", {"count": 100_000 if size == "full" else 20_000}),
+    ]
+
+
+# ---- who measures ------------------------------------------------------------------------------
+
+
+class Program:
+    """A program that answers each line with a line of JSON."""
+
+    def __init__(self, command, log):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=log, text=True, bufsize=1)  # fmt: skip
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        answer = self.process.stdout.readline() if ready else ""
+        if not answer:
+            self.process.kill()
+            sys.exit(f"no answer to: {line}")
+        return json.loads(answer)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def fetchJars(folder):
+    """The jars of java/jars.txt as `group=path`; downloads those that are not there yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    jars = []
+    for line in (HERE / "java" / "jars.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        group, digest, path = line.split()
+        jar = folder / Path(path).name
+        if not jar.exists():
+            with urllib.request.urlopen(MAVEN_CENTRAL + path, timeout=120) as response:
+                jar.with_suffix(".part").write_bytes(response.read())
+            jar.with_suffix(".part").rename(jar)
+        found = hashlib.sha256(jar.read_bytes()).hexdigest()
+        if found != digest:
+            jar.unlink()
+            raise OSError(f"{jar.name}: its SHA-256 is {found} instead of {digest}")
+        jars.append(f"{group}={jar}")
+    return jars
+
+
+def availableMemory():
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def startJava(build, log):
+    """The Java program, or None and why not."""
+    if not shutil.which("javac"):
+        return None, "there is no Java compiler on the machine (`--install-java` gets one)"
+    try:
+        jars = fetchJars(build / "jars")
+    except OSError as problem:
+        return None, f"the jars could not be had: {problem}"
+    classes = build / "classes"
+    shutil.rmtree(classes, ignore_errors=True)
+    path = ":".join(jar.split("=", 1)[1] for jar in jars if not jar.startswith("netty-4.1="))
+    sources = [str(source) for source in sorted((HERE / "java").rglob("*.java"))]
+    subprocess.run(["javac", "-Xlint:all,-try", "-Werror", "-d", str(classes), "-cp", path,
+                    *sources], check=True)  # fmt: skip
+    gigabytes = max(1, min(8, availableMemory() // 2**30 // 2))
+    command = ["java", f"-Xmx{gigabytes}g", "-cp", str(classes), "compare.Main", *jars]
+    return Program(command, log), None
+
+
+# ---- the machine -------------------------------------------------------------------------------
+
+
+def firstLine(*command):
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=HERE)
+        return (run.stdout + run.stderr).strip().splitlines()[0]
+    except (OSError, IndexError):
+        return ""
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def describeMachine(javaRuns):
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    changed = " and changes" if firstLine("git", "status", "--porcelain", "--", HERE / "../../..") \
+        else ""  # fmt: skip
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "memory": f"{memory:.0f} GiB",
+        "system": f"Linux {platform.release()}",
+        "compiler": firstLine("g++", "--version"),
+        "java": firstLine("java", "-version") if javaRuns else "",
+        "commit": firstLine("git", "rev-parse", "--short", "HEAD") + changed,
+        "loadBefore": os.getloadavg()[0],
+    }
+
+
+# ---- the run -----------------------------------------------------------------------------------
+
+
+def interleaved(cpp, java):
+    """C++ and Java contenders by turns."""
+    both = [c for pair in zip(cpp, java) for c in pair]
+    return both + cpp[len(java) :] + java[len(cpp) :]
+
+
+def run(programs, contenders, size, rounds, say):
+    _, measurements = plan(size)
+    samples, errors = [], []
+    for contender in contenders if size != "smoke" else []:
+        for measurement in warmUp(size) * (WARM_UP_ROUNDS if contender["kind"] == "java" else 1):
+            programs[contender["kind"]].ask(measurement.commandLine(contender, 0))
+    for round_ in range(rounds):
+        say(f"round {round_ + 1} of {rounds}")
+        first = round_ % len(contenders)
+        rotated = contenders[first:] + contenders[:first]
+        for measurement in measurements:
+            for contender in rotated:
+                if not measurement.wants(contender, round_):
+                    continue
+                began = time.monotonic()
+                values = programs[contender["kind"]].ask(measurement.commandLine(contender, round_))
+                where = {"measurement": measurement.name, "contender": contender["id"],
+                         "round": round_, "seconds": round(time.monotonic() - began, 2),
+                         **measurement.options}  # fmt: skip
+                if "error" in values:
+                    say(f"{contender['id']}, {measurement.name}: {values['error']}")
+                    errors.append({**where, "error": values["error"]})
+                else:
+                    samples.append({**where, "values": values})
+    return samples, errors
+
+
+def contendersOf(kind, all_):
+    found = [{**contender, "kind": kind} for contender in all_]
+    # The one that all are compared with comes first.
+    return sorted(found, key=lambda contender: contender["id"] != "SystemTimer")
+
+
+def expectAll(contenders, samples):
+    """For the smoke test: each contender was measured under each load that it takes part in."""
+    measured = {(s["contender"], s["measurement"]) for s in samples}
+    for measurement in plan("smoke")[1]:
+        for contender in contenders:
+            if measurement.wants(contender, 0):
+                assert (contender["id"], measurement.name) in measured, (contender, measurement)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("program", type=Path, help="timingwheel-benchmark-compare")
+    parser.add_argument("build", type=Path, help="where everything goes")
+    parser.add_argument("--size", choices=["full", "quick", "smoke"], default="full")
+    parser.add_argument("--rounds", type=int, help="how many, instead of what the size says")
+    parser.add_argument("--no-java", action="store_true")
+    parser.add_argument("--command", default="./dev bench compare", help="what the page says")
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    began = time.monotonic()
+    options.build.mkdir(parents=True, exist_ok=True)
+
+    def say(text):
+        print(f"== {time.monotonic() - began:4.0f} s: {text}", flush=True)
+
+    with open(options.build / "stderr.log", "w", encoding="utf-8") as log:
+        java, whyNoJava = (None, "it was not wanted (`--no-java`)") if options.no_java \
+            else startJava(options.build, log)  # fmt: skip
+        if java is None:
+            say(f"without Java: {whyNoJava}")
+        listed = subprocess.run([options.program, "--list"], capture_output=True, check=True)
+        cppContenders = contendersOf("cpp", json.loads(listed.stdout))
+        javaContenders = contendersOf("java", java.ask("--list") if java else [])
+        contenders = interleaved(cppContenders, javaContenders)
+
+        machine = describeMachine(java is not None)
+        programs = {"cpp": Program([options.program, "--serve"], log), "java": java}
+        rounds = options.rounds or plan(options.size)[0]
+        samples, errors = run(programs, contenders, options.size, rounds, say)
+        for program in programs.values():
+            if program:
+                program.close()
+
+    machine["loadAfter"] = os.getloadavg()[0]
+    result = {
+        "command": options.command,
+        "size": options.size,
+        "date": datetime.date.today().isoformat(),
+        "seconds": round(time.monotonic() - began),
+        "rounds": rounds,
+        "machine": machine,
+        "whyNoJava": whyNoJava,
+        "contenders": cppContenders + javaContenders,
+        "errors": errors,
+        "samples": samples,
+    }
+    file = options.build / "results.json"
+    file.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    say(f"{len(samples)} measurements in {file}")
+    if options.size == "smoke":
+        expectAll(contenders, samples)
+        sys.exit(1 if errors else 0)
+
+
+if __name__ == "__main__":
+    main()
