@@ -29,6 +29,9 @@ public:
     void settle() {}
     std::size_t pending() const { return timer_.pendingTimeouts(); }
 
+protected:
+    timingwheel::Timer& timer() noexcept { return timer_; }
+
 private:
     using Timer = std::invoke_result_t<Make, std::chrono::nanoseconds>;
     static_assert(std::derived_from<Timer, timingwheel::Timer>);
