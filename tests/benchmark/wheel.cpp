@@ -41,8 +41,7 @@ constexpr std::int64_t kFarthest = 60'000;
 enum Workload { kReschedule, kFill, kExpireTicks, kExpireJumps, kMixed, kShort, kNext, kWorkloads };
 
 constexpr std::array<char const*, kWorkloads> kNames{
-    "W1 reschedule", "W2 fill",  "W3a by tick", "W3b by jump",
-    "W4 90/10",      "W7 short", "next()",
+    "W1 reschedule", "W2 fill", "W3a by tick", "W3b by jump", "W4 90/10", "W7 short", "next()",
 };
 
 struct Settings {
@@ -376,7 +375,7 @@ private:
         }
     }
 
-    /// Of ten steps one is an expiry, after which the entry is scheduled again, and nine reschedule.
+    /// Of ten steps one is an expiry, after which its entry is scheduled again; nine reschedule.
     double measureMixed() {
         std::size_t const steps = kMixedPasses * script_.moves.size();
         std::size_t done = 0;
@@ -466,8 +465,11 @@ void add(std::vector<Row>& rows, Settings const& settings, Script const& script)
     if (!settings.only.empty() &&
         std::none_of(settings.only.begin(), settings.only.end(), isWanted))
         return;
-    rows.push_back(
-        {Contender::kName, [&] { return Run<Contender>{settings, script}.measure(); }, {}});
+    rows.push_back({Contender::kName,
+                    [&] {
+                        return Run<Contender>{settings, script}.measure();
+                    },
+                    {}});
 }
 
 }  // namespace
@@ -475,7 +477,8 @@ void add(std::vector<Row>& rows, Settings const& settings, Script const& script)
 int main(int argc, char** argv) {
     Settings settings;
     CLI::App app{"What the hierarchical wheel costs"};
-    app.add_option("--pending", settings.pending, "entries in the wheel")->check(CLI::PositiveNumber);
+    app.add_option("--pending", settings.pending, "entries in the wheel")
+        ->check(CLI::PositiveNumber);
     app.add_option("--operations", settings.operations, "of W1, W4 and W7; 0: as many as pending");
     app.add_option("--wheel-size", settings.wheelSize, "slots of each level")
         ->check(CLI::Range(3, 1'048'576));

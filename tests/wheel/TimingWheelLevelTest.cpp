@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 
 namespace timingwheel {
 namespace {
@@ -68,6 +69,38 @@ TEST(TimingWheelLevel, CountsPositionsBeyondThirtyTwoBits) {
     auto const [bucket, start] = level.slotOf(far + 65'535);
     EXPECT_EQ(bucket.slot(), 65'535U);
     EXPECT_EQ(start, far + 65'535);
+}
+
+// The reciprocals and the comparison in place of a modulo, against the plain arithmetic.
+TEST(TimingWheelLevel, FindsTheSlotByDivisionAndModuloOverTheWholeRangeOfPositions) {
+    constexpr std::int64_t kWidest = std::int64_t{1} << 61;
+    std::mt19937_64 random{3};
+    for (std::int64_t size : {2, 3, 7, 20, 64, 400, 512, 1'000}) {
+        std::uint32_t number = 0;
+        for (std::int64_t granularity = 1; granularity < kWidest / 2; ++number) {
+            std::int64_t const interval =
+                granularity > kWidest / size ? kWidest : granularity * size;
+            for (std::int64_t const clock :
+                 {std::int64_t{0}, granularity - 1, granularity, (std::int64_t{1} << 60) - 1,
+                  static_cast<std::int64_t>(random() >> 4U)}) {
+                TimingWheelLevel level{number, static_cast<std::uint32_t>(size), granularity,
+                                       interval, clock};
+                ASSERT_EQ(level.clock(), clock / granularity * granularity);
+                for (std::int64_t const position :
+                     {level.clock(), level.clock() + 1, level.clock() + granularity - 1,
+                      level.clock() + granularity, level.limit() - granularity - 1,
+                      level.limit() - granularity, level.limit() - 1}) {
+                    if (position < level.clock() || position >= level.limit()) continue;
+                    auto const [bucket, start] = level.slotOf(position);
+                    ASSERT_EQ(bucket.slot(), position / granularity % size)
+                        << position << " on a level of " << size << " times " << granularity;
+                    ASSERT_EQ(start, position / granularity * granularity);
+                    ASSERT_EQ(level.startOfSlot(position), start);
+                }
+            }
+            granularity = interval;
+        }
+    }
 }
 
 }  // namespace

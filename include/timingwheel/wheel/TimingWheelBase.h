@@ -54,6 +54,10 @@ private:
 /// cancelling cost the same however many are pending. The delay heap knows the earliest bucket, so
 /// nothing needs to tick while nothing is due.
 ///
+/// Time goes into memory: three cache lines to take an entry out, and the next entry of a bucket to
+/// wait for. So arithmetic is kept short, without a division: the fewer instructions an operation
+/// has, the more operations the processor has under way at a time.
+///
 /// Flow: `place` puts an entry into a bucket and arms it; `flush` moves the clock to the earliest
 /// bucket's expiration and takes the bucket's entries out; `takeFlushed` hands them over one by
 /// one, to be placed again or run. Nothing here calls back: what the caller must know is returned.
@@ -196,13 +200,13 @@ public:
 
 private:
     Placement put(TimerTaskEntry& entry, std::int64_t position) noexcept {
-        std::size_t const last = levels_.size() - 1;
-        std::size_t number = 0;
-        while (number < last && position >= levels_[number].limit()) ++number;
-        TimingWheelLevel& level = levels_[number];
         // Only an entry that nobody reserved for can lie beyond the last level: it waits in the
-        // farthest bucket and is placed again from there.
-        auto const [bucket, start] = level.slotOf(std::min(position, level.limit() - 1));
+        // farthest bucket and is placed again from there. So some level always reaches.
+        if (position >= reach_) [[unlikely]]
+            position = reach_ - 1;
+        TimingWheelLevel* level = levels_.data();
+        while (position >= level->limit()) ++level;
+        auto const [bucket, start] = level->slotOf(position);
         bucket.add(entry);
         ++size_;
         return {bucket, bucket.setExpiration(start) && arm(bucket)};

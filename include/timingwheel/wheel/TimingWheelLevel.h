@@ -1,7 +1,9 @@
 #pragma once
 
+#include <timingwheel/wheel/Divisor.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,9 +25,11 @@ public:
     TimingWheelLevel(std::uint32_t number, std::uint32_t size, std::int64_t granularity,
                      std::int64_t interval, std::int64_t clock)
         : granularity_{granularity},
-          interval_{interval},
+          byGranularity_{static_cast<std::uint64_t>(granularity)},
           buckets_{std::make_unique<TimerTaskList[]>(size)},
           size_{size},
+          bySize_{size},
+          interval_{interval},
           number_{number} {
         for (std::uint32_t slot = 0; slot < size; ++slot) buckets_[slot].standAt(number, slot);
         moveClock(clock);
@@ -47,12 +51,14 @@ public:
 
     /// Rounds `position` down to this level's granularity and makes that the clock.
     void moveClock(std::int64_t position) noexcept {
-        clock_ = startOfSlot(position);
+        std::uint64_t const slots = slotsUpTo(position);
+        clock_ = static_cast<std::int64_t>(slots) * granularity_;
         limit_ = clock_ + interval_;
+        clockSlot_ = static_cast<std::uint32_t>(slots - bySize_.divide(slots) * size_);
     }
 
     std::int64_t startOfSlot(std::int64_t position) const noexcept {
-        return position - position % granularity_;
+        return static_cast<std::int64_t>(slotsUpTo(position)) * granularity_;
     }
 
     /// The bucket for `position`, and where that bucket starts.
@@ -60,19 +66,32 @@ public:
         TimerTaskList& bucket;
         std::int64_t start;
     };
+    /// REQUIRES: clock() <= position < limit().
     Slot slotOf(std::int64_t position) noexcept {
-        auto const slots = static_cast<std::uint64_t>(position) /
-                           static_cast<std::uint64_t>(granularity_);  // Kafka's virtual id
-        return {buckets_[slots % size_], static_cast<std::int64_t>(slots) * granularity_};
+        assert(position >= clock_ && position < limit_);
+        // Counted from the clock's slot it is less than a turn ahead: the modulo is a comparison.
+        std::uint64_t const ahead = slotsUpTo(position - clock_);
+        std::uint64_t slot = clockSlot_ + ahead;
+        if (slot >= size_) slot -= size_;
+        return {buckets_[slot], clock_ + static_cast<std::int64_t>(ahead) * granularity_};
     }
 
 private:
+    /// Kafka's virtual id of a slot.
+    std::uint64_t slotsUpTo(std::int64_t position) const noexcept {
+        return byGranularity_.divide(static_cast<std::uint64_t>(position));
+    }
+
+    // All that placing an entry reads comes first: a cache line.
     std::int64_t limit_ = 0;
-    std::int64_t granularity_;
-    std::int64_t interval_;
     std::int64_t clock_ = 0;
+    std::int64_t granularity_;
+    Divisor byGranularity_;
     std::unique_ptr<TimerTaskList[]> buckets_;
     std::uint32_t size_;
+    std::uint32_t clockSlot_ = 0;
+    Divisor bySize_;
+    std::int64_t interval_;
     std::uint32_t number_;
 };
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A number to divide by, many times: one multiplication instead of each division.
+///
+/// With l = ceil(log2 d) and m = ceil(2^(62 + l) / d), n / d is exactly n * m / 2^(62 + l), rounded
+/// down, for every n below 2^62 (T. Granlund, P. Montgomery, "Division by Invariant Integers using
+/// Multiplication", 1994, theorem 4.2): positions are below 2^60, and intervals at most 2^61. Since
+/// m is at most 2^63 and 4n fits 64 bits, the upper half of 4n * m is all that is needed.
+///
+/// Worked example: d = 20 has l = 5 and m = ceil(2^67 / 20); 439 / 20 is the upper half of
+/// 1756 * m, shifted right by 5: 21
+class Divisor {
+public:
+    static constexpr std::uint64_t kMaxDividend = (std::uint64_t{1} << 62) - 1;
+
+    /// REQUIRES: 1 <= divisor <= 2^62.
+    constexpr explicit Divisor(std::uint64_t divisor) noexcept
+        : shift_{static_cast<std::uint32_t>(std::bit_width(divisor - 1))},
+#ifdef __SIZEOF_INT128__
+          factor_{static_cast<std::uint64_t>(((Wide{1} << (62 + shift_)) + divisor - 1) / divisor)}
+#else
+          factor_{divisor}
+#endif
+    {
+        assert(divisor >= 1 && divisor <= kMaxDividend + 1);
+    }
+
+    /// The quotient, rounded down. REQUIRES: dividend <= kMaxDividend.
+    constexpr std::uint64_t divide(std::uint64_t dividend) const noexcept {
+#ifdef __SIZEOF_INT128__
+        return static_cast<std::uint64_t>(Wide{dividend << 2U} * factor_ >> 64U) >> shift_;
+#else
+        return dividend / factor_;
+#endif
+    }
+
+private:
+#ifdef __SIZEOF_INT128__
+    __extension__ using Wide = unsigned __int128;
+#endif
+    std::uint32_t shift_;
+    std::uint64_t factor_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel
