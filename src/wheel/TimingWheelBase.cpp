@@ -42,7 +42,8 @@ std::int64_t checkedWheelSize(std::int64_t wheelSize) {
 
 TimingWheelBase::TimingWheelBase(TimingWheelOptions options)
     : origin_{std::min<std::int64_t>(options.start.value(), 0)},
-      wheelSize_{checkedWheelSize(options.wheelSize)} {
+      wheelSize_{checkedWheelSize(options.wheelSize)},
+      lanesFrom_{options.lanesFrom} {
     clock_ = positionOf(options.start);
     buildLevels(clock_);
 }
@@ -58,6 +59,7 @@ void TimingWheelBase::buildLevels(std::int64_t position) {
             auto const number = static_cast<std::uint32_t>(levels_.size());
             levels_.emplace_back(number, static_cast<std::uint32_t>(wheelSize_), granularity,
                                  timesUpToWidest(granularity, wheelSize_), clock_);
+            if (number > 0) levels_.back().setLanesFrom(lanesFrom_);
         }
         heap_.reserve(levels_.size() * static_cast<std::size_t>(wheelSize_));
     } catch (...) {
@@ -95,16 +97,20 @@ TimerTaskList& TimingWheelBase::disarmEarliest() noexcept {
     return bucket;
 }
 
-std::optional<TimingWheelBase::Flush> TimingWheelBase::flush(Tick limit) noexcept {
+TimingWheelBase::Flush TimingWheelBase::flushEarliest() noexcept {
     assert(!hasFlushed());
-    auto const [expiration, armed] = heap_.top();
-    if (expiration > positionOf(limit)) return std::nullopt;
+    // The finest level's next buckets are expected to be as crowded as its last one was.
+    if (flushedLevel_ == 0)
+        levels_[0].setLanesFrom(flushed_.taken() < kCrowdedBucket ? SIZE_MAX : lanesFrom_);
+
+    std::int64_t const expiration = heap_.top().expiration;
     moveClock(expiration);
     // The stamp comes off before any entry is placed again: one that lands in this very slot is
     // for the next turn, and must find an unarmed bucket.
     TimerTaskList& bucket = disarmEarliest();
     flushed_.takeAll(bucket);
-    return Flush{bucket.level(), bucket.slot(), tickOf(expiration)};
+    flushedLevel_ = bucket.level();
+    return {bucket.level(), bucket.slot(), tickOf(expiration)};
 }
 
 TimerTaskEntry* TimingWheelBase::takeAny() noexcept {
@@ -122,6 +128,12 @@ void TimingWheelBase::checkInvariants(Deadlines deadlines) const {
             broken("H1 (armed once)", levels_[item.bucket->level()], *item.bucket, item.expiration);
 
     std::size_t counted = flushed_.entries().size();
+    auto const checkLanes = [](TimingWheelLevel const& level, TimerTaskList const& bucket) {
+        for (unsigned lane = 1; lane < TimerTaskList::kLanes; ++lane)
+            for (TimerTaskEntry const& entry : bucket.lane(lane))
+                if (TimerTaskList::laneOf(entry) != lane)
+                    broken("L1 (lane of the address)", level, bucket, lane);
+    };
 
     for (TimingWheelLevel const& level : levels_) {
         for (TimerTaskList const& bucket : level.buckets()) {
@@ -135,6 +147,7 @@ void TimingWheelBase::checkInvariants(Deadlines deadlines) const {
             if (!bucket.empty() && !bucket.isArmed())
                 broken("W3 (holds an entry, so is armed)", level, bucket, bucket.expiration());
 
+            checkLanes(level, bucket);
             for (TimerTaskEntry const& entry : bucket.entries()) {
                 std::int64_t const deadline = positionOf(entry.deadline());
                 ++counted;

@@ -73,6 +73,7 @@ struct Setting {
     std::int64_t wheelSize;
     Tick start;
     bool pushesBack;
+    bool usesLanes;
 };
 
 constexpr std::size_t kEntries = 24;
@@ -87,7 +88,7 @@ template <class Wheel>
 class Simulation {
 public:
     explicit Simulation(Setting setting)
-        : setting_{setting}, entries_(kEntries), wheel_{{setting.wheelSize, setting.start}} {
+        : setting_{setting}, entries_(kEntries), wheel_{optionsFor(setting)} {
         for (std::size_t i = 0; i < kEntries; ++i) entries_[i].index = i;
     }
 
@@ -106,6 +107,17 @@ public:
 
 private:
     static constexpr bool kFlat = std::is_same_v<Wheel, HashedWheel<Entry>>;
+
+    static auto optionsFor(Setting const& setting) {
+        if constexpr (kFlat) {
+            return HashedWheelOptions{.ticksPerWheel = setting.wheelSize, .start = setting.start};
+        } else {
+            return TimingWheelOptions{.wheelSize = setting.wheelSize,
+                                      .start = setting.start,
+                                      .lanesFrom = setting.usesLanes ? 0 : SIZE_MAX};
+        }
+    }
+
     /// A flat wheel that holds something walks every tick: not farther than this at a time.
     static constexpr std::int64_t kFarthestWalk = 5'000;
 
@@ -337,7 +349,8 @@ public:
                 start = -below(100'000);
                 break;
         }
-        return {wheelSize, Tick{start}, below(2) == 0};
+        bool const pushesBack = below(2) == 0;
+        return {wheelSize, Tick{start}, pushesBack, below(2) == 0};
     }
 
     std::vector<Operation> operations(std::size_t count) {
@@ -478,7 +491,8 @@ void expectAgreement(std::int64_t wheelSize) {
         for (Operation const& operation : fewest) out << "\n    " << operation;
         FAIL() << failureOf<Wheel>(setting, fewest) << "\nTIMINGWHEEL_SEED=" << seed
                << ", wheelSize " << setting.wheelSize << ", start " << setting.start
-               << (setting.pushesBack ? ", deadlines pushed back" : "") << out.str();
+               << (setting.pushesBack ? ", deadlines pushed back" : "")
+               << (setting.usesLanes ? ", with lanes" : "") << out.str();
     }
 }
 

@@ -29,7 +29,10 @@ protected:
     TimerTaskList bucket_;  // lets go of the leases before they die
 };
 
-TEST_F(TimerTaskListTest, HasThirtyTwoBytes) { EXPECT_EQ(sizeof(TimerTaskList), 32U); }
+TEST_F(TimerTaskListTest, IsOneCacheLine) {
+    EXPECT_EQ(sizeof(TimerTaskList), 64U);
+    EXPECT_EQ(alignof(TimerTaskList), 64U);
+}
 
 TEST_F(TimerTaskListTest, KeepsEntriesInTheOrderInWhichTheyCame) {
     addAll();
@@ -73,6 +76,62 @@ TEST_F(TimerTaskListTest, TakesAllEntriesOfAnotherBehindItsOwn) {
     other.add(leases_[0]);
     bucket_.takeAll(other);
     EXPECT_EQ(idsOf(bucket_), (std::vector{3, 1, 0}));
+    EXPECT_TRUE(other.empty());
+}
+
+TEST_F(TimerTaskListTest, ShowsTheEntriesOfAllLanesOneLaneAfterTheOther) {
+    bucket_.add(leases_[0], 2);
+    EXPECT_TRUE(bucket_.usesLanes());
+    EXPECT_EQ(idsOf(bucket_), (std::vector{0}));
+    bucket_.add(leases_[1], 1);
+    bucket_.add(leases_[2], 2);
+    bucket_.add(leases_[3], 0);
+    EXPECT_EQ(idsOf(bucket_), (std::vector{3, 1, 0, 2}));
+    EXPECT_EQ(bucket_.entries().size(), 4U);
+    EXPECT_EQ(&bucket_.entries().front(), &leases_[3]);
+    EXPECT_EQ(&bucket_.entries().back(), &leases_[2]);
+    EXPECT_EQ(&*bucket_.lane(1).begin(), &leases_[1]);
+}
+
+TEST_F(TimerTaskListTest, ShowsNothingWhenEmpty) {
+    EXPECT_TRUE(bucket_.entries().empty());
+    EXPECT_EQ(bucket_.entries().begin(), bucket_.entries().end());
+    EXPECT_EQ(bucket_.entries().size(), 0U);
+    EXPECT_FALSE(bucket_.usesLanes());
+}
+
+TEST_F(TimerTaskListTest, IsEmptyOnlyWhenAllLanesAre) {
+    for (unsigned lane = 0; lane < TimerTaskList::kLanes; ++lane) {
+        bucket_.add(leases_[0], lane);
+        EXPECT_FALSE(bucket_.empty());
+        EXPECT_EQ(bucket_.usesLanes(), lane > 0);
+        EXPECT_EQ(&bucket_.takeFirst(), &leases_[0]);
+        bucket_.add(leases_[0], lane);
+        EXPECT_EQ(&bucket_.takeLast(), &leases_[0]);
+        EXPECT_TRUE(bucket_.empty());
+    }
+}
+
+TEST_F(TimerTaskListTest, TakesFromTheFirstLaneFirstAndFromTheLastLaneLast) {
+    bucket_.add(leases_[0], 1);
+    bucket_.add(leases_[1], 2);
+    bucket_.add(leases_[2], 1);
+    bucket_.add(leases_[3], 2);
+    EXPECT_EQ(&bucket_.takeFirst(), &leases_[0]);
+    EXPECT_EQ(&bucket_.takeLast(), &leases_[3]);
+    EXPECT_EQ(&bucket_.takeLast(), &leases_[1]);
+    EXPECT_EQ(&bucket_.takeFirst(), &leases_[2]);
+    EXPECT_TRUE(bucket_.empty());
+}
+
+TEST_F(TimerTaskListTest, TakesAllEntriesOfAnotherLaneByLane) {
+    TimerTaskList other;
+    bucket_.add(leases_[0], 1);
+    other.add(leases_[1], 1);
+    other.add(leases_[2], 2);
+    other.add(leases_[3], 0);
+    bucket_.takeAll(other);
+    EXPECT_EQ(idsOf(bucket_), (std::vector{3, 0, 1, 2}));
     EXPECT_TRUE(other.empty());
 }
 

@@ -3,6 +3,7 @@
 #include <timingwheel/Tick.h>
 #include <timingwheel/export.h>
 #include <timingwheel/wheel/DelayHeap.h>
+#include <timingwheel/wheel/FlushedEntries.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 #include <timingwheel/wheel/TimingWheelLevel.h>
 
@@ -22,6 +23,11 @@ struct TimingWheelOptions {
     std::int64_t wheelSize = 20;
     /// Where the wheel's clock begins.
     Tick start{0};
+    /// From how many entries on crowded buckets are emptied by lanes (see TimerTaskList), out of
+    /// order. While a wheel has never held as many, a bucket is emptied in the order in which its
+    /// entries came. Below some ten thousand the caches hold them, and lanes cost more than they
+    /// gain.
+    std::size_t lanesFrom = 32'768;
 };
 
 /// What became of an entry that was placed, and what the caller must do next.
@@ -56,7 +62,7 @@ private:
 ///
 /// Time goes into memory: three cache lines to take an entry out, and the next entry of a bucket to
 /// wait for. So arithmetic is kept short, without a division: the fewer instructions an operation
-/// has, the more operations the processor has under way at a time.
+/// has, the more operations the processor has under way at a time. And crowded buckets have lanes.
 ///
 /// Flow: `place` puts an entry into a bucket and arms it; `flush` moves the clock to the earliest
 /// bucket's expiration and takes the bucket's entries out; `takeFlushed` hands them over one by
@@ -72,7 +78,7 @@ private:
 /// Units          ticks; nothing is rounded
 /// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove
 ///                and nextExpiration O(1); arming and flushing O(log of the armed buckets)
-/// Memory         32 bytes a bucket and 16 in the heap; only `reserve` allocates
+/// Memory         64 bytes a bucket and 16 in the heap; only `reserve` allocates
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
 /// Errors         std::invalid_argument for an option out of range
@@ -86,6 +92,7 @@ private:
 ///   W5  placed again after its bucket expired, an entry lands on a lower level or is due
 ///   H1  a bucket is in the delay heap at most once, and exactly while it is armed
 ///   H2  its expiration does not change while it is there
+///   L1  an entry is in its bucket's first lane, or in the one that its address says
 /// W2 to W5 hold for an entry at the deadline by which it was placed. For one whose deadline was
 /// moved later while it was queued, or that no level built so far reaches (it is put into the
 /// farthest bucket), only expiration <= d holds, and placing it again is a new place, no cascade.
@@ -95,11 +102,14 @@ private:
 class TIMINGWHEEL_API TimingWheelBase {
 public:
     static constexpr std::int64_t kMinWheelSize = 2;
-    /// A level's buckets, 32 bytes each, are made at once: 32 MiB for the largest. So a mistyped
+    /// A level's buckets, 64 bytes each, are made at once: 64 MiB for the largest. So a mistyped
     /// value does not exhaust the memory.
     static constexpr std::int64_t kMaxWheelSize = 1'048'576;
     /// No wheel has more levels: two slots each, over the whole range of ticks.
     static constexpr std::size_t kMaxLevels = 60;
+    /// The finest level uses lanes only after one of its buckets held so many entries: mostly they
+    /// hold few, which have just come from a coarser one and are in the cache still.
+    static constexpr std::size_t kCrowdedBucket = 8;
 
     explicit TimingWheelBase(TimingWheelOptions options);
     ~TimingWheelBase();
@@ -161,14 +171,17 @@ public:
     /// all may have been cancelled since. The bucket can be used again at once. Returns nothing if
     /// there is no such bucket. O(log of the armed buckets).
     /// REQUIRES: all entries of the last flush have been taken.
-    std::optional<Flush> flush(Tick limit) noexcept;
+    std::optional<Flush> flush(Tick limit) noexcept {
+        if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
+        return flushEarliest();
+    }
     /// True while entries of the last flush wait to be taken.
     bool hasFlushed() const noexcept { return !flushed_.empty(); }
     /// The next entry of the last flush, taken out. Place it again, unless its deadline has been
     /// reached. REQUIRES: hasFlushed().
     TimerTaskEntry& takeFlushed() noexcept {
         --size_;
-        return flushed_.takeFirst();
+        return flushed_.takeNext();
     }
 
     /// Takes out any entry, the earliest bucket's first; nothing when the wheel is empty. The
@@ -207,7 +220,7 @@ private:
         TimingWheelLevel* level = levels_.data();
         while (position >= level->limit()) ++level;
         auto const [bucket, start] = level->slotOf(position);
-        bucket.add(entry);
+        bucket.add(entry, size_ < level->lanesFrom() ? 0 : TimerTaskList::laneOf(entry));
         ++size_;
         return {bucket, bucket.setExpiration(start) && arm(bucket)};
     }
@@ -220,6 +233,7 @@ private:
         return earliest;
     }
 
+    Flush flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;
     void buildLevels(std::int64_t position);
     void moveClock(std::int64_t position) noexcept;
@@ -230,8 +244,10 @@ private:
     std::size_t size_ = 0;
     std::vector<TimingWheelLevel> levels_;
     DelayHeap heap_;
-    TimerTaskList flushed_;
+    FlushedEntries flushed_;
+    std::uint32_t flushedLevel_ = kMaxLevels;  // none
     std::int64_t wheelSize_;
+    std::size_t lanesFrom_;
 };
 
 }  // namespace v1

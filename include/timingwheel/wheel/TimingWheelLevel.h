@@ -47,6 +47,10 @@ public:
     /// The first position that this level cannot hold.
     std::int64_t limit() const noexcept { return limit_; }
 
+    /// From how many entries in the wheel on its buckets use all their lanes: never, unless said.
+    std::size_t lanesFrom() const noexcept { return lanesFrom_; }
+    void setLanesFrom(std::size_t entries) noexcept { lanesFrom_ = entries; }
+
     std::span<TimerTaskList const> buckets() const noexcept { return {buckets_.get(), size_}; }
 
     /// Rounds `position` down to this level's granularity and makes that the clock.
@@ -90,6 +94,7 @@ private:
     std::unique_ptr<TimerTaskList[]> buckets_;
     std::uint32_t size_;
     std::uint32_t clockSlot_ = 0;
+    std::size_t lanesFrom_ = SIZE_MAX;
     Divisor bySize_;
     std::int64_t interval_;
     std::uint32_t number_;

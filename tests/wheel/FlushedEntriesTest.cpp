@@ -1,0 +1,108 @@
+#include <timingwheel/wheel/FlushedEntries.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <set>
+#include <vector>
+
+namespace timingwheel {
+namespace {
+
+using Indices = std::vector<std::size_t>;
+
+class FlushedEntriesTest : public testing::Test {
+protected:
+    std::size_t take() { return static_cast<std::size_t>(&flushed_.takeNext() - entries_.data()); }
+    Indices takeAll() {
+        Indices taken;
+        while (!flushed_.empty()) taken.push_back(take());
+        return taken;
+    }
+    // Entry i goes into lane i mod 3.
+    void flushLanes() {
+        for (std::size_t i = 0; i < entries_.size(); ++i)
+            bucket_.add(entries_[i], static_cast<unsigned>(i) % TimerTaskList::kLanes);
+        flushed_.takeAll(bucket_);
+    }
+
+    std::array<TimerTaskEntry, 12> entries_;
+    TimerTaskList bucket_;
+    FlushedEntries flushed_;
+};
+
+TEST_F(FlushedEntriesTest, AreNoneAtFirst) {
+    EXPECT_TRUE(flushed_.empty());
+    EXPECT_EQ(flushed_.taken(), 0U);
+}
+
+TEST_F(FlushedEntriesTest, AreTakenInOrderFromABucketThatUsesOneLane) {
+    for (std::size_t i : {3U, 1U, 7U, 0U}) bucket_.add(entries_[i]);
+    flushed_.takeAll(bucket_);
+    EXPECT_TRUE(bucket_.empty());
+    EXPECT_EQ(takeAll(), (Indices{3, 1, 7, 0}));
+    EXPECT_EQ(flushed_.taken(), 4U);
+}
+
+// 0 3 6 9 | 1 4 7 10 | 2 5 8 11
+TEST_F(FlushedEntriesTest, AreTakenInTurnFromBothEndsOfEveryLane) {
+    flushLanes();
+    EXPECT_TRUE(bucket_.empty());
+    EXPECT_EQ(takeAll(), (Indices{9, 1, 10, 2, 11, 0, 6, 4, 7, 5, 8, 3}));
+}
+
+TEST_F(FlushedEntriesTest, AreTakenFromWhateverLanesHoldAny) {
+    for (unsigned lane = 0; lane < TimerTaskList::kLanes; ++lane) {
+        for (std::size_t i = 0; i < 5; ++i) bucket_.add(entries_[i], lane);
+        flushed_.takeAll(bucket_);
+        Indices const taken = takeAll();
+        EXPECT_EQ(taken.size(), 5U);
+        EXPECT_EQ((std::set<std::size_t>{taken.begin(), taken.end()}),
+                  (std::set<std::size_t>{0, 1, 2, 3, 4}));
+        EXPECT_EQ(flushed_.taken(), 5U);
+    }
+}
+
+// What was prefetched is the first to go in one case or another.
+TEST_F(FlushedEntriesTest, MayBeRemovedBeforeTheyAreTaken) {
+    for (std::size_t before = 0; before < entries_.size(); ++before) {
+        for (std::size_t removed = 0; removed < entries_.size(); ++removed) {
+            flushLanes();
+            Indices taken;
+            for (std::size_t i = 0; i < before; ++i) taken.push_back(take());
+            bool const wasThere = entries_[removed].isQueued();
+            if (wasThere) TimerTaskList::remove(entries_[removed]);
+            for (std::size_t i : takeAll()) taken.push_back(i);
+
+            std::set<std::size_t> const distinct{taken.begin(), taken.end()};
+            EXPECT_EQ(distinct.size(), taken.size());
+            EXPECT_EQ(taken.size(), entries_.size() - (wasThere ? 1 : 0));
+            EXPECT_EQ(distinct.contains(removed), !wasThere);
+        }
+    }
+}
+
+TEST_F(FlushedEntriesTest, AreNoneOnceTheLastWasRemovedFromAnyLane) {
+    for (TimerTaskEntry& last : entries_) {
+        flushLanes();
+        for (TimerTaskEntry& entry : entries_)
+            if (&entry != &last) TimerTaskList::remove(entry);
+        EXPECT_FALSE(flushed_.empty());
+        TimerTaskList::remove(last);
+        EXPECT_TRUE(flushed_.empty());
+    }
+}
+
+TEST_F(FlushedEntriesTest, AreShownUntilTheyAreTaken) {
+    flushLanes();
+    EXPECT_EQ(flushed_.entries().size(), 12U);
+    take();
+    take();
+    EXPECT_EQ(flushed_.entries().size(), 10U);
+    takeAll();
+    EXPECT_TRUE(flushed_.entries().empty());
+}
+
+}  // namespace
+}  // namespace timingwheel
