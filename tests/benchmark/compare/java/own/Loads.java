@@ -277,8 +277,8 @@ public final class Loads {
             Thread.sleep(request.budgetNanos() / MILLISECOND);
             var used = watch.usage().minus(before);
             double seconds = (System.nanoTime() - start) / 1e9;
-            // Only now: a collection that nobody needs lays the timers out in the order of the
-            // lists they are in, and then they are walked quickly.
+            // Only now: a collection moves the timers, and what it costs to walk them depends on
+            // where they lie.
             double bytes = Machine.heapBytesAfterCollection() - heap;
             return Map.of("bytes", bytes / n, "cpuPercent", used.cpuNanos() / 1e7 / seconds,
                     "wakeUpsPerSecond", used.wakeUps() / seconds);
