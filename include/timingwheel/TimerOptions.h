@@ -53,7 +53,7 @@ struct TimerOptions {
     /// which is what a length that cannot be expressed becomes.
     Duration tick = std::chrono::milliseconds{1};
     /// Slots of each level of the wheel: 2 to 1,048,576. A larger one means fewer cascades and more
-    /// memory: 48 bytes a slot, in each level that a shard has built.
+    /// memory: 80 bytes a slot, in each level that a shard has built.
     std::int64_t wheelSize = 20;
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";

@@ -2,6 +2,7 @@
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
+#include <timingwheel/wheel/Divisor.h>
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +21,10 @@ namespace detail {
 class TickScale {
 public:
     TickScale(Clock::TimePoint origin, std::chrono::nanoseconds tick) noexcept
-        : origin_{origin.time_since_epoch().count()}, tick_{tick.count()} {}
+        : origin_{origin.time_since_epoch().count()},
+          tick_{tick.count()},
+          divisor_{std::min(unsignedTick(), Divisor::kMaxDividend)},
+          divisible_{unsignedTick() <= Divisor::kMaxDividend ? Divisor::kMaxDividend : 0} {}
 
     /// Counts from another time. REQUIRES: nobody has asked for a tick yet.
     void startAt(Clock::TimePoint origin) noexcept { origin_ = origin.time_since_epoch().count(); }
@@ -33,7 +37,7 @@ public:
         std::int64_t const time = deadline.time_since_epoch().count();
         if (time <= origin_) return Tick{0};
         if (time > std::numeric_limits<std::int64_t>::max() - tick_) return Tick::max();
-        return saturated((sinceOrigin(time) - 1) / unsignedTick() + 1);
+        return saturated(ticksIn(sinceOrigin(time) - 1) + 1);
     }
 
     /// The first tick that is after `deadline`, as Netty rounds. Never, as above.
@@ -48,7 +52,7 @@ public:
     Tick nowToTick(Clock::TimePoint now) const noexcept {
         std::int64_t const time = now.time_since_epoch().count();
         if (time < origin_) return Tick{-1};
-        return std::min(saturated(sinceOrigin(time) / unsignedTick()), Tick{Tick::kMax - 1});
+        return std::min(saturated(ticksIn(sinceOrigin(time))), Tick{Tick::kMax - 1});
     }
 
     /// When `tick` begins; TimePoint::max() if it cannot be expressed.
@@ -94,6 +98,13 @@ private:
     }
     std::uint64_t unsignedTick() const noexcept { return static_cast<std::uint64_t>(tick_); }
 
+    /// Every schedule asks, so nothing is divided until 146 years have passed.
+    std::uint64_t ticksIn(std::uint64_t elapsed) const noexcept {
+        if (elapsed <= divisible_) [[likely]]
+            return divisor_.divide(elapsed);
+        return elapsed / unsignedTick();
+    }
+
     static Tick saturated(std::uint64_t ticks) noexcept {
         return ticks >= static_cast<std::uint64_t>(Tick::kMax)
                    ? Tick::max()
@@ -102,6 +113,8 @@ private:
 
     std::int64_t origin_;
     std::int64_t tick_;
+    Divisor divisor_;
+    std::uint64_t divisible_;  // divisor_ is exact up to here
 };
 
 }  // namespace detail

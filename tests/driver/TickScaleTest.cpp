@@ -34,6 +34,16 @@ TEST(TickScale, RoundsADeadlineUp) {
     EXPECT_EQ(scale.deadlineToTick(at(6'000'001)), Tick{2});
 }
 
+TEST(TickScale, FindsTheTickAfterADeadline) {
+    TickScale const scale{at(5'000'000), 1ms};
+    EXPECT_EQ(scale.tickAfter(at(4'999'999)), Tick{0});
+    EXPECT_EQ(scale.tickAfter(at(5'000'000)), Tick{1});
+    EXPECT_EQ(scale.tickAfter(at(5'999'999)), Tick{1});
+    EXPECT_EQ(scale.tickAfter(at(6'000'000)), Tick{2});
+    EXPECT_EQ(scale.tickAfter(at(kMost - 1'000'000 + 1)), Tick::max());
+    EXPECT_NE(scale.tickAfter(at(kMost - 1'000'000)), Tick::max());
+}
+
 TEST(TickScale, RoundsNowDown) {
     TickScale const scale{at(5'000'000), 1ms};
     EXPECT_EQ(scale.nowToTick(at(5'000'000)), Tick{0});
