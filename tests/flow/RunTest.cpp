@@ -1,5 +1,6 @@
 // Tasks run: what they throw, what they do to their timer from inside, and in whose turn.
 
+#include <support/Handles.h>
 #include <support/TestTimers.h>
 
 #include <gtest/gtest.h>
@@ -21,20 +22,6 @@ using std::chrono::nanoseconds;
 template <class T>
 using Run = OfWheelTimers<T>;
 TYPED_TEST_SUITE(Run, WheelTimers, NamesOfTimers);
-
-/// Throws from its destructor, once, unless it was moved from.
-class ThrowsWhenItDies {
-public:
-    ThrowsWhenItDies() = default;
-    ThrowsWhenItDies(ThrowsWhenItDies&& other) noexcept
-        : isArmed_{std::exchange(other.isArmed_, false)} {}
-    ~ThrowsWhenItDies() noexcept(false) {
-        if (isArmed_) throw std::runtime_error{"a capture died badly"};
-    }
-
-private:
-    bool isArmed_ = true;
-};
 
 // G7
 TYPED_TEST(Run, ThrowingTasksAffectNoOther) {

@@ -6,6 +6,7 @@
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/Timer.h>
 #include <timingwheel/TimerOptions.h>
 
 #include <gtest/gtest.h>
@@ -153,7 +154,7 @@ private:
 };
 
 /// Waits until a drain() or stop() on another thread has begun: the timer then refuses.
-inline void waitUntilRefused(WheelTimer& timer) {
+inline void waitUntilRefused(Timer& timer) {
     try {
         for (;;) {
             timer.newTimeout([] {}, std::chrono::hours{1}).cancel();

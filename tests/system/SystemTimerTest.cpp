@@ -1,3 +1,4 @@
+#include <support/DriverThreads.h>
 #include <support/TestTimers.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
@@ -7,8 +8,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <pthread.h>
-#include <signal.h>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -19,25 +18,6 @@ namespace timingwheel::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// What the driver thread looks like from inside.
-struct Inside {
-    std::string name;
-    bool areSignalsBlocked = true;
-
-    static Inside look() {
-        Inside inside;
-        char name[32] = {};
-        pthread_getname_np(pthread_self(), name, sizeof name);
-        inside.name = name;
-        sigset_t blocked;
-        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-        for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPIPE})
-            inside.areSignalsBlocked =
-                inside.areSignalsBlocked && sigismember(&blocked, signal) == 1;
-        return inside;
-    }
-};
 
 // G23
 TEST(SystemTimer, ItsThreadIsNamedAndBlocksSignals) {
@@ -81,18 +61,6 @@ TEST(SystemTimer, TheUsersFactoryMayMakeItsThread) {
     EXPECT_EQ(inside.name, "made");
     EXPECT_TRUE(inside.areSignalsBlocked);
 }
-
-/// A factory that fails some times.
-struct FailingFactory {
-    int failures;
-    int calls = 0;
-    std::thread operator()(std::function<void()> body) {
-        if (++calls <= failures)
-            throw std::system_error{std::make_error_code(std::errc::resource_unavailable_try_again),
-                                    "no more threads"};
-        return std::thread{std::move(body)};
-    }
-};
 
 // G17
 TEST(SystemTimer, AThreadThatCannotBeStartedIsToldAndTriedAgain) {

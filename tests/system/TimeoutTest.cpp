@@ -1,3 +1,4 @@
+#include <support/Handles.h>
 #include <support/TestTimers.h>
 #include <timingwheel/Timeout.h>
 
@@ -10,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -35,49 +35,6 @@ static_assert(std::is_nothrow_move_constructible_v<Timeout>);
 static_assert(std::regular<Timeout>);
 static_assert(std::three_way_comparable<Timeout, std::strong_ordering>);
 static_assert(sizeof(Timeout) == sizeof(void*));
-
-std::string printed(Timeout const& timeout) {
-    std::ostringstream out;
-    out << timeout;
-    return out.str();
-}
-
-/// All answers of one handle.
-struct Answers {
-    bool pending, expired, cancelled, rejected;
-    friend bool operator==(Answers const&, Answers const&) = default;
-    friend std::ostream& operator<<(std::ostream& out, Answers const& a) {
-        return out << (a.pending ? "pending " : "") << (a.expired ? "expired " : "")
-                   << (a.cancelled ? "cancelled " : "") << (a.rejected ? "rejected" : "");
-    }
-};
-constexpr Answers kPending{true, false, false, false};
-constexpr Answers kExpired{false, true, false, false};
-constexpr Answers kCancelled{false, false, true, false};
-constexpr Answers kRejected{false, false, false, true};
-constexpr Answers kNone{false, false, false, false};
-
-Answers answersOf(Timeout const& t) {
-    return {t.isPending(), t.isExpired(), t.isCancelled(), t.isRejected()};
-}
-
-/// Counts what it hears.
-class ATask final : public TimerTask {
-public:
-    void run(Timeout const& timeout) override {
-        ++runs;
-        last = timeout;
-        if (onRun) onRun(timeout);
-    }
-    void cancelled(Timeout const& timeout) override {
-        ++cancels;
-        last = timeout;
-    }
-    int runs = 0;
-    int cancels = 0;
-    Timeout last;
-    std::function<void(Timeout const&)> onRun;
-};
 
 TEST(Handle, AnEmptyOneAnswersNoToEverything) {
     Timeout const empty;
@@ -331,17 +288,6 @@ TYPED_TEST(Handle, TellsItsTimerTaskThatItWasCancelled) {
     EXPECT_EQ(task->runs, 0);
     EXPECT_EQ(task.use_count(), 1);
 }
-
-/// A callable that is told, too.
-struct Hears {
-    int* runs;
-    int* cancels;
-    void operator()() const { ++*runs; }
-    void cancelled(Timeout const& timeout) const {
-        ++*cancels;
-        EXPECT_TRUE(timeout.isCancelled());
-    }
-};
 
 TYPED_TEST(Handle, TellsACallableThatItWasCancelled) {
     TypeParam timer{this->options()};

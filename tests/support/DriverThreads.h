@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <pthread.h>
+#include <signal.h>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+/// A timer's own thread: what it looks like from inside, and factories of it.
+namespace timingwheel::test {
+
+/// What a timer's thread looks like from inside.
+struct Inside {
+    std::string name;
+    bool areSignalsBlocked = true;
+
+    static Inside look() {
+        Inside inside;
+        char name[32] = {};
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        inside.name = name;
+        sigset_t blocked;
+        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+        for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPIPE})
+            inside.areSignalsBlocked =
+                inside.areSignalsBlocked && sigismember(&blocked, signal) == 1;
+        return inside;
+    }
+};
+
+/// A factory that fails some times.
+struct FailingFactory {
+    int failures;
+    int calls = 0;
+    std::thread operator()(std::function<void()> body) {
+        if (++calls <= failures)
+            throw std::system_error{std::make_error_code(std::errc::resource_unavailable_try_again),
+                                    "no more threads"};
+        return std::thread{std::move(body)};
+    }
+};
+
+}  // namespace timingwheel::test

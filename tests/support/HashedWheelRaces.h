@@ -1,0 +1,604 @@
+#pragma once
+
+#include <support/CancelRaces.h>
+#include <support/Effort.h>
+#include <support/Ledger.h>
+#include <support/ThreadPool.h>
+#include <support/Threads.h>
+#include <timingwheel/HashedWheelTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// Races of a HashedWheelTimer on the real clock, with counts that the caller chooses. Its tick is
+/// a millisecond at least, so each tick has many timeouts to race for.
+namespace timingwheel::test {
+
+enum class HashedWheelRunsOn { worker, pool, flakyPool, ownPool };
+
+/// Where tasks run, and the options that say so.
+class HashedWheelRunners {
+public:
+    explicit HashedWheelRunners(HashedWheelRunsOn runsOn) : runsOn_{runsOn} {
+        if (runsOn == HashedWheelRunsOn::pool) pool_.emplace(std::size_t{2});
+        if (runsOn == HashedWheelRunsOn::flakyPool) flaky_.emplace(2U, 50U);
+    }
+
+    HashedWheelTimerOptions options() {
+        HashedWheelTimerOptions options{
+            .tick = std::chrono::milliseconds{1}, .ticksPerWheel = 4, .leakDetection = false};
+        if (pool_) options.executor = *pool_;
+        if (flaky_) options.executor = *flaky_;
+        if (runsOn_ == HashedWheelRunsOn::ownPool) options.taskPool.emplace();
+        return options;
+    }
+    char const* name() const noexcept {
+        switch (runsOn_) {
+            case HashedWheelRunsOn::worker:
+                return "on the worker";
+            case HashedWheelRunsOn::pool:
+                return "on a pool";
+            case HashedWheelRunsOn::flakyPool:
+                return "on a pool that refuses some";
+            case HashedWheelRunsOn::ownPool:
+                return "on a pool of its own";
+        }
+        return "";
+    }
+
+private:
+    HashedWheelRunsOn const runsOn_;
+    std::optional<boost::asio::thread_pool> pool_;
+    std::optional<FlakyPool> flaky_;
+};
+
+/// One timer, threads that schedule, cancel and ask at random, and a stop() at a random moment, or
+/// when nothing is pending any more: guarantee G3.
+class HashedWheelLedgerRound {
+public:
+    HashedWheelLedgerRound(HashedWheelRunsOn runsOn, bool stopsEarly, std::uint64_t operations,
+                           std::uint64_t seed)
+        : stopsEarly_{stopsEarly},
+          operations_{operations},
+          seed_{seed},
+          ledger_{operations},
+          handles_(operations),
+          runners_{runsOn} {
+        HashedWheelTimerOptions options = runners_.options();
+        options.errorHandler = [this](TaskFailure const& failure) { hear(failure); };
+        timer_.emplace(std::move(options));
+    }
+
+    LedgerSum run() {
+        together(kThreads + 1, [this](std::size_t thread) {
+            thread == kThreads ? stopSomewhen() : operate(thread);
+        });
+        EXPECT_EQ(timer_->pendingTimeouts(), 0U);
+        EXPECT_TRUE(timer_->stop().empty());
+        bookRejected();
+        compareStatistics();
+        timer_.reset();
+        return ledger_.sum();
+    }
+    std::uint64_t operationsMade() const noexcept { return made_; }
+
+private:
+    static constexpr std::size_t kThreads = 4;
+
+    struct Task {
+        HashedWheelLedgerRound* round;
+        Ledger::Id id;
+        void operator()() const { round->ledger_.ran(id, round->timer_->clock().now()); }
+    };
+    struct Slot {
+        std::mutex mutex;
+        Timeout timeout;
+        Ledger::Id id = 0;
+    };
+
+    void stopSomewhen() {
+        std::uint64_t const stopsAt = Random{seed_ + 99}.below(operations_);
+        waitUntil([&] {
+            if (stopsEarly_) return made_ >= stopsAt || ended_ == kThreads;
+            return ended_ == kThreads && timer_->pendingTimeouts() == 0;
+        });
+        for (StoppedTimeout const& one : timer_->stop()) {
+            ledger_.book(one.target<Task>()->id, Outcome::returned);
+            EXPECT_TRUE(one.timeout().isReturned());
+        }
+    }
+
+    void operate(std::size_t thread) {
+        Random random{seed_ * 31 + thread};
+        try {
+            for (std::uint64_t i = 0; i < operations_ / kThreads; ++i, ++made_) {
+                if (i % 256 == 255) spinFor(std::chrono::microseconds{200});  // a tick may come
+                std::uint64_t const dice = random.below(100);
+                if (dice < 60) {
+                    schedule(random);
+                } else if (dice < 95) {
+                    cancel(random);
+                } else {
+                    ask(random);
+                }
+            }
+        } catch (std::logic_error const&) {
+            EXPECT_TRUE(stopsEarly_);
+        }
+        ++ended_;
+    }
+
+    void schedule(Random& random) {
+        auto const most =
+            random.below(2) == 0 ? std::chrono::milliseconds{1} : std::chrono::milliseconds{10};
+        auto const delay = random.below(std::chrono::nanoseconds{most});
+        Ledger::Id const id = ledger_.open(timer_->clock().now() + delay);
+        Timeout timeout = timer_->newTimeout(Task{this, id}, delay);
+        ledger_.accept(id);
+        handles_[id] = timeout;
+        Slot& slot = slots_[random.below(slots_.size())];
+        std::lock_guard const lock{slot.mutex};
+        slot.timeout = std::move(timeout);
+        slot.id = id;
+    }
+
+    void cancel(Random& random) {
+        Slot& slot = slots_[random.below(slots_.size())];
+        Timeout timeout;
+        Ledger::Id id = 0;
+        {
+            std::lock_guard const lock{slot.mutex};
+            timeout = slot.timeout;
+            id = slot.id;
+        }
+        bool const waits = random.below(4) == 0;
+        if (waits ? timeout.cancelAndWait() : timeout.cancel()) {
+            ledger_.book(id, Outcome::cancelled);
+            EXPECT_TRUE(timeout.isCancelled());
+        }
+    }
+
+    void ask(Random& random) {
+        Slot& slot = slots_[random.below(slots_.size())];
+        Timeout timeout;
+        {
+            std::lock_guard const lock{slot.mutex};
+            timeout = slot.timeout;
+        }
+        bool const wasDone = timeout.isDone();
+        EXPECT_TRUE(!wasDone || timeout.isExpired());
+        static_cast<void>(timeout.remaining());
+        static_cast<void>(timeout.task());
+        static_cast<void>(timer_->pendingTimeouts());
+        if (random.below(64) == 0) static_cast<void>(timer_->statistics());
+    }
+
+    void hear(TaskFailure const& failure) {
+        // Refused, but it had been taken back meanwhile: nothing was rejected.
+        if (failure.kind == TaskFailure::Kind::executorThrew) return;
+        EXPECT_EQ(failure.kind, TaskFailure::Kind::rejected);
+        ++rejected_;
+    }
+
+    void bookRejected() {
+        std::uint64_t rejected = 0;
+        for (Ledger::Id id = 0; id < handles_.size(); ++id) {
+            if (!handles_[id].isRejected()) continue;
+            ledger_.book(id, Outcome::rejected);
+            ++rejected;
+        }
+        EXPECT_EQ(rejected, rejected_.load());
+    }
+
+    void compareStatistics() {
+        TimerStatistics const statistics = timer_->statistics();
+        LedgerSum const sum = ledger_.sum();
+        EXPECT_EQ(statistics.scheduled, sum.accepted);
+        EXPECT_EQ(statistics.fired, sum.ran);
+        EXPECT_EQ(statistics.cancelled, sum.cancelled);
+        EXPECT_EQ(statistics.returned, sum.returned);
+        EXPECT_EQ(statistics.rejected, sum.rejected);
+        EXPECT_EQ(statistics.pending, 0U);
+    }
+
+    bool const stopsEarly_;
+    std::uint64_t const operations_;
+    std::uint64_t const seed_;
+    Ledger ledger_;
+    std::vector<Timeout> handles_;
+    std::array<Slot, 256> slots_;
+    std::atomic<std::uint64_t> rejected_{0};
+    std::atomic<std::uint64_t> made_{0};
+    std::atomic<std::size_t> ended_{0};
+    HashedWheelRunners runners_;
+    std::optional<HashedWheelTimer> timer_;  // the last: its tasks use the others
+};
+
+/// Rounds until so many operations are done. Prints and checks the books.
+inline void keepTheHashedWheelLedger(HashedWheelRunsOn runsOn, std::uint64_t operations,
+                                     std::uint64_t operationsOfRound) {
+    LedgerSum sum;
+    std::uint64_t rounds = 0;
+    std::uint64_t made = 0;
+    for (; made < operations; ++rounds) {
+        HashedWheelLedgerRound round{runsOn, rounds % 2 == 0, operationsOfRound, rounds + 1};
+        sum += round.run();
+        made += round.operationsMade() + 1;
+    }
+    std::ostringstream books;
+    books << sum;
+    std::printf("G3 HashedWheelTimer %s: %llu rounds: %s\n", HashedWheelRunners{runsOn}.name(),
+                static_cast<unsigned long long>(rounds), books.str().c_str());
+    Ledger::expectRight(sum);
+    EXPECT_GT(sum.ran, 0U);
+    EXPECT_GT(sum.cancelled, 0U);
+    EXPECT_GT(sum.returned, 0U);
+    EXPECT_EQ(sum.rejected > 0, runsOn == HashedWheelRunsOn::flakyPool);
+}
+
+/// {cancel, cancelAndWait, expire} over and over; what a task uses dies when cancelAndWait() has
+/// returned: guarantees G4 and G5.
+class HashedWheelCancelRace {
+public:
+    explicit HashedWheelCancelRace(HashedWheelRunsOn runsOn)
+        : runners_{runsOn}, timer_{runners_.options()} {}
+
+    void run(std::uint64_t races) {
+        inBatches(
+            races / kBatch + 1, 2, [this](std::uint64_t) { schedule(); },
+            [this](std::size_t worker, std::uint64_t) { compete(worker); },
+            [this](std::uint64_t) { judge(); });
+        std::printf(
+            "G4, G5 HashedWheelTimer %s: %llu races: ran %llu, cancel %llu, cancelAndWait %llu; "
+            "not one winner %llu\n",
+            runners_.name(), printable(races_), printable(ran_), printable(cancelled_),
+            printable(waited_), printable(broken_));
+        EXPECT_EQ(broken_, 0U);
+        EXPECT_EQ(sawPoison_.load(), 0U);
+        EXPECT_EQ(stillRan_, 0U);
+        EXPECT_EQ(ran_ + cancelled_ + waited_, races_);
+    }
+
+private:
+    static constexpr std::size_t kBatch = 1'024;
+
+    struct Contest {
+        Timeout timeout;
+        std::unique_ptr<Prey> prey;
+        std::atomic<int> runs{0};
+        int runsAfterWait = 0;
+        bool cancelWon = false;
+        bool waitWon = false;
+    };
+
+    static unsigned long long printable(std::uint64_t value) noexcept { return value; }
+
+    void schedule() {
+        for (Contest& contest : contests_) {
+            contest.runs.store(0, std::memory_order_relaxed);
+            contest.prey = std::make_unique<Prey>();
+            contest.timeout = timer_.newTimeout(
+                [this, &contest, prey = contest.prey.get()] {
+                    if (!prey->isAlive()) ++sawPoison_;
+                    ++prey->touched;
+                    contest.runs.fetch_add(1, std::memory_order_release);
+                },
+                random_[2].below(std::chrono::nanoseconds{std::chrono::microseconds{1'200}}));
+        }
+    }
+
+    void compete(std::size_t worker) {
+        // About when a tick comes: the batch takes a fraction of a millisecond.
+        spinFor(random_[worker].below(std::chrono::nanoseconds{std::chrono::milliseconds{2}}));
+        for (std::size_t i = 0; i < kBatch; ++i) {
+            // One from each end: they meet in the middle.
+            Contest& contest = contests_[worker == 0 ? i : kBatch - 1 - i];
+            if (worker == 0) {
+                contest.cancelWon = contest.timeout.cancel();
+            } else {
+                contest.waitWon = contest.timeout.cancelAndWait();
+                contest.prey.reset();  // nothing may use it now
+                contest.runsAfterWait = contest.runs.load(std::memory_order_acquire);
+            }
+        }
+    }
+
+    void judge() {
+        for (Contest& contest : contests_) {
+            int const runs = contest.runs.load(std::memory_order_acquire);
+            int const winners = runs + (contest.cancelWon ? 1 : 0) + (contest.waitWon ? 1 : 0);
+            bool const isCancelled = contest.cancelWon || contest.waitWon;
+            ++races_;
+            broken_ += winners == 1 ? 0U : 1U;
+            broken_ += contest.timeout.isCancelled() == isCancelled ? 0U : 1U;
+            broken_ += contest.timeout.isDone() == (runs == 1) ? 0U : 1U;
+            stillRan_ += runs == contest.runsAfterWait ? 0U : 1U;
+            ran_ += static_cast<std::uint64_t>(runs);
+            cancelled_ += contest.cancelWon ? 1U : 0U;
+            waited_ += contest.waitWon ? 1U : 0U;
+        }
+    }
+
+    std::array<Random, 3> random_{Random{1}, Random{2}, Random{3}};
+    std::array<Contest, kBatch> contests_;
+    std::atomic<std::uint64_t> sawPoison_{0};
+    std::uint64_t races_ = 0;
+    std::uint64_t ran_ = 0;
+    std::uint64_t cancelled_ = 0;
+    std::uint64_t waited_ = 0;
+    std::uint64_t broken_ = 0;
+    std::uint64_t stillRan_ = 0;
+    HashedWheelRunners runners_;
+    HashedWheelTimer timer_;  // the last: its tasks use the others
+};
+
+/// In each round a new timer, which two threads stop while others schedule what is due soon, and
+/// cancel: guarantee G10 in Netty's form, where only the caller that gets the tasks waits.
+class HashedWheelStopRace {
+public:
+    HashedWheelStopRace(HashedWheelRunsOn runsOn, std::size_t schedulers)
+        : runners_{runsOn}, schedulers_{schedulers}, handles_(schedulers) {}
+
+    void run(std::uint64_t rounds) {
+        inBatches(
+            rounds, kStoppers + schedulers_, [this](std::uint64_t) { makeTimer(); },
+            [this](std::size_t worker, std::uint64_t round) {
+                worker < kStoppers ? stop(round * kStoppers + worker)
+                                   : schedule(worker - kStoppers);
+            },
+            [this](std::uint64_t) { judge(); });
+        std::printf(
+            "G10 HashedWheelTimer %s: %llu rounds: accepted %llu = ran %llu + cancelled %llu + "
+            "returned %llu; refused %llu, wrong rounds %llu\n",
+            runners_.name(), printable(rounds), printable(accepted_), printable(allRan_),
+            printable(allCancelled_), printable(allReturned_), printable(refused_.load()),
+            printable(wrong_));
+        EXPECT_EQ(accepted_, allRan_ + allCancelled_ + allReturned_);
+        EXPECT_EQ(wrong_, 0U);
+        EXPECT_EQ(late_.load(), 0U);
+        EXPECT_GT(refused_.load(), 0U);
+    }
+
+private:
+    static constexpr std::size_t kStoppers = 2;
+    static constexpr std::size_t kPerThread = 64;
+
+    static unsigned long long printable(std::uint64_t value) noexcept { return value; }
+
+    void makeTimer() {
+        timer_.emplace(runners_.options());
+        inside_ = 0;
+        ran_ = 0;
+        returned_ = 0;
+        cancelled_ = 0;
+        isOver_ = false;
+        for (auto& ofThread : handles_) ofThread.clear();
+    }
+
+    void stop(std::uint64_t seed) {
+        spinFor(Random{seed + 1}.below(std::chrono::nanoseconds{std::chrono::milliseconds{2}}));
+        StoppedTimeouts const stopped = timer_->stop();
+        if (stopped.empty()) return;  // the other one may be at it still
+        if (inside_.load() != 0) ++late_;
+        isOver_.store(true);
+        returned_ += stopped.size();
+        for (StoppedTimeout const& one : stopped) late_ += one.timeout().isReturned() ? 0U : 1U;
+    }
+
+    void schedule(std::size_t scheduler) {
+        try {
+            for (std::size_t i = 0; i < kPerThread; ++i) {
+                Timeout const t = timer_->newTimeout(
+                    [this, held = witness_] {
+                        static_cast<void>(held);
+                        ++inside_;
+                        if (isOver_.load()) ++late_;
+                        ++ran_;
+                        --inside_;
+                    },
+                    i % 2 == 0 ? Duration{std::chrono::microseconds{i * 10}}
+                               : Duration{std::chrono::hours{1}});
+                handles_[scheduler].push_back(t);
+                if (i % 4 == 1 && t.cancel()) ++cancelled_;
+                if (i % 8 == 4 && t.cancelAndWait()) ++cancelled_;
+                if (i % 8 == 7) std::this_thread::yield();
+                if (i % 16 == 15) spinFor(std::chrono::microseconds{200});
+            }
+        } catch (std::logic_error const&) {
+            ++refused_;
+        }
+    }
+
+    void judge() {
+        std::uint64_t expired = 0;
+        std::uint64_t returned = 0;
+        std::uint64_t cancelled = 0;
+        std::uint64_t accepted = 0;
+        for (auto& ofThread : handles_) {
+            for (Timeout const& timeout : ofThread) {
+                ++accepted;
+                expired += timeout.isExpired() ? 1U : 0U;
+                returned += timeout.isReturned() ? 1U : 0U;
+                cancelled += timeout.isCancelled() && !timeout.isReturned() ? 1U : 0U;
+            }
+        }
+        bool isRight = expired == ran_.load() && returned == returned_.load() &&
+                       cancelled == cancelled_.load() && timer_->pendingTimeouts() == 0;
+        timer_.reset();
+        isRight = isRight && witness_.use_count() == 1;  // handles keep no captures
+        wrong_ += isRight ? 0U : 1U;
+        accepted_ += accepted;
+        allRan_ += ran_.load();
+        allCancelled_ += cancelled_.load();
+        allReturned_ += returned_.load();
+    }
+
+    HashedWheelRunners runners_;
+    std::size_t const schedulers_;
+    std::vector<std::vector<Timeout>> handles_;
+    std::atomic<int> inside_{0};
+    std::atomic<bool> isOver_{false};
+    std::atomic<std::uint64_t> ran_{0};
+    std::atomic<std::uint64_t> returned_{0};
+    std::atomic<std::uint64_t> cancelled_{0};
+    std::atomic<std::uint64_t> refused_{0};
+    std::atomic<std::uint64_t> late_{0};
+    std::shared_ptr<int> witness_ = std::make_shared<int>();
+    std::uint64_t accepted_ = 0;
+    std::uint64_t allRan_ = 0;
+    std::uint64_t allCancelled_ = 0;
+    std::uint64_t allReturned_ = 0;
+    std::uint64_t wrong_ = 0;
+    std::optional<HashedWheelTimer> timer_;  // the last: its tasks use the others
+};
+
+/// Many threads schedule and cancel under a limit: guarantee G18. A place is free again at the tick
+/// after a cancel.
+inline void loadAHashedWheelUpToTheLimit(std::size_t threads, std::uint64_t operations,
+                                         std::size_t limit) {
+    HashedWheelTimer timer{{.tick = std::chrono::milliseconds{1},
+                            .ticksPerWheel = 4,
+                            .maxPendingTimeouts = limit,
+                            .leakDetection = false}};
+    std::atomic<std::uint64_t> accepted{0};
+    std::atomic<std::uint64_t> refused{0};
+    std::atomic<std::uint64_t> ran{0};
+    std::atomic<std::uint64_t> cancelled{0};
+    std::atomic<std::uint64_t> above{0};
+    together(threads, [&](std::size_t thread) {
+        Random random{thread + 1};
+        for (std::uint64_t i = 0; i < operations / threads; ++i) {
+            try {
+                Timeout const t = timer.newTimeout(
+                    [&ran] { ran.fetch_add(1, std::memory_order_relaxed); },
+                    random.below(std::chrono::nanoseconds{std::chrono::milliseconds{2}}));
+                ++accepted;
+                if (random.below(2) == 0 && t.cancel()) ++cancelled;
+            } catch (RejectedExecution const&) {
+                ++refused;
+                std::this_thread::yield();
+            }
+            if (i % 16 == 0 && timer.pendingTimeouts() > limit) ++above;
+        }
+    });
+    waitUntil([&] { return timer.pendingTimeouts() == 0; });
+    std::printf(
+        "G18 HashedWheelTimer: limit %zu, %zu threads: accepted %llu, refused %llu, above the "
+        "limit %llu\n",
+        limit, threads, static_cast<unsigned long long>(accepted.load()),
+        static_cast<unsigned long long>(refused.load()),
+        static_cast<unsigned long long>(above.load()));
+    EXPECT_EQ(above.load(), 0U);
+    EXPECT_GT(refused.load(), 0U);
+    EXPECT_EQ(timer.statistics().refused, refused.load());
+    for (std::size_t i = 0; i < limit; ++i) timer.newTimeout([] {}, std::chrono::hours{1});
+    EXPECT_THROW(timer.newTimeout([] {}, std::chrono::hours{1}), RejectedExecution);
+    EXPECT_EQ(timer.stop().size(), limit);
+    EXPECT_EQ(accepted.load(), ran.load() + cancelled.load());
+}
+
+/// Schedules and cancels timeouts that would be due in an hour: guarantee G6 within a tick. Returns
+/// the most that were pending.
+inline std::size_t cancelFarHashedWheelTimeouts(std::uint64_t pairs, std::size_t threads) {
+    auto const witness = std::make_shared<int>();
+    std::atomic<std::size_t> most{0};
+    HashedWheelTimer timer{
+        {.tick = std::chrono::milliseconds{1}, .ticksPerWheel = 8, .leakDetection = false}};
+    together(threads, [&](std::size_t) {
+        for (std::uint64_t i = 0; i < pairs / threads; ++i) {
+            Timeout const t = timer.newTimeout([witness] {}, std::chrono::hours{1});
+            if (!t.cancel()) ADD_FAILURE() << "it was not pending";
+            if (i % 256 == 0) {
+                std::size_t const pending = timer.pendingTimeouts();
+                std::size_t seen = most.load();
+                while (pending > seen && !most.compare_exchange_weak(seen, pending)) {
+                }
+            }
+        }
+    });
+    waitUntil([&] { return timer.pendingTimeouts() == 0; });
+    waitUntil([&] { return witness.use_count() == 1; });
+    EXPECT_EQ(timer.statistics().cancelled, pairs / threads * threads);
+    return most;
+}
+
+/// One timeout at a time, run or cancelled, each for a worker that has gone to sleep, or is about
+/// to: a wake-up that is lost hangs.
+inline void wakeAHashedWheel(std::uint64_t rounds) {
+    HashedWheelTimer timer{{.tick = std::chrono::milliseconds{1}, .leakDetection = false}};
+    Random random{11};
+    std::uint64_t cancelled = 0;
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        std::atomic<bool> ran{false};
+        Timeout const t = timer.newTimeout([&ran] { ran = true; }, std::chrono::nanoseconds{0});
+        if (round % 2 == 1) {
+            spinFor(random.below(std::chrono::nanoseconds{std::chrono::milliseconds{1}}));
+            cancelled += t.cancel() ? 1U : 0U;
+        }
+        waitUntil([&] { return timer.pendingTimeouts() == 0 && (ran || t.isCancelled()); });
+        spinFor(random.below(std::chrono::nanoseconds{std::chrono::microseconds{50}}));
+    }
+    EXPECT_EQ(timer.statistics().fired + cancelled, rounds);
+    EXPECT_EQ(timer.statistics().cancelled, cancelled);
+    EXPECT_EQ(timer.stop().size(), 0U);
+}
+
+/// Handles that are cancelled, asked and dropped by two threads while a third destroys the timer:
+/// guarantee G11.
+inline void raceHashedWheelHandlesAgainstDestructor(std::uint64_t rounds) {
+    constexpr std::size_t kHandles = 8;
+    std::optional<HashedWheelTimer> timer;
+    std::array<std::array<Timeout, kHandles>, 2> handles;
+    std::atomic<std::uint64_t> ran{0};
+    std::atomic<std::uint64_t> wrong{0};
+    std::uint64_t ended = 0;
+    Random random{5};
+    inBatches(
+        rounds, 3,
+        [&](std::uint64_t round) {
+            timer.emplace(HashedWheelTimerOptions{
+                .tick = std::chrono::milliseconds{1}, .ticksPerWheel = 4, .leakDetection = false});
+            for (std::size_t i = 0; i < kHandles; ++i) {
+                handles[0][i] = handles[1][i] = timer->newTimeout(
+                    [&ran] { ++ran; },
+                    random.below(std::chrono::nanoseconds{std::chrono::milliseconds{2}}));
+            }
+            if (round % 2 == 0) spinFor(std::chrono::milliseconds{1});
+        },
+        [&](std::size_t worker, std::uint64_t) {
+            if (worker == 2) return timer.reset();
+            for (Timeout& timeout : handles[worker]) {
+                timeout.cancel();
+                if (timeout.isPending() || timeout.isRejected()) ++wrong;
+                static_cast<void>(timeout.remaining());
+                static_cast<void>(timeout.task());
+                if (timeout.cancelAndWait()) ++wrong;
+                if (worker == 0) timeout = {};
+            }
+        },
+        [&](std::uint64_t) {
+            for (Timeout& timeout : handles[1]) {
+                ended += timeout.isExpired() || timeout.isCancelled() ? 1U : 0U;
+                if (timeout.timer() != nullptr || timeout.cancel()) ++wrong;
+                timeout = {};
+            }
+        });
+    EXPECT_EQ(wrong.load(), 0U);
+    EXPECT_EQ(ended, rounds * kHandles);
+}
+
+}  // namespace timingwheel::test
