@@ -110,6 +110,8 @@ TimingWheelBase::Flush TimingWheelBase::flushEarliest() noexcept {
     TimerTaskList& bucket = disarmEarliest();
     flushed_.takeAll(bucket);
     flushedLevel_ = bucket.level();
+    // The next bucket's first entries come from memory while this one's are placed.
+    if (!heap_.empty()) heap_.top().bucket->prefetchEnds();
     return {bucket.level(), bucket.slot(), tickOf(expiration)};
 }
 

@@ -58,17 +58,12 @@ private:
 
         if (end_ % 2 == 0) {
             TimerTaskEntry& first = TimerTaskList::takeFront(*lane);
-            prefetch(lane->begin());
+            TimerTaskList::prefetch(lane->begin());
             return first;
         }
         TimerTaskEntry& last = TimerTaskList::takeBack(*lane);
-        prefetch(std::prev(lane->end()));
+        TimerTaskList::prefetch(std::prev(lane->end()));
         return last;
-    }
-
-    /// The word behind the links: what brings it nearly always brings the links as well.
-    static void prefetch(TimerTaskList::List::const_iterator entry) noexcept {
-        __builtin_prefetch(entry.pointed_node() + 1);
     }
 
     TimerTaskList bucket_;
