@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
-
 namespace timingwheel::test {
 namespace {
 
@@ -48,8 +46,7 @@ TEST(HashedWheelStress, NeverExceedsTheLimitOfPendingTimeouts) {
 
 TEST(HashedWheelStress, CancelledTimeoutsAreGoneWithinATick) {
     Watchdog const watchdog{"cancelling far timeouts", seconds{120}};
-    std::size_t const most = cancelFarHashedWheelTimeouts(scaled(10'000'000), 4);
-    std::printf("G6 HashedWheelTimer: at most %zu pending, cancelled ones counted\n", most);
+    cancelFarHashedWheelTimeouts(scaled(10'000'000), 4);
 }
 
 TEST(HashedWheelStress, NoWakeUpIsLost) {

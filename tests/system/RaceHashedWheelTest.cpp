@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -137,8 +136,7 @@ TEST(RaceHashedWheel, NeverExceedsTheLimitOfPendingTimeouts) {
 
 TEST(RaceHashedWheel, CancelledTimeoutsAreGoneWithinATick) {
     Watchdog const watchdog{"cancelling far timeouts"};
-    std::size_t const most = cancelFarHashedWheelTimeouts(scaled(200'000), 4);
-    std::printf("G6 HashedWheelTimer: at most %zu pending, cancelled ones counted\n", most);
+    cancelFarHashedWheelTimeouts(scaled(200'000), 4);
 }
 
 TEST(RaceHashedWheel, NoWakeUpIsLost) {
