@@ -101,7 +101,7 @@ bool HashedWheelWorker::takeBack(TimeoutNode& node) noexcept {
 /// Tells and destroys the task of a node that this thread made `cancelled`.
 void HashedWheelWorker::destroyCancelled(TimeoutNode& node) noexcept {
     if (node.task().shared != nullptr) {
-        // Who asks for the task looks at the state under the lock: let him finish.
+        // Those who ask for the task look at the state under the lock: let them finish.
         Section const section{*this};
     }
     detail::endCancelled(context_, node);
