@@ -101,7 +101,9 @@ struct HashedWheelTimerOptions {
 /// Order          within a tick in the order of arrival
 /// Complexity     newTimeout and cancel O(1), without a lock; a tick O(timeouts of its slot), of
 ///                which those that are not due cost 4 bytes of reading each
-/// Memory         48 bytes and the task for each timeout, and 12 in its slot
+/// Memory         48 bytes and the task for each timeout, and 12 in its slot; cancelled ones too,
+///                until the worker's next tick: callers that schedule and cancel without a pause
+///                can run far ahead of it, and only a limit of pending timeouts bounds that
 /// Thread safety  every function from any thread, also from inside a task but for stop
 /// Lifetime       as SystemTimer
 /// Errors         thrown before anything changed; what tasks throw goes to the error handler. When
