@@ -9,6 +9,7 @@
 #include <timingwheel/export.h>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -119,10 +121,12 @@ public:
     HashedWheelTimer();
     explicit HashedWheelTimer(Duration tick, std::int64_t ticksPerWheel = 512);
     /// With a thread factory, which must not be empty. A limit of 0 or less is none.
-    explicit HashedWheelTimer(ThreadFactory threadFactory,
-                              Duration tick = std::chrono::milliseconds{100},
+    template <std::convertible_to<ThreadFactory> Factory>
+    explicit HashedWheelTimer(Factory threadFactory, Duration tick = std::chrono::milliseconds{100},
                               std::int64_t ticksPerWheel = 512, bool leakDetection = true,
-                              std::int64_t maxPendingTimeouts = -1, Executor taskExecutor = {});
+                              std::int64_t maxPendingTimeouts = -1, Executor taskExecutor = {})
+        : HashedWheelTimer{optionsOf(std::move(threadFactory), tick, ticksPerWheel, leakDetection,
+                                     maxPendingTimeouts, taskExecutor)} {}
     explicit HashedWheelTimer(HashedWheelTimerOptions options);
 
     /// Stops, and drops what is pending. Reports a leak if stop() was not called.
@@ -152,6 +156,9 @@ public:
     std::int64_t ticksPerWheel() const noexcept;
 
 private:
+    static HashedWheelTimerOptions optionsOf(ThreadFactory threadFactory, Duration tick,
+                                             std::int64_t ticksPerWheel, bool leakDetection,
+                                             std::int64_t maxPendingTimeouts, Executor executor);
     Timeout accept(detail::TaskSource task, Duration delay) override;
 
     detail::HashedWheelCore* core_;

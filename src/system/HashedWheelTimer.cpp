@@ -73,9 +73,17 @@ HashedWheelCore* makeCore(HashedWheelTimerOptions const& options) {
                                options.immediateIfDue, std::move(pool)};
 }
 
-HashedWheelTimerOptions optionsOf(ThreadFactory threadFactory, Duration tick,
-                                  std::int64_t ticksPerWheel, bool leakDetection,
-                                  std::int64_t maxPendingTimeouts, Executor executor) {
+}  // namespace
+
+HashedWheelTimer::HashedWheelTimer() : HashedWheelTimer{HashedWheelTimerOptions{}} {}
+
+HashedWheelTimer::HashedWheelTimer(Duration tick, std::int64_t ticksPerWheel)
+    : HashedWheelTimer{HashedWheelTimerOptions{.tick = tick, .ticksPerWheel = ticksPerWheel}} {}
+
+HashedWheelTimerOptions HashedWheelTimer::optionsOf(ThreadFactory threadFactory, Duration tick,
+                                                    std::int64_t ticksPerWheel, bool leakDetection,
+                                                    std::int64_t maxPendingTimeouts,
+                                                    Executor executor) {
     if (!threadFactory)
         throw std::invalid_argument{"threadFactory is empty: it must make a thread"};
     HashedWheelTimerOptions options;
@@ -88,19 +96,6 @@ HashedWheelTimerOptions optionsOf(ThreadFactory threadFactory, Duration tick,
     options.executor = executor;
     return options;
 }
-
-}  // namespace
-
-HashedWheelTimer::HashedWheelTimer() : HashedWheelTimer{HashedWheelTimerOptions{}} {}
-
-HashedWheelTimer::HashedWheelTimer(Duration tick, std::int64_t ticksPerWheel)
-    : HashedWheelTimer{HashedWheelTimerOptions{.tick = tick, .ticksPerWheel = ticksPerWheel}} {}
-
-HashedWheelTimer::HashedWheelTimer(ThreadFactory threadFactory, Duration tick,
-                                   std::int64_t ticksPerWheel, bool leakDetection,
-                                   std::int64_t maxPendingTimeouts, Executor taskExecutor)
-    : HashedWheelTimer{optionsOf(std::move(threadFactory), tick, ticksPerWheel, leakDetection,
-                                 maxPendingTimeouts, taskExecutor)} {}
 
 HashedWheelTimer::HashedWheelTimer(HashedWheelTimerOptions options) : core_{makeCore(options)} {
     try {
