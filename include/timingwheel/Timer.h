@@ -54,12 +54,13 @@ public:
     }
 
     /// Stops the timer: it accepts nothing more and runs nothing more. Returns what was pending,
-    /// once, to one caller; another one gets an empty range. Every caller waits until no task runs.
+    /// once, to one caller; another one gets an empty range. Every caller waits until no task runs
+    /// (of several callers of a HashedWheelTimer's only the one that gets the tasks).
     /// Throws std::logic_error from inside a task of this timer.
     virtual StoppedTimeouts stop() = 0;
 
     /// How many are accepted and have not been entered or cancelled, those that wait in an
-    /// executor's queue included. O(shards).
+    /// executor's queue included; a HashedWheelTimer counts as Netty does. O(shards).
     virtual std::size_t pendingTimeouts() const = 0;
 
 protected:

@@ -20,7 +20,8 @@ struct TimerEvent {
         intake,    ///< its deadline became a tick; `deadline` is set from here on
         place,     ///< put into a bucket: `level`, `slot`, `expiration`
         arm,       ///< that bucket was empty and entered the delay heap
-        wake,      ///< the bucket expired and its entries were taken out (`entry` is null)
+        wake,      ///< the bucket expired and its entries were taken out (`entry` is null); of a
+                   ///< flat wheel: a tick is walked
         cascade,   ///< an entry moved to a lower level: `fromLevel`, `level`, `slot`, `expiration`
         expire,    ///< its deadline was reached: it waits for its turn
         dispatch,  ///< handed to the executor
