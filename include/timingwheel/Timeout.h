@@ -57,7 +57,8 @@ public:
     bool cancel() const noexcept;
 
     /// Cancels, or else waits until a run that has begun is over and its captures are gone. Does
-    /// not wait from inside the task itself. Returns what cancel() would have.
+    /// not wait from inside the task itself. Returns what cancel() would have;
+    /// in a HashedWheelTimer it also takes back a task that waits in an executor's queue.
     bool cancelAndWait() const noexcept;
 
     /// Accepted, and its task has not been entered; also between two runs of a periodic one.

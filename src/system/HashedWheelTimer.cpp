@@ -101,14 +101,15 @@ HashedWheelTimer::HashedWheelTimer(HashedWheelTimerOptions options) : core_{make
     try {
         live_ = std::make_unique<detail::LiveTimer>(options.name, options.logger,
                                                     options.leakDetection);
+        if (options.tick.count() < kMillisecond)
+            live_->log(TimerLog::Level::warning, "tick is " + std::to_string(options.tick.count()) +
+                                                     " ns: 1 ms is used, the shortest there is");
     } catch (...) {
+        if (live_ != nullptr) live_->stopped();
         core_->disown();
         throw;
     }
     core_->owner.store(this, std::memory_order_release);
-    if (options.tick.count() < kMillisecond)
-        live_->log(TimerLog::Level::warning, "tick is " + std::to_string(options.tick.count()) +
-                                                 " ns: 1 ms is used, the shortest there is");
 }
 
 HashedWheelTimer::~HashedWheelTimer() {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -76,9 +77,13 @@ LiveTimer::LiveTimer(std::string name, Logger logger, bool leakDetection)
     : name_{std::move(name)}, logger_{std::move(logger)}, leakDetection_{leakDetection} {
     std::size_t const live = LiveTimers::instance().add(*this);
     if (live == 0) return;
-    log(TimerLog::Level::error,
-        std::to_string(live) +
-            " HashedWheelTimers live in this process, each with a thread of its own: share one");
+    try {
+        log(TimerLog::Level::error, std::to_string(live) +
+                                        " HashedWheelTimers live in this process, each with a "
+                                        "thread of its own: share one");
+    } catch (std::bad_alloc const&) {
+        // A notice is not worth a timer; and this one is known already.
+    }
 }
 
 LiveTimer::~LiveTimer() {
