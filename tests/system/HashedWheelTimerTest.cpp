@@ -634,6 +634,29 @@ TEST_F(HashedWheel, AFactoryThatReturnsNoThreadIsAnError) {
 // ---- memory that fails --------------------------------------------------------------------------
 
 // G16
+// What is left behind shows under a leak checker; what is told, here: a timer that there never was
+// has leaked nowhere.
+TEST_F(HashedWheel, ATimerIsMadeOrNothingIsLeft) {
+    std::size_t failed = 0;
+    for (std::size_t kth = 1;; ++kth) {
+        auto made = options({.tick = 1us, .name = "out of memory"});
+        bool happened = false;
+        try {
+            AllocationFailure const failure{kth};
+            HashedWheelTimer timer{std::move(made)};
+            happened = failure.happened();
+            timer.stop();
+        } catch (std::bad_alloc const&) {
+            happened = true;
+        }
+        if (!happened) break;
+        ++failed;
+    }
+    EXPECT_GE(failed, 5U);
+    EXPECT_EQ(log.count(TimerLog::Level::error), 0U);
+    printFigure("G16 HashedWheelTimer: ", failed, " allocations failed in turn, nothing was left");
+}
+
 TEST_F(HashedWheel, ATimeoutIsScheduledOrNothingHasChanged) {
     std::size_t failed = 0;
     for (std::size_t kth = 1;; ++kth) {
