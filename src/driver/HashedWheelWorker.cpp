@@ -135,6 +135,7 @@ void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
     if (wheel_.beginTick(tick)) {
         while (TimerTaskEntry* const entry = wheel_.takeDue())
             expire(static_cast<TimeoutNode&>(*entry), frame);
+        frame.meter.finish();
     }
     settle(tick);
 }

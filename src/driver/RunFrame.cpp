@@ -11,7 +11,7 @@ thread_local RunFrame* innermost = nullptr;
 }
 
 RunFrame::RunFrame(TimerContext& context) noexcept
-    : context_{context}, thread_{thisThread()}, outer_{innermost} {
+    : meter{context}, context_{context}, thread_{thisThread()}, outer_{innermost} {
     context_.retain();
     innermost = this;
 }

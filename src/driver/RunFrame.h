@@ -1,5 +1,7 @@
 #pragma once
 
+#include "driver/RunMeter.h"
+
 #include <cstdint>
 
 namespace timingwheel {
@@ -31,6 +33,7 @@ public:
     bool isOfThisThread() const noexcept { return thread_ == thisThread(); }
 
     TimeoutEntry const* entry = nullptr;  ///< what runs; null when the hook died in its own task
+    RunMeter meter;                       ///< of the runs in this frame
 
 private:
     friend class RunFrameList;

@@ -14,11 +14,13 @@ namespace detail {
 /// How late and how long tasks ran. Written by every thread that runs tasks.
 class RunRecorder {
 public:
-    void ran(std::chrono::nanoseconds lateness, std::chrono::nanoseconds duration) noexcept {
-        add(counts_[LatenessHistogram::bucketOf(lateness)]);
+    void wasLate(std::chrono::nanoseconds lateness, std::uint64_t times = 1) noexcept {
+        add(counts_[LatenessHistogram::bucketOf(lateness)], times);
         raise(maxLateness_, lateness.count());
         if (lateness.count() < minLateness_.load(std::memory_order_relaxed))
             lower(minLateness_, lateness.count());
+    }
+    void ranFor(std::chrono::nanoseconds duration) noexcept {
         raise(longestRun_, duration.count());
     }
 
@@ -37,7 +39,9 @@ public:
 private:
     using Counter = std::atomic<std::uint64_t>;
 
-    static void add(Counter& counter) noexcept { counter.fetch_add(1, std::memory_order_relaxed); }
+    static void add(Counter& counter, std::uint64_t times) noexcept {
+        counter.fetch_add(times, std::memory_order_relaxed);
+    }
 
     static void raise(std::atomic<std::int64_t>& most, std::int64_t value) noexcept {
         std::int64_t current = most.load(std::memory_order_relaxed);

@@ -24,13 +24,12 @@ namespace detail {
 ///   - Under the lock: list operations, at most kChunk entries a hold.
 ///   - All changes of state are made under the lock; the push-back of a pending entry, which only
 ///     moves its deadline later, is one compare-and-set without it (docs/decisions/0001).
-///   - An entry is in one list: a bucket (pending), `arrivals_`, `due_` or `ready_` (ready), or
+///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or
 ///     `queued_` (queued).
 ///   - The key, published for the driver, is never later than the earliest thing to do here.
 ///
-/// Data flows one way: the wheel returns what is due, `step` makes it ready, `runReady` runs it or
-/// `dispatch` hands it out. The only way back is a periodic or cascading entry that is placed
-/// again.
+/// Data flows one way: the wheel returns what is due, and `serve` runs it or hands it out. The only
+/// way back is a periodic or cascading entry that is placed again.
 class Shard final : public TimeoutKeeper {
 public:
     /// Entries that are handled under one hold of the lock, at most.
@@ -60,13 +59,13 @@ public:
 
     /// Lets those that were due on arrival take part in the next step.
     void admitArrivals() noexcept;
-    /// Flushes buckets that expire by `limit`, moves their entries down or makes them ready: one
-    /// chunk of them. Returns how many.
-    std::size_t step(Tick limit) noexcept;
-    /// Runs ready tasks inline, at most `atMost`. Returns how many.
-    std::size_t runReady(RunFrame& frame, std::size_t atMost);
-    /// Hands ready tasks to the executor. Returns how many.
-    std::size_t dispatch();
+    struct Served {
+        std::size_t moved = 0;  ///< entries that were run, handed out, or placed again
+        std::size_t ran = 0;    ///< tasks that were run here
+    };
+    /// Flushes buckets that expire by `limit`, moves their entries down, and runs those that are
+    /// due or hands them to the executor: a chunk of them, and at most `atMost` runs.
+    Served serve(Tick limit, RunFrame& frame, std::size_t atMost);
 
     // For starting, stopping and looking.
 
@@ -86,11 +85,18 @@ private:
     using Stage = TimerEvent::Stage;
 
     void reserve(Tick deadline);
-    void catchUp(Clock::TimePoint now) noexcept;
+    /// Moves the wheel's clock to now, as far as no bucket is in the way, so that an entry goes to
+    /// the lowest level that can hold it. Once a tick is enough.
+    void catchUp(Clock::TimePoint now) noexcept {
+        if (now >= catchUpAt_) catchUpNow(now);
+    }
+    void catchUpNow(Clock::TimePoint now) noexcept;
     void publishReach() noexcept;
+    void allowPushBacks() noexcept;
     void put(TimeoutEntry& entry, Section& section) noexcept;
     bool flushNext(Tick limit) noexcept;
-    void collect(TimeoutEntry& entry, TimingWheelBase::Flush const& flush) noexcept;
+    TimeoutEntry* collectNext() noexcept;
+    bool makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     enum class Cancelled { no, yes, whileRunning };
     Cancelled cancelEntry(TimeoutEntry& entry) noexcept;
     void cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept;
@@ -113,10 +119,10 @@ private:
     std::optional<TimingWheelBase::Flush> flush_;
     TimerTaskList arrivals_;  // due on arrival, by deadline: wait for the driver's next pass
     TimerTaskList due_;       // those admitted to this pass
-    TimerTaskList ready_;     // waits for its turn
     TimerTaskList late_;      // periodic, ended by stop() while they ran
     std::array<std::uint64_t, TimingWheelBase::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
+    bool isPushedBack_ = false;  // somebody has rescheduled here
 };
 
 }  // namespace detail

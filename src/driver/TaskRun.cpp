@@ -70,21 +70,27 @@ TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry
       deadline_{entry.deadline()},
       shard_{shard} {}
 
-void TaskRun::invoke() noexcept {
-    started_ = context_.now();
-    try {
-        callTask();
-    } catch (...) {
-        tellFailure(context_, subject_, TaskFailure::Kind::threw, std::current_exception());
+void TaskRun::invoke(RunMeter& meter) noexcept {
+    // When a periodic one ended decides when its next run is.
+    if (meter.groups() && !isPeriodic()) {
+        meter.begin(deadline_);
+        return callTask();
     }
+    meter.finish();
+    started_ = context_.now();
+    callTask();
     ended_ = context_.now();
     measure();
 }
 
-void TaskRun::callTask() {
-    if (subject_.node == nullptr) return subject_.hook->run(subject_.object);
-    BorrowedTimeout const self{*subject_.node};
-    subject_.node->run(self.get());
+void TaskRun::callTask() noexcept {
+    try {
+        if (subject_.node == nullptr) return subject_.hook->run(subject_.object);
+        BorrowedTimeout const self{*subject_.node};
+        subject_.node->run(self.get());
+    } catch (...) {
+        tellFailure(context_, subject_, TaskFailure::Kind::threw, std::current_exception());
+    }
 }
 
 void TaskRun::measure() noexcept {
@@ -92,7 +98,8 @@ void TaskRun::measure() noexcept {
     auto const due = context_.scale.timeOf(deadline_);
     auto const lateness = std::max(nanoseconds{0}, TickScale::between(due, started_));
     auto const duration = std::max(nanoseconds{0}, TickScale::between(started_, ended_));
-    context_.recorder.ran(lateness, duration);
+    context_.recorder.wasLate(lateness);
+    context_.recorder.ranFor(duration);
     if (duration >= context_.options.slowTaskThreshold.nanoseconds())
         withHandle(subject_, [&](Timeout const& self) {
             context_.reportSlow({duration, self, subject_.object});
@@ -117,16 +124,19 @@ void tellCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
 }
 
 void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
-    try {
-        node.destroyTask();
-    } catch (...) {
-        tellFailure(context, TaskSubject{node}, TaskFailure::Kind::destructorThrew,
-                    std::current_exception());
+    if (node.hasDestructor()) {
+        try {
+            node.destroyTask();
+        } catch (...) {
+            tellFailure(context, TaskSubject{node}, TaskFailure::Kind::destructorThrew,
+                        std::current_exception());
+        }
     }
     node.setTaskGone();
 }
 
 void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
+    if (node.task().cancelled == nullptr && !node.hasDestructor()) return node.setTaskGone();
     Ending const ending{node};
     tellCancelled(context, node);
     destroyTask(context, node);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/RunMeter.h"
 #include "driver/TimeoutNode.h"
 #include "driver/TimerContext.h"
 
@@ -36,14 +37,14 @@ public:
     TimeoutNode* node() const noexcept { return subject_.node; }
     bool isPeriodic() const noexcept { return node() != nullptr && node()->isPeriodic(); }
     Tick deadline() const noexcept { return deadline_; }
-    /// When the task returned.
+    /// When the task returned. REQUIRES: isPeriodic().
     Clock::TimePoint ended() const noexcept { return ended_; }
 
     /// Runs the task. Outside every lock.
-    void invoke() noexcept;
+    void invoke(RunMeter& meter) noexcept;
 
 private:
-    void callTask();
+    void callTask() noexcept;
     void measure() noexcept;
 
     TimerContext& context_;

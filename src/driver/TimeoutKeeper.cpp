@@ -69,7 +69,7 @@ void TimeoutKeeper::runOne(Section& section, RunFrame& frame, TimeoutEntry& entr
     section.unlock();
 
     if (holdsPlace) context_.givePlace();
-    run.invoke();
+    run.invoke(frame.meter);
     if (run.node() != nullptr && !endRun(section, run)) return endFrame(frame);
     section.lock();
     endFrame(frame);
@@ -284,9 +284,9 @@ void TimeoutKeeper::lowerKey(Tick tick) noexcept {
 
 // ---- shares -----------------------------------------------------------------------------------
 
-void TimeoutKeeper::dropShare() noexcept {
+void TimeoutKeeper::dropShares(std::int64_t count) noexcept {
     // Counts up from 0 while the timer lives and up to 0 after it is gone.
-    if (droppedShares_.fetch_add(1, std::memory_order_acq_rel) == -1) context_.release();
+    if (droppedShares_.fetch_add(count, std::memory_order_acq_rel) == -count) context_.release();
 }
 
 void TimeoutKeeper::orphan() noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/Mutex.h"
 #include "driver/RunFrame.h"
 #include "driver/TaskRun.h"
 #include "driver/TimeoutNode.h"
@@ -14,12 +15,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -66,8 +65,8 @@ public:
 
     // Shares: what keeps this in memory.
 
-    /// Gives a share back. The last one after `orphan` lets go of the context.
-    void dropShare() noexcept;
+    /// Gives shares back. The last one after `orphan` lets go of the context.
+    void dropShares(std::int64_t count = 1) noexcept;
     /// The timer is gone.
     void orphan() noexcept;
     /// Destroys the task of a node that has ended and drops the driver's reference.
@@ -76,14 +75,7 @@ public:
 protected:
     class Section;
 
-    /// Something to wait for under the lock; costs a comparison while nobody does.
-    struct Signal {
-        void notify() noexcept {
-            if (waiters > 0) happened.notify_all();
-        }
-        std::condition_variable happened;
-        std::size_t waiters = 0;
-    };
+    static constexpr std::int64_t kNoReach = INT64_MIN;
 
     struct Counters {
         std::uint64_t scheduled = 0;
@@ -140,14 +132,14 @@ protected:
     TimerObserver* const observer_;
     std::uint32_t const number_;
     /// A pending entry's deadline may move later without the lock, up to before this.
-    std::atomic<std::int64_t> reach_{INT64_MIN};
+    std::atomic<std::int64_t> reach_{kNoReach};
 
     // Written by everybody, without the lock: on a line of their own.
     alignas(64) std::atomic<std::uint64_t> pushedBack_{0};
     std::atomic<std::int64_t> droppedShares_{0};
 
     alignas(64) std::atomic<std::int64_t> key_{Tick::kMax};
-    std::mutex mutex_;         // protects what follows
+    Mutex mutex_;              // protects what follows
     std::size_t pending_ = 0;  // those that have not been entered
     std::int64_t madeShares_ = 0;
     Counters counters_;
@@ -178,7 +170,10 @@ public:
     explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper} { lock(); }
     Section(Section const&) = delete;
     Section& operator=(Section const&) = delete;
-    ~Section() { unlock(); }
+    ~Section() {
+        unlock();
+        if (owedShares_ > 0) keeper_.dropShares(owedShares_);
+    }
 
     void lock() noexcept {
         if (keeper_.context_.isConcurrent) keeper_.mutex_.lock();
@@ -190,7 +185,7 @@ public:
             return unlockAndDeliver(ring, ended);
         if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
         if (ring != Tick::max()) keeper_.context_.alarm.ring(ring);
-        if (ended != nullptr) ended->release();
+        letGo(ended);
     }
     /// The driver must come by then.
     void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
@@ -200,11 +195,7 @@ public:
     /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
     template <class Condition>
     void waitFor(Signal& signal, Condition&& condition) {
-        std::unique_lock<std::mutex> lock{keeper_.mutex_, std::adopt_lock};
-        ++signal.waiters;
-        signal.happened.wait(lock, condition);
-        --signal.waiters;
-        lock.release();
+        signal.wait(keeper_.mutex_, condition);
     }
 
 private:
@@ -214,12 +205,17 @@ private:
         if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
         if (ring != Tick::max()) keeper_.context_.alarm.ring(ring);
         for (TimerEvent const& event : events) observer.onEvent(event);
-        if (ended != nullptr) ended->release();
+        letGo(ended);
+    }
+    /// Shares are given back together: a runner lets go of one node after the other.
+    void letGo(TimeoutNode* node) noexcept {
+        if (node != nullptr && node->dropReference()) ++owedShares_;
     }
 
     TimeoutKeeper& keeper_;
     Tick ring_ = Tick::max();
     TimeoutNode* ended_ = nullptr;
+    std::int64_t owedShares_ = 0;
 };
 
 }  // namespace detail

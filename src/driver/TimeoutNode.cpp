@@ -44,15 +44,19 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
 }
 
 void TimeoutNode::release() noexcept {
+    TimeoutKeeper* const home = keeper.load(std::memory_order_relaxed);
+    if (dropReference() && home != nullptr) home->dropShares();
+}
+
+bool TimeoutNode::dropReference() noexcept {
     // The only reference left is this one: no other thread can add one, so no need to write.
     if (references_.load(std::memory_order_acquire) != 1 &&
         references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
-        return;
-    TimeoutKeeper* const home = keeper.load(std::memory_order_relaxed);
+        return false;
     std::size_t const alignment = std::max(task().alignment, alignof(TimeoutNode));
     this->~TimeoutNode();
     deallocate(this, alignment);
-    if (home != nullptr) home->dropShare();
+    return true;
 }
 
 void TimeoutNode::deallocate(void* block, std::size_t alignment) noexcept {

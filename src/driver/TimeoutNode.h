@@ -38,14 +38,19 @@ public:
     static TimeoutNode* create(TaskSource source, Periodicity const* periodicity);
 
     void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-    /// Drops a reference. The last one frees the node and gives back its share of the shard.
+    /// Drops a reference. The last one frees the node and gives its share back to its keeper.
     void release() noexcept;
+    /// The same without the share. Returns true if it was the last one: the caller owes the keeper
+    /// a share then. REQUIRES: it was accepted.
+    bool dropReference() noexcept;
 
     TaskOperations const& task() const noexcept {
         return *static_cast<TaskOperations const*>(operations);
     }
     void run(Timeout const& self) { task().run(taskAddress(), self); }
-    /// May throw what the task's destructor throws.
+    /// False for most tasks: what they capture needs no destructor.
+    bool hasDestructor() const noexcept { return task().destroy != nullptr; }
+    /// May throw what the task's destructor throws. REQUIRES: hasDestructor().
     void destroyTask() { task().destroy(taskAddress()); }
     void setTaskGone() noexcept { taskIsGone_.store(true, std::memory_order_release); }
     bool isTaskGone() const noexcept { return taskIsGone_.load(std::memory_order_acquire); }

@@ -75,6 +75,8 @@ char const* toString(TaskFailure::Kind kind) noexcept {
 TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent)
     : options{checked(std::move(timerOptions))},
       isConcurrent{concurrent},
+      isWatched{options.observer != nullptr ||
+                options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get()},
       scale{clock.now(), options.tick.nanoseconds()},
       alarm{clock} {}

@@ -68,6 +68,7 @@ public:
 
     TimerOptions const options;
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out
+    bool const isWatched;     ///< somebody hears of single runs
     Clock& clock;
     TickScale scale;          ///< not changed once something was accepted
     alignas(64) Alarm alarm;  // on a line of its own: the driver writes it at every sleep

@@ -82,7 +82,7 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
             former = std::exchange(shard, &shardOfThisThread());
         }
         accept(hook, *shard, tick, tick, now);
-        if (former != nullptr) former->dropShare();
+        if (former != nullptr) former->dropShares();
     } catch (...) {
         before.storeIn(hook);
         throw;
@@ -153,15 +153,9 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
         // lies behind all that was due before. A caller may tell a time that the clock has not
         // reached, and a task that is due again at once would then hold it up for ever.
         if (isConcurrent) shard->admitArrivals();
-        std::size_t done = shard->step(std::min(limit, others));
-        if (options.executor.isInline()) {
-            std::size_t const runs = shard->runReady(frame, atMost - ran);
-            ran += runs;
-            done += runs;
-        } else {
-            done += shard->dispatch();
-        }
-        if (done == 0 && shard->key() <= limit) return true;
+        auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
+        ran += served.ran;
+        if (served.moved == 0 && shard->key() <= limit) return true;
     }
 }
 

@@ -24,7 +24,7 @@ TimerHookBase::~TimerHookBase() {
     Shard* const shard = shardOf(entry_);
     if (shard == nullptr) return;
     shard->forget(entry_);
-    shard->dropShare();
+    shard->dropShares();
 }
 
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {

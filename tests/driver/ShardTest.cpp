@@ -1,4 +1,4 @@
-// One shard by itself, stepped by hand: how much is done under one hold of its lock.
+// One shard by itself, served by hand: how much is done under one hold of its lock.
 
 #include "driver/Shard.h"
 #include "driver/TimeoutNode.h"
@@ -62,19 +62,24 @@ protected:
         }
     }
 
-    /// Steps until nothing is due by `limit`. Returns what each step said that it did, and expects
+    /// Serves until nothing is due by `limit`. Returns what each call said that it did, and expects
     /// that the observer saw as much, and no more than a chunk.
-    std::vector<std::size_t> stepAll(Tick limit) {
+    std::vector<std::size_t> serveAll(Tick limit) {
         std::vector<std::size_t> chunks;
         for (;;) {
             seen_.clear();
-            std::size_t const moved = shard_.step(limit);
+            std::size_t const moved = serve(limit);
             EXPECT_LE(seen_.moved(), Shard::kChunk);
             EXPECT_LE(seen_.moved(), moved);
             if (moved == 0) return chunks;
             shard_.checkInvariants();
             chunks.push_back(moved);
         }
+    }
+
+    std::size_t serve(Tick limit) {
+        RunFrame frame{context_};
+        return shard_.serve(limit, frame, kMany).moved;
     }
 
     static std::vector<std::size_t> inChunks(std::size_t count) {
@@ -102,48 +107,56 @@ protected:
 };
 
 // G20
-TEST_F(ShardTest, AStepExpiresAChunkOfABucketAtATime) {
+TEST_F(ShardTest, RunsAChunkOfABucketAtATime) {
     ASSERT_EQ(Shard::kChunk, 256U);
     schedule(kMany, Tick{5});
-    EXPECT_EQ(stepAll(Tick{4}), std::vector<std::size_t>{});
-    EXPECT_EQ(stepAll(Tick{5}), inChunks(kMany));
-    RunFrame frame{context_};
-    EXPECT_EQ(shard_.runReady(frame, kMany + 1), kMany);
+    EXPECT_EQ(serveAll(Tick{4}), std::vector<std::size_t>{});
+    EXPECT_EQ(serveAll(Tick{5}), inChunks(kMany));
     EXPECT_EQ(runs_, kMany);
     EXPECT_EQ(shard_.pending(), 0U);
 }
 
+TEST_F(ShardTest, RunsNoMoreTasksThanItMay) {
+    schedule(10, Tick{5});
+    RunFrame frame{context_};
+    auto const first = shard_.serve(Tick{5}, frame, 3);
+    EXPECT_EQ(first.ran, 3U);
+    EXPECT_EQ(shard_.key(), Tick{5}) << "the others wait";
+    EXPECT_EQ(shard_.pending(), 7U);
+    EXPECT_EQ(shard_.serve(Tick{5}, frame, 100).ran, 7U);
+}
+
 // G20
-TEST_F(ShardTest, AStepCascadesAChunkOfABucketAtATime) {
+TEST_F(ShardTest, CascadesAChunkOfABucketAtATime) {
     schedule(kMany, Tick{401});  // on the level of 400 ticks, from where it goes to that of 1
-    EXPECT_EQ(stepAll(Tick{400}), inChunks(kMany));
-    EXPECT_EQ(stepAll(Tick{401}), inChunks(kMany));
+    EXPECT_EQ(serveAll(Tick{400}), inChunks(kMany));
+    EXPECT_EQ(serveAll(Tick{401}), inChunks(kMany));
 }
 
 // G20: what is left of a bucket waits, and the key says so.
 TEST_F(ShardTest, WantsTheDriverWhileABucketIsHalfTaken) {
     schedule(kMany, Tick{401});
-    EXPECT_EQ(shard_.step(Tick{400}), Shard::kChunk);
+    EXPECT_EQ(serve(Tick{400}), Shard::kChunk);
     EXPECT_EQ(shard_.key(), Tick{400});
-    static_cast<void>(stepAll(Tick{400}));
+    static_cast<void>(serveAll(Tick{400}));
     EXPECT_EQ(shard_.key(), Tick{401});
 }
 
 // G20
-TEST_F(ShardTest, AStepTakesAChunkOfWhatWasDueOnArrivalAtATime) {
+TEST_F(ShardTest, RunsAChunkOfWhatWasDueOnArrivalAtATime) {
     schedule(kMany, Tick{0});
     shard_.admitArrivals();
-    EXPECT_EQ(stepAll(Tick{0}), inChunks(kMany));
+    EXPECT_EQ(serveAll(Tick{0}), inChunks(kMany));
 }
 
 // G20: buckets whose entries were all cancelled count as well.
-TEST_F(ShardTest, AStepDropsAChunkOfEmptiedBucketsAtATime) {
+TEST_F(ShardTest, DropsAChunkOfEmptiedBucketsAtATime) {
     keepsHandles_ = true;
     for (std::int64_t tick = 1; tick < 20; ++tick) schedule(1, Tick{tick});
     for (std::int64_t tick = 20; tick < 400; tick += 20) schedule(1, Tick{tick});
     std::size_t const buckets = handles_.size();
     for (Timeout const& handle : handles_) EXPECT_TRUE(handle.cancel());
-    EXPECT_EQ(stepAll(Tick{400}), std::vector<std::size_t>{buckets});
+    EXPECT_EQ(serveAll(Tick{400}), std::vector<std::size_t>{buckets});
     EXPECT_EQ(shard_.key(), Tick::max());
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -216,6 +217,40 @@ TEST(LatenessHistogram, BucketsFollowEachOtherWithoutGaps) {
     EXPECT_EQ(LatenessHistogram::bucketOf(nanoseconds::max()), LatenessHistogram::kBuckets - 1);
     EXPECT_EQ(LatenessHistogram::bucketOf(nanoseconds::min()), 0U);
     EXPECT_EQ(LatenessHistogram::bucketOf(-1ns), 0U);
+}
+
+// Short tasks that follow each other on the system's clock are measured together.
+TEST(GroupedRuns, AreToldNoBetterThanTheyWere) {
+    constexpr std::size_t kTasks = 1'000;
+    ManualTimer timer;
+    Clock& clock = Clock::steady();
+    Clock::TimePoint const due = clock.now();
+    std::vector<nanoseconds> lateness;
+    for (std::size_t i = 0; i < kTasks; ++i) {
+        timer.newTimeout(
+            [&, i] {
+                lateness.push_back(clock.now() - due);
+                while (i % 300 == 299 && clock.now() - due < lateness.back() + 3ms) {
+                }
+            },
+            due);
+    }
+    while (lateness.size() < kTasks) timer.advanceTo(clock.now());
+
+    TimerStatistics const s = timer.statistics();
+    ASSERT_EQ(s.lateness.count(), kTasks);
+    EXPECT_GE(s.longestRun, 3ms);
+    // Deadlines are a tick, at most, behind the time that was asked for.
+    nanoseconds const error = timer.tick() + 2us;
+    EXPECT_GE(s.maxLateness, lateness.back() - error);
+    for (nanoseconds const bound : {3ms, 6ms, 9ms}) {
+        std::uint64_t told = 0;
+        for (std::size_t i = 0; i < LatenessHistogram::kBuckets; ++i)
+            if (LatenessHistogram::upperBound(i) >= bound) told += s.lateness.counts()[i];
+        auto const were = std::count_if(lateness.begin(), lateness.end(),
+                                        [&](nanoseconds each) { return each >= bound + error; });
+        EXPECT_GE(told, static_cast<std::uint64_t>(were)) << bound.count();
+    }
 }
 
 TEST(LatenessHistogram, FiguresAreRightToAnEighthOrBetter) {

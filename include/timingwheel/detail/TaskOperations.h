@@ -26,7 +26,7 @@ struct TaskOperations : EntryOperations {
     std::size_t alignment;
     /// Moves the task from one place into another, raw one. May throw.
     void (*construct)(void* to, void* from);
-    /// May throw what the task's destructor throws.
+    /// May throw what the task's destructor throws; null if that does nothing.
     void (*destroy)(void* task);
     void (*run)(void* task, Timeout const& timeout);
     /// Null if the task does not want to hear of it.
@@ -78,6 +78,15 @@ consteval auto cancelledOperation() -> void (*)(void*, Timeout const&) {
 }
 
 template <class Task>
+consteval auto destroyOperation() -> void (*)(void*) {
+    if constexpr (std::is_trivially_destructible_v<Task>) {
+        return nullptr;
+    } else {
+        return [](void* task) { static_cast<Task*>(task)->~Task(); };
+    }
+}
+
+template <class Task>
 consteval auto sharedOperation() -> std::shared_ptr<TimerTask> (*)(void const*) {
     if constexpr (kIsSharedTask<Task>) {
         return [](void const* task) -> std::shared_ptr<TimerTask> {
@@ -94,7 +103,7 @@ inline constexpr TaskOperations kTaskOperations{
     sizeof(Task),
     alignof(Task),
     [](void* to, void* from) { new (to) Task(std::move(*static_cast<Task*>(from))); },
-    [](void* task) { static_cast<Task*>(task)->~Task(); },
+    destroyOperation<Task>(),
     &runTask<Task>,
     cancelledOperation<Task>(),
     sharedOperation<Task>(),
