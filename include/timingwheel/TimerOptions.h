@@ -66,6 +66,10 @@ struct TimerOptions {
     /// Wheels with a lock each among which the threads are spread: a power of two up to 64; 0:
     /// four for each core. SystemTimer only.
     std::size_t shards = 0;
+    /// How long before an expiration the driver thread is up and waits for it without sleeping, 0
+    /// to 1 s: for so much processor time a wake-up, tasks begin without the delay of waking. It
+    /// wants a core of its own. SystemTimer with the steady clock only; another clock ignores it.
+    Duration spin = {};
     /// Makes the driver thread; by default a std::thread that blocks all signals. SystemTimer only.
     ThreadFactory threadFactory = {};
     /// Hears of what tasks throw and of tasks that the executor rejected; by default one line on

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "driver/TickScale.h"
+
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -21,7 +24,9 @@ namespace detail {
 /// and only once: the waker takes over the published time.
 class Alarm {
 public:
-    explicit Alarm(Clock& clock) noexcept : clock_{clock} {}
+    /// `spin` is how long before a time the sleeper is up and waits for it, on the steady clock.
+    Alarm(Clock& clock, std::chrono::nanoseconds spin) noexcept
+        : clock_{clock}, spin_{&clock == &Clock::steady() ? spin : std::chrono::nanoseconds{0}} {}
 
     /// Wakes the driver if it would sleep beyond `expiration`.
     void ring(Tick expiration) noexcept {
@@ -47,15 +52,8 @@ public:
     void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
         until_.store(tick.value(), std::memory_order_seq_cst);
         if (!isEarlier(tick)) {
-            std::unique_lock lock{mutex_};
-            if (!woken_) {
-                asleep_ = true;
-                if (watchers_ > 0) rest_.notify_all();
-                clock_.wait(lock, condition_, time);
-                asleep_ = false;
-                wakeUps_.fetch_add(1, std::memory_order_relaxed);
-            }
-            woken_ = false;
+            rest(isNever(time) ? time : TickScale::add(time, -spin_));
+            while (isWithinSpin(time) && !isEarlier(tick)) pause();
         }
         until_.store(kAwake, std::memory_order_seq_cst);
     }
@@ -98,7 +96,37 @@ public:
 private:
     static constexpr std::int64_t kAwake = INT64_MIN;
 
+    static bool isNever(Clock::TimePoint time) noexcept { return time == Clock::TimePoint::max(); }
+
+    void rest(Clock::TimePoint time) {
+        std::unique_lock lock{mutex_};
+        if (!woken_) {
+            asleep_ = true;
+            if (watchers_ > 0) rest_.notify_all();
+            clock_.wait(lock, condition_, time);
+            asleep_ = false;
+            wakeUps_.fetch_add(1, std::memory_order_relaxed);
+        }
+        woken_ = false;
+    }
+
+    bool isWithinSpin(Clock::TimePoint time) const noexcept {
+        if (spin_ == std::chrono::nanoseconds{0}) return false;
+        auto const left = TickScale::between(clock_.now(), time);
+        return left > std::chrono::nanoseconds{0} && left <= spin_;
+    }
+
+    /// Tells the processor that this is a loop that waits.
+    static void pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
+    }
+
     Clock& clock_;
+    std::chrono::nanoseconds const spin_;
     std::atomic<std::int64_t> until_{kAwake};
     std::atomic<std::uint64_t> wakeUps_{0};
 

@@ -18,6 +18,7 @@ namespace {
 // The longest duration is none: what overflowed has become that.
 constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
 constexpr std::size_t kLongestName = 15;
+constexpr std::chrono::nanoseconds kLongestSpin = std::chrono::seconds{1};
 
 [[noreturn]] void invalid(std::string const& option, std::string const& value,
                           std::string const& bound) {
@@ -39,6 +40,9 @@ TimerOptions checked(TimerOptions options) {
     if (options.shards > TimerContext::kMaxShards || (options.shards & (options.shards - 1)) != 0)
         invalid("shards", std::to_string(options.shards),
                 "0 or a power of two up to " + std::to_string(TimerContext::kMaxShards));
+    std::int64_t const spin = options.spin.count();
+    if (spin < 0 || spin > kLongestSpin.count())
+        invalid("spin", std::to_string(spin) + " ns", "0 to 1 s");
     if (options.slowTaskThreshold.count() <= 0)
         invalid("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
                 "at least 1 ns");
@@ -79,7 +83,7 @@ TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent)
                 options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get()},
       scale{clock.now(), options.tick.nanoseconds()},
-      alarm{clock} {}
+      alarm{clock, options.spin.nanoseconds()} {}
 
 TimerContext::~TimerContext() = default;
 

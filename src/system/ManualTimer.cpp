@@ -23,6 +23,9 @@ TimerOptions checked(TimerOptions options) {
         throw std::invalid_argument{
             "threadFactory is set: it must be left out, a ManualTimer has "
             "no thread"};
+    if (options.spin.count() != 0)
+        throw std::invalid_argument{"spin is " + std::to_string(options.spin.count()) +
+                                    " ns: it must be 0, a ManualTimer has no thread"};
     if (options.shards > 1)
         throw std::invalid_argument{"shards is " + std::to_string(options.shards) +
                                     ": it must be 0 or 1, a ManualTimer has one wheel"};

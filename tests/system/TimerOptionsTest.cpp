@@ -62,17 +62,26 @@ TEST(TimerOptions, NamesTheThresholdItsValueAndTheBound) {
     expectInvalid({.slowTaskThreshold = -1s}, "slowTaskThreshold is -1000000000 ns");
 }
 
+TEST(TimerOptions, NamesTheSpinItsValueAndTheBound) {
+    for (nanoseconds const spin : {nanoseconds{-1}, nanoseconds{1s} + 1ns}) {
+        expectThrows<std::invalid_argument>(
+            [&] { SystemTimer{{.spin = spin}}; },
+            "spin is " + std::to_string(spin.count()) + " ns: it must be 0 to 1 s");
+    }
+}
+
 TEST(TimerOptions, AreTakenAtTheirBounds) {
     EXPECT_NO_THROW((ManualTimer{{.tick = 1ns, .wheelSize = 2}}));
     EXPECT_NO_THROW((ManualTimer{{.tick = nanoseconds::max() - 1ns, .wheelSize = 1'048'576}}));
     EXPECT_NO_THROW((ManualTimer{{.name = "fifteen letters", .slowTaskThreshold = 1ns}}));
     EXPECT_NO_THROW((ManualTimer{{.name = "", .shards = 1}}));
-    EXPECT_NO_THROW((SystemTimer{{.shards = 64}}));
+    EXPECT_NO_THROW((SystemTimer{{.shards = 64, .spin = 1s}}));
 }
 
 TEST(TimerOptions, OfAThreadAreRefusedByAManualTimer) {
     SynchronousExecutor executor;
     expectThrows<std::invalid_argument>([&] { ManualTimer{{.executor = executor}}; }, "executor");
+    expectThrows<std::invalid_argument>([&] { ManualTimer{{.spin = 1us}}; }, "spin is 1000 ns");
     expectThrows<std::invalid_argument>([&] { ManualTimer{{.shards = 2}}; }, "shards is 2");
     expectThrows<std::invalid_argument>(
         [&] {
