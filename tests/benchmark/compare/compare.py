@@ -12,7 +12,6 @@ import datetime
 import hashlib
 import json
 import os
-import platform
 import select
 import shutil
 import subprocess
@@ -23,6 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "page"))
+from about import describeMachine, firstLine  # noqa: E402
+
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 PATIENCE = 300  # seconds for one measurement
 WARM_UP_ROUNDS = 2
@@ -188,40 +190,6 @@ def startJava(build, log):
     return Program(command, log), None
 
 
-# ---- the machine -------------------------------------------------------------------------------
-
-
-def firstLine(*command):
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=HERE)
-        return (run.stdout + run.stderr).strip().splitlines()[0]
-    except (OSError, IndexError):
-        return ""
-
-
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
-
-
-def describeMachine(javaRuns):
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    changed = " and changes" if firstLine("git", "status", "--porcelain", "--", HERE / "../../..") \
-        else ""  # fmt: skip
-    return {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "memory": f"{memory:.0f} GiB",
-        "system": f"Linux {platform.release()}",
-        "compiler": firstLine("g++", "--version"),
-        "java": firstLine("java", "-version") if javaRuns else "",
-        "commit": firstLine("git", "rev-parse", "--short", "HEAD") + changed,
-        "loadBefore": os.getloadavg()[0],
-    }
-
-
 # ---- the run -----------------------------------------------------------------------------------
 
 
@@ -302,7 +270,8 @@ def main():
         javaContenders = contendersOf("java", java.ask("--list") if java else [])
         contenders = interleaved(cppContenders, javaContenders)
 
-        machine = describeMachine(java is not None)
+        machine = describeMachine()
+        machine["java"] = firstLine("java", "-version") if java else ""
         programs = {"cpp": Program([options.program, "--serve"], log), "java": java}
         rounds = options.rounds or plan(options.size)[0]
         samples, errors = run(programs, contenders, options.size, rounds, say)

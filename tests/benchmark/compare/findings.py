@@ -1,7 +1,7 @@
 """What follows from the numbers, in sentences. No sentence here claims what was not measured."""
 
 from data import BASE
-from plots import number, superscript
+from style import number, power
 
 
 def ratioText(data, rival, measurement, metric, base=BASE, count=None):
@@ -31,11 +31,6 @@ def joined(words):
 
 
 # ---- curves ------------------------------------------------------------------------------------
-
-
-def power(n):
-    exponent = len(str(int(n))) - 1
-    return f"10{superscript(exponent)}" if n == 10**exponent else number(float(f"{n:.1g}"))
 
 
 def crossingSentence(data, measurement, rival):

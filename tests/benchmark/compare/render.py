@@ -5,12 +5,13 @@ page.md.in is the page with its prose; what stands in {{braces}} there comes fro
 """
 
 import argparse
-import re
 from pathlib import Path
 
+from data import BASE, Data
 import findings
 import plots
-from data import BASE, Data
+from markdown import fill, table, textTable
+from style import number, power
 
 HERE = Path(__file__).resolve().parent
 
@@ -21,15 +22,10 @@ def cell(data, contender, measurement, metric, count=None, bestOf=None, spread=T
     summary = data.of(measurement, contender, metric, count)
     if summary is None:
         return ""
-    text = plots.number(summary.median)
+    text = number(summary.median)
     if spread and summary.rounds > 1:
-        text += f" [{plots.number(summary.low)}, {plots.number(summary.high)}]"
+        text += f" [{number(summary.low)}, {number(summary.high)}]"
     return f"**{text}**" if bestOf and contender in bestOf else text
-
-
-def table(header, rows):
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def curveTable(data, measurement):
@@ -40,13 +36,13 @@ def curveTable(data, measurement):
         row = [data.title(contender)]
         for n in counts:
             parts = [data.of(measurement, contender, m, n) for m in ("scheduleNs", "cancelNs")]
-            row.append(" + ".join(plots.number(p.median) for p in parts) if all(parts) else "")
+            row.append(" + ".join(number(p.median) for p in parts) if all(parts) else "")
         rows.append(row)
-    head = ["schedule + cancel, ns, with so many pending", *(findings.power(n) for n in counts)]
+    head = ["schedule + cancel, ns, with so many pending", *(power(n) for n in counts)]
     thinner = sorted({data.of(measurement, c, "ns", n).rounds for c in data.measured(measurement)
                       for n in counts if data.of(measurement, c, "ns", n)})  # fmt: skip
     note = "" if len(thinner) == 1 else (
-        f"\n\nAt {findings.power(counts[-1])} a round takes long: it is the median of {thinner[0]} "
+        f"\n\nAt {power(counts[-1])} a round takes long: it is the median of {thinner[0]} "
         f"rounds instead of {thinner[-1]}.")  # fmt: skip
     return table(head, rows) + note
 
@@ -141,7 +137,7 @@ def machine(data):
 
 def usage(data):
     rows = [[data.title(c), about["usage"]] for c, about in data.contenders.items()]
-    return table(["contender", "how"], rows).replace("---:", "---")
+    return textTable(["contender", "how"], rows)
 
 
 def count(data, measurement):
@@ -164,12 +160,11 @@ def page(data):
         "count": lambda name: count(data, name),
     }
 
-    def fill(match):
-        name, *arguments = match.group(1).split()
+    def valueOf(what):
+        name, *arguments = what.split()
         return known[name](*arguments)
 
-    text = re.sub(r"{{(.*?)}}", fill, (HERE / "page.md.in").read_text(encoding="utf-8"))
-    return re.sub(r"\n{3,}", "\n\n", text)
+    return fill((HERE / "page.md.in").read_text(encoding="utf-8"), valueOf)
 
 
 def draw(data, folder):
