@@ -1,0 +1,93 @@
+#pragma once
+
+#include "Contender.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace timingwheel::bench {
+
+/// What is done, the same for all: made before anything is measured. Deadlines are up to a minute
+/// ahead, in ticks of 1 ms; entries are not met in the order in which they lie in memory.
+class Script {
+public:
+    static constexpr std::int64_t kFarthest = 60'000;
+    /// W5: few timers, ten minutes to an hour away.
+    static constexpr std::size_t kFarTimers = 100;
+    static constexpr std::size_t kFarRepeats = 200;
+
+    struct Step {
+        std::uint32_t entry;
+        std::uint32_t delay;
+    };
+
+    explicit Script(Settings const& settings) : pending_{settings.pending} {
+        std::mt19937_64 random{settings.seed};
+        auto const below = [&](std::size_t bound) {
+            return static_cast<std::uint32_t>(random() % bound);
+        };
+        if (!isVast()) {
+            std::vector<std::uint32_t> order(pending_);
+            std::iota(order.begin(), order.end(), 0U);
+            std::shuffle(order.begin(), order.end(), random);
+            fill_.reserve(pending_);
+            for (std::uint32_t entry : order) fill_.push_back({entry, 1 + below(kFarthest)});
+        }
+        auto const turn = static_cast<std::size_t>(settings.wheelSize - 1);
+        moves_.reserve(settings.operations);
+        shortDelays_.reserve(settings.operations);
+        for (std::size_t i = 0; i < settings.operations; ++i) {
+            moves_.push_back({below(pending_), 1 + below(kFarthest)});
+            shortDelays_.push_back(1 + below(turn));
+        }
+        for (std::size_t i = 0; i < kFarTimers * kFarRepeats; ++i)
+            farDelays_.push_back(600'000 + below(3'000'000));
+    }
+
+    std::size_t pending() const noexcept { return pending_; }
+    std::vector<Step> const& moves() const noexcept { return moves_; }
+    std::vector<std::uint32_t> const& shortDelays() const noexcept { return shortDelays_; }
+    std::vector<std::uint32_t> const& farDelays() const noexcept { return farDelays_; }
+
+    /// Calls `put(entry, delay)` once for each entry.
+    template <class Put>
+    void eachFill(Put&& put) const {
+        if (isVast()) {
+            fillByStride(put);
+        } else {
+            for (auto const [entry, delay] : fill_) put(entry, delay);
+        }
+    }
+
+private:
+    /// So many steps would take more memory than is left beside the entries: then the order of
+    /// entries is a stride's, and the delays are those of the moves.
+    bool isVast() const noexcept { return pending_ > 20'000'000; }
+
+    template <class Put>
+    void fillByStride(Put&& put) const {
+        // Near the golden section, so that neighbours in time are never neighbours in memory.
+        std::size_t stride = pending_ / 1'000 * 618;
+        while (std::gcd(stride, pending_) != 1) ++stride;
+        std::size_t entry = 0;
+        std::size_t move = 0;
+        for (std::size_t i = 0; i < pending_; ++i) {
+            put(static_cast<std::uint32_t>(entry), moves_[move].delay);
+            entry += stride;
+            if (entry >= pending_) entry -= pending_;
+            if (++move == moves_.size()) move = 0;
+        }
+    }
+
+    std::size_t pending_;
+    std::vector<Step> fill_;
+    std::vector<Step> moves_;
+    std::vector<std::uint32_t> shortDelays_;
+    std::vector<std::uint32_t> farDelays_;
+};
+
+}  // namespace timingwheel::bench

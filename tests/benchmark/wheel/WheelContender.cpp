@@ -1,0 +1,50 @@
+#include "Wheel.h"
+
+namespace timingwheel::bench {
+namespace {
+
+using Exact = Wheel<Deadlines::exact>;
+using Tolerant = Wheel<Deadlines::tolerant>;
+
+Registration const ours{
+    Description{.id = "TimingWheel",
+                .title = "TimingWheel",
+                .usage = "entries of 40 bytes that belong to the user, 16 of them payload; 20 "
+                         "slots a level, the default",
+                .kind = Kind::wheel,
+                .largest = kAnyNumber},
+    [](Settings const& settings) {
+        return Exact{settings, settings.wheelSize};
+    }};
+
+Registration const withTolerance{
+    Description{.id = "TimingWheel-tolerance",
+                .title = "TimingWheel, tolerance",
+                .usage = "the same; each deadline is rounded up, as a `tolerance` of a tenth of "
+                         "its delay allows, to the coarsest slots that are no wider",
+                .kind = Kind::wheel,
+                .largest = kAnyNumber},
+    [](Settings const& settings) {
+        return Tolerant{settings, settings.wheelSize};
+    }};
+
+Registration const of400{Description{.id = "TimingWheel-400",
+                                     .title = "TimingWheel, 400 slots",
+                                     .usage = "the same with `wheelSize = 400`",
+                                     .kind = Kind::wheel,
+                                     .largest = kAnyNumber},
+                         [](Settings const& settings) {
+                             return Exact{settings, 400};
+                         }};
+
+Registration const of512{Description{.id = "TimingWheel-512",
+                                     .title = "TimingWheel, 512 slots",
+                                     .usage = "the same with `wheelSize = 512`",
+                                     .kind = Kind::wheel,
+                                     .largest = kAnyNumber},
+                         [](Settings const& settings) {
+                             return Exact{settings, 512};
+                         }};
+
+}  // namespace
+}  // namespace timingwheel::bench
