@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "page"))
-from about import describeMachine, firstLine  # noqa: E402
+from about import describeMachine  # noqa: E402
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 PATIENCE = 300  # seconds for one measurement
@@ -270,8 +270,7 @@ def main():
         javaContenders = contendersOf("java", java.ask("--list") if java else [])
         contenders = interleaved(cppContenders, javaContenders)
 
-        machine = describeMachine()
-        machine["java"] = firstLine("java", "-version") if java else ""
+        machine = describeMachine(java is not None)
         programs = {"cpp": Program([options.program, "--serve"], log), "java": java}
         rounds = options.rounds or plan(options.size)[0]
         samples, errors = run(programs, contenders, options.size, rounds, say)

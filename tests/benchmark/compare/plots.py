@@ -3,8 +3,9 @@
 import math
 
 from data import BASE
+import style
 from style import (
-    INK, bar, finishBars, humanCount, humanTime, labelEnds, number, plt, rowAxes, save,
+    INK, bar, finishBars, humanCount, humanTime, labelEnds, number, plt, save,
 )  # fmt: skip
 
 COLOURS = {
@@ -91,15 +92,16 @@ def rows(data, contenders):
     return placed + [(len(cpp) + 0.6 + i, c) for i, c in enumerate(java)]
 
 
-def namedRows(data, placed):
-    return [(y, data.title(c), colour(data, c), c == BASE) for y, c in placed]
+def rowAxes(data, placed, panels, title):
+    named = [(y, data.title(c), colour(data, c), c == BASE) for y, c in placed]
+    return style.rowAxes(named, panels, title)
 
 
 def bars(data, title, panels, file):
     """panels: [(heading, measurement, metric)], side by side; medians with quartiles."""
     contenders = [c for c in data.contenders if any(data.of(m, c, k) for _, m, k in panels)]
     placed = rows(data, contenders)
-    figure, all_ = rowAxes(namedRows(data, placed), len(panels), title)
+    figure, all_ = rowAxes(data, placed, len(panels), title)
     for axes, (heading, measurement, metric) in zip(all_, panels):
         axes.set_title(heading, fontsize=10, weight="normal")
         for y, contender in placed:
@@ -115,7 +117,7 @@ def lateness(data, title, panels, file):
     contenders = [c for c in data.contenders
                   if any(data.of(m, c, "p99Us") for _, m, _ in panels)]  # fmt: skip
     placed = rows(data, contenders)
-    figure, all_ = rowAxes(namedRows(data, placed), len(panels), title)
+    figure, all_ = rowAxes(data, placed, len(panels), title)
     for axes, (heading, measurement, scale) in zip(all_, panels):
         axes.set_title(heading, fontsize=10, weight="normal")
         axes.set_xscale(scale)

@@ -23,7 +23,7 @@ def processor():
     return platform.machine()
 
 
-def describeMachine():
+def describeMachine(javaRuns=False):
     """To be called before anything is measured, for the load."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     changed = " and changes" if firstLine("git", "status", "--porcelain", "--", ROOT) else ""
@@ -33,6 +33,7 @@ def describeMachine():
         "memory": f"{memory:.0f} GiB",
         "system": f"Linux {platform.release()}",
         "compiler": firstLine("g++", "--version"),
+        "java": firstLine("java", "-version") if javaRuns else "",
         "commit": firstLine("git", "rev-parse", "--short", "HEAD") + changed,
         "loadBefore": os.getloadavg()[0],
     }

@@ -77,7 +77,7 @@ def save(figure, file):
 # ---- bars --------------------------------------------------------------------------------------
 
 
-def rowAxes(rows, panels, title, left=0.155):
+def rowAxes(rows, panels, title):
     """rows: [(y, name, colour, whether it is one of ours)] from top to bottom; panels: how many."""
     bottom = rows[-1][0]
     figure, all_ = plt.subplots(1, panels, figsize=(10.5, 1.35 + 0.31 * (bottom + 1)), sharey=True,
@@ -96,8 +96,9 @@ def rowAxes(rows, panels, title, left=0.155):
     height = figure.get_size_inches()[1]
     figure.suptitle(title, x=0.01, y=1 - 0.08 / height, ha="left", va="top", fontsize=12.5,
                     weight="bold")  # fmt: skip
-    figure.subplots_adjust(left=left, right=0.955, top=1 - 0.72 / height, bottom=0.52 / height,
-                           wspace=0.18)  # fmt: skip
+    widest = max(len(row[1]) for row in rows)
+    figure.subplots_adjust(left=max(0.155, 0.0076 * widest), right=0.955, top=1 - 0.72 / height,
+                           bottom=0.52 / height, wspace=0.18)  # fmt: skip
     return figure, axes
 
 

@@ -10,8 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <malloc.h>
+#include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 

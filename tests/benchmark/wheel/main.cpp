@@ -9,10 +9,14 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <sys/resource.h>
+#include <utility>
 #include <vector>
 
 // What the hierarchical wheel costs, against the floor of what memory allows and against the
@@ -95,6 +99,13 @@ void measure(Options const& options, Script const& script, std::vector<Row>& row
     for (Row& row : rows) row.counts = row.contender->count(options.settings, script);
 }
 
+/// The most memory that the process had at a time, what is done included.
+std::int64_t peakBytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
 constexpr std::array kColumns{
     std::pair{"W1", "W1 reschedule"}, std::pair{"W2", "W2 fill"},
     std::pair{"W3a", "W3a by tick"},  std::pair{"W3b", "W3b by jump"},
@@ -128,11 +139,10 @@ void print(Options const& options, std::vector<Row> const& rows) {
                     row.counts.at("W3 wakeUps"), row.counts.at("W5 cascades"),
                     row.counts.at("W5 wakeUps"));
     }
+    std::printf("at most %.1f MB of memory\n", static_cast<double>(peakBytes()) / 1e6);
 }
 
 nlohmann::json toJson(Options const& options, std::vector<Row> const& rows) {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
     constexpr std::array kKinds{"floor", "wheel", "rival"};
     auto all = nlohmann::json::array();
     for (Row const& row : rows) {
@@ -148,7 +158,7 @@ nlohmann::json toJson(Options const& options, std::vector<Row> const& rows) {
             {"operations", options.settings.operations},
             {"wheelSize", options.settings.wheelSize},
             {"rounds", options.rounds},
-            {"peakBytes", std::int64_t{usage.ru_maxrss} * 1024},
+            {"peakBytes", peakBytes()},
             {"contenders", all}};
 }
 

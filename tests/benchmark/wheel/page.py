@@ -269,7 +269,7 @@ def curves(data, title, panels, file):
 def bars(data, contenders, title, panels, file):
     """panels: [(heading, load)], of the main size."""
     rows = [(i, data.title(c), data.colour(c), data.ours(c)) for i, c in enumerate(contenders)]
-    figure, all_ = rowAxes(rows, len(panels), title, left=0.2)
+    figure, all_ = rowAxes(rows, len(panels), title)
     for axes, (heading, load) in zip(all_, panels):
         axes.set_title(heading, fontsize=10, weight="normal")
         for (y, _, tint, ours), contender in zip(rows, contenders):
