@@ -20,6 +20,10 @@ struct Description {
     std::string title;  ///< in tables and plots
     std::string usage;  ///< how it is used here, and why so: a sentence for the page
     bool hasTick = false;
+    /// It has no lock: one thread uses it.
+    bool oneThread = false;
+    /// One more way to use a timer of this library, for ./dev bench timers only.
+    bool variant = false;
     /// Beyond that many pending timers a round would take minutes.
     std::size_t largest = std::numeric_limits<std::size_t>::max();
 };
@@ -66,6 +70,23 @@ concept TimerAdapter = std::constructible_from<T, std::chrono::nanoseconds /*tic
                            // filled in the order of deadlines.
                            { T::kFillInOrder } -> std::convertible_to<bool>;
                        };
+
+/// Moves a pending one to a new delay from now, task and token unchanged. Of one that cannot, the
+/// loads cancel it and schedule it anew.
+template <class T>
+concept Reschedules = requires(T timer, typename T::Token& token) {
+    timer.reschedule(token, std::chrono::nanoseconds{});
+};
+
+/// The same to a point of time, so that one reading of the clock does for several.
+template <class T>
+concept ReschedulesToTimePoint =
+    requires(T timer, typename T::Token& token) { timer.rescheduleTo(token, SteadyTime{}); };
+
+/// It has neither thread nor clock: the load moves its time on, which runs what is due.
+template <class T>
+concept Driven = requires(T timer) { timer.advance(std::chrono::nanoseconds{}); };
+
 inline constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 
 /// A contender as the program sees it. Virtual is only the whole load: inside it everything is
@@ -78,6 +99,8 @@ public:
     Contender& operator=(Contender const&) = delete;
 
     Description const& description() const noexcept { return description_; }
+    /// The loads that it can do.
+    virtual std::vector<std::string> loads() const = 0;
     virtual Result run(Request const& request) const = 0;
 
 private:

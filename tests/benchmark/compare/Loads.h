@@ -1,42 +1,30 @@
 #pragma once
 
-#include "Contender.h"
-#include "Machine.h"
+#include "Filled.h"
+#include "ServerLoads.h"
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 /// The loads, each a template of the timer: `pair`, `curve`, `expiry`, `far`, `idle`, `late` and
-/// `empty`. java/Loads.java has the same ones; what is changed here is changed there.
+/// `empty` here, more in ServerLoads.h. java/Loads.java has `bulk` and those of this file; what is
+/// changed here is changed there.
 namespace timingwheel::compare {
 
 namespace loads {
-
-using std::chrono::duration_cast;
-using std::chrono::nanoseconds;
-using namespace std::chrono_literals;
-using Steady = std::chrono::steady_clock;
-
-inline double count(nanoseconds time) { return static_cast<double>(time.count()); }
-
-inline std::vector<nanoseconds> randomDelays(std::size_t n, nanoseconds from, nanoseconds to,
-                                             std::uint64_t seed) {
-    std::mt19937_64 random{seed};
-    std::uniform_int_distribution<nanoseconds::rep> between{from.count(), to.count()};
-    std::vector<nanoseconds> delays(n);
-    for (auto& delay : delays) delay = nanoseconds{between(random)};
-    return delays;
-}
 
 /// What is pending before a curve's point is measured.
 inline std::vector<nanoseconds> pendingDelays(Request const& request) {
@@ -52,78 +40,29 @@ inline std::vector<nanoseconds> freshDelays(std::size_t n, Delays delays, std::u
     return randomDelays(n, 1min, delays == Delays::shorter ? 2min : 60min, seed);
 }
 
-/// A timer and the user's tokens. The tokens go first.
-template <TimerAdapter Timer>
-struct Filled {
-    explicit Filled(Request const& request) : timer{request.tick} {}
-
-    void reserve(std::size_t n) { tokens = std::vector<typename Timer::Token>(n); }
-
-    void fill(std::vector<nanoseconds> delays) {
-        if (Timer::kFillInOrder) std::sort(delays.begin(), delays.end());
-        for (std::size_t i = 0; i < delays.size(); ++i) {
-            timer.schedule(tokens[i], delays[i], {&sink, static_cast<std::uint32_t>(i)});
-        }
-        timer.settle();
-        expectPending(delays.size());
-    }
-
-    void expectPending(std::size_t n) const {
-        std::size_t const pending = timer.pending();
-        if (pending == kUnknown || pending == n) return;
-        throw std::runtime_error{std::to_string(pending) + " timers pending instead of " +
-                                 std::to_string(n)};
-    }
-
-    Sink sink{0};
-    Timer timer;
-    std::vector<typename Timer::Token> tokens;
-};
-
-/// A server's requests: each has a timeout of 30 s that is cancelled when the answer comes; a
-/// thousand are under way in each thread. Until the last cancel is done with: what is left to
-/// another thread is waited for.
+/// A server's requests: each has a timeout of 30 s that is cancelled when the answer comes; so many
+/// are under way in each thread. With one under way it is cancelled as soon as it is scheduled.
 template <TimerAdapter Timer>
 Result pair(Request const& request) {
-    constexpr std::size_t kUnderWay = 1'000;
+    std::size_t const underWay = request.count;
     auto const producers = static_cast<std::size_t>(request.threads);
     Filled<Timer> filled{request};
-    filled.reserve(producers * kUnderWay);
-    filled.fill(std::vector<nanoseconds>(producers * kUnderWay, 30s));
+    filled.reserve(producers * underWay);
+    filled.fill(std::vector<nanoseconds>(producers * underWay, 30s));
 
-    std::vector<std::size_t> pairs(producers);
-    Steady::time_point start;
-    std::int64_t cpu = 0;
-    std::barrier ready{request.threads, [&]() noexcept {
-                           cpu = processCpuNanoseconds();
-                           start = Steady::now();
-                       }};
-    auto const produce = [&](std::size_t producer) {
-        auto* const tokens = filled.tokens.data() + producer * kUnderWay;
-        std::size_t done = 0;
-        ready.arrive_and_wait();
-        do {
-            for (std::size_t i = 0; i < kUnderWay; ++i) {
+    std::size_t const times = std::max<std::size_t>(1'000 / underWay, 1);
+    auto const result = runProducers(filled, request, [&](std::size_t producer) {
+        auto* const tokens = filled.tokens.data() + producer * underWay;
+        for (std::size_t again = 0; again < times; ++again) {
+            for (std::size_t i = 0; i < underWay; ++i) {
                 filled.timer.cancel(tokens[i]);
                 filled.timer.schedule(tokens[i], 30s, {&filled.sink, 0});
             }
-            done += kUnderWay;
-        } while (Steady::now() - start < request.budget);
-        pairs[producer] = done;
-    };
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < producers; ++i) others.emplace_back(produce, i);
-    produce(0);
-    for (auto& other : others) other.join();
-    filled.timer.settle();
-
-    double const elapsed = count(Steady::now() - start);
-    double const used = static_cast<double>(processCpuNanoseconds() - cpu);
-    filled.expectPending(producers * kUnderWay);
-    double sum = 0;
-    for (std::size_t const done : pairs) sum += static_cast<double>(done);
-    return {
-        {"ns", elapsed / sum}, {"cpuNs", used / sum}, {"millionPerSecond", 1e3 * sum / elapsed}};
+        }
+        return times * underWay;
+    });
+    filled.expectPending(producers * underWay);
+    return result;
 }
 
 /// Schedules and cancels in batches, and times the two apart.
@@ -210,41 +149,21 @@ Result curve(Request const& request) {
     return batches.result();
 }
 
-/// Schedules so that all are due within 10 ms, once scheduling is over; false if that took longer.
-template <TimerAdapter Timer>
-bool fillForExpiry(Filled<Timer>& filled, Sink& sink, Steady::time_point due,
-                   Request const& request) {
-    auto offsets = randomDelays(request.count, 0ns, 10ms, request.seed);
-    if (Timer::kFillInOrder) std::sort(offsets.begin(), offsets.end());
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        auto const delay = due + offsets[i] - Steady::now();
-        filled.timer.schedule(filled.tokens[i], delay, {&sink, static_cast<std::uint32_t>(i)});
-    }
-    return Steady::now() < due && sink.count() == 0;
-}
-
-/// n timers that expire together: what it costs the timer's threads from the last schedule on,
+/// n timers that expire within 10 ms: what it costs the timer's threads from the last schedule on,
 /// cascades included, and how long it takes from the first deadline to the last task.
 template <TimerAdapter Timer>
 Result expiry(Request const& request) {
-    for (nanoseconds lead = 100ms + request.count * 500ns; lead < 1min; lead *= 2) {
-        Sink sink{request.count};
-        ThreadWatch const watch;
-        Filled<Timer> filled{request};
-        filled.reserve(request.count);
-        auto const due = Steady::now() + lead;
-        if (!fillForExpiry(filled, sink, due, request)) {
-            sink.waitForAll(1min);  // it was too slow for that: once more, with more time
-            continue;
-        }
+    auto const measure = [&](Filled<Timer>&, Sink& sink, ThreadWatch const& watch,
+                             Steady::time_point due, auto const&) -> std::optional<Result> {
         auto const before = watch.usage();
         sink.waitForAll(1min);
         auto const used = watch.usage() - before;
         auto const n = static_cast<double>(request.count);
-        return {{"ns", count(sink.last() - due) / n},
-                {"cpuNs", static_cast<double>(used.cpuNanoseconds) / n}};
-    }
-    throw std::runtime_error{"scheduling takes longer than a minute"};
+        return Result{{"ns", count(sink.last().time - due) / n},
+                      {"cpuNs", static_cast<double>(used.cpuNanoseconds) / n}};
+    };
+    auto offsets = randomDelays(request.count, 0ns, 10ms, request.seed);
+    return onceScheduled<Timer>(request, std::move(offsets), measure);
 }
 
 /// n timers about an hour away: what the timer's threads do meanwhile, and memory.
@@ -272,15 +191,19 @@ Result far(Request const& request) {
 template <TimerAdapter Timer>
 Result late(Request const& request) {
     Sink sink{request.count, Sink::Record::times};
+    ThreadWatch const watch;
     Filled<Timer> filled{request};
     filled.reserve(request.count);
     auto const delays = randomDelays(request.count, 10ms, 10ms + request.budget, request.seed);
     std::vector<Steady::time_point> deadlines;
+    auto const start = Steady::now();
     for (std::size_t i = 0; i < delays.size(); ++i) {
         deadlines.push_back(Steady::now() + delays[i]);
         filled.timer.schedule(filled.tokens[i], delays[i], {&sink, static_cast<std::uint32_t>(i)});
     }
     sink.waitForAll(1min);
+    auto const used = static_cast<double>(watch.usage().cpuNanoseconds);
+    double const elapsed = count(Steady::now() - start);
 
     std::vector<double> late;
     for (std::size_t i = 0; i < deadlines.size(); ++i) {
@@ -291,8 +214,10 @@ Result late(Request const& request) {
     auto const n = static_cast<double>(late.size());
     return {{"medianUs", late[late.size() / 2]},
             {"p99Us", late[late.size() * 99 / 100]},
+            {"p999Us", late[late.size() * 999 / 1'000]},
             {"maxUs", late.back()},
-            {"earlyPercent", 100 * static_cast<double>(early) / n}};
+            {"earlyPercent", 100 * static_cast<double>(early) / n},
+            {"cpuPercent", 100 * used / elapsed}};
 }
 
 /// What a timer costs before anything is pending: heap after one timeout has come and gone.
@@ -307,8 +232,7 @@ Result empty(Request const& request) {
         filled.fill({1min});
         filled.timer.cancel(filled.tokens[0]);
         filled.timer.settle();
-        filled.tokens.clear();
-        filled.tokens.shrink_to_fit();
+        filled.reserve(0);
     }
     auto const bytes = static_cast<double>(heapBytes() - heap);
     return {{"bytes", bytes / static_cast<double>(request.count)}};
@@ -322,21 +246,54 @@ class ContenderOf final : public Contender {
 public:
     using Contender::Contender;
 
+    std::vector<std::string> loads() const override {
+        std::vector<std::string> names;
+        for (auto const& [name, load] : all()) names.push_back(name);
+        return names;
+    }
+
     Result run(Request const& request) const override {
-        Result const result = measure(request);
+        auto const found = all().find(request.load);
+        if (found == all().end()) throw std::invalid_argument{"no such load: " + request.load};
+        Result const result = found->second(request);
         trimHeap();  // so that a contender's leavings are not the next one's burden or luck
         return result;
     }
 
 private:
-    static Result measure(Request const& request) {
-        if (request.load == "pair") return loads::pair<Timer>(request);
-        if (request.load == "curve") return loads::curve<Timer>(request);
-        if (request.load == "expiry") return loads::expiry<Timer>(request);
-        if (request.load == "far" || request.load == "idle") return loads::far<Timer>(request);
-        if (request.load == "late") return loads::late<Timer>(request);
-        if (request.load == "empty") return loads::empty<Timer>(request);
-        throw std::invalid_argument{"there is no load " + request.load};
+    using Load = Result (*)(Request const&);
+
+    static std::map<std::string, Load> const& all() {
+        static auto const made = make();
+        return made;
+    }
+
+    static std::map<std::string, Load> make() {
+        std::map<std::string, Load> made{
+            {"pair", loads::pair<Timer>},
+            {"heartbeat", loads::heartbeat<Timer>},
+        };
+        if constexpr (ReschedulesToTimePoint<Timer>) {
+            made.emplace("heartbeat-batch", loads::heartbeatInBatches<Timer>);
+        }
+        if constexpr (std::swappable<typename Timer::Token>) {
+            made.emplace("curve", loads::curve<Timer>);
+        }
+        if constexpr (Driven<Timer>) {
+            made.emplace("bulk", loads::drivenBulk<Timer>);
+        } else {
+            made.merge(std::map<std::string, Load>{
+                {"bulk", loads::bulk<Timer>},
+                {"expiry", loads::expiry<Timer>},
+                {"far", loads::far<Timer>},
+                {"idle", loads::far<Timer>},
+                {"late", loads::late<Timer>},
+                {"empty", loads::empty<Timer>},
+                {"mixed", loads::mixed<Timer>},
+                {"storm", loads::storm<Timer>},
+            });
+        }
+        return made;
     }
 };
 

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <string>
 #include <sys/resource.h>
+#include <time.h>
 
 namespace timingwheel::compare {
 namespace {
@@ -36,6 +37,12 @@ std::int64_t processCpuNanoseconds() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+}
+
+std::int64_t threadCpuNanoseconds() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
 std::int64_t heapBytes() {

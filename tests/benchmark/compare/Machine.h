@@ -10,6 +10,9 @@ namespace timingwheel::compare {
 /// Processor time of all threads of the process so far.
 std::int64_t processCpuNanoseconds();
 
+/// Processor time of the calling thread so far.
+std::int64_t threadCpuNanoseconds();
+
 /// Bytes that malloc has handed out, its own headers included.
 std::int64_t heapBytes();
 

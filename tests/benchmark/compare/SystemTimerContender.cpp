@@ -1,16 +1,9 @@
 #include "Loads.h"
+#include "MakeSystemTimer.h"
 #include "WheelContender.h"
-
-#include <timingwheel/SystemTimer.h>
 
 namespace timingwheel::compare {
 namespace {
-
-struct MakeSystemTimer {
-    SystemTimer operator()(std::chrono::nanoseconds tick) const {
-        return SystemTimer{{.tick = tick, .name = "compare"}};
-    }
-};
 
 Registration<WheelContender<MakeSystemTimer>> const registration{Description{
     .id = "SystemTimer",

@@ -40,10 +40,17 @@ class Measurement:
     load: str
     options: dict
     needsTick: bool = False  # leaves out those who have none
+    who: tuple | None = None  # the only ones that are asked; None: whoever can do it
     every: int = 1  # in every so many rounds only: where a round takes long
 
     def wants(self, contender, round_):
+        if self.load not in contender["loads"]:
+            return False
+        if self.who is not None and contender["id"] not in self.who:
+            return False
         if self.needsTick and not contender["hasTick"]:
+            return False
+        if contender.get("oneThread") and self.options.get("threads", 1) > 1:
             return False
         if self.options.get("count", 0) > contender["largest"]:
             return False
@@ -84,9 +91,9 @@ def plan(size):
         Measurement("expiry", "expiry", {"count": expiring}),
         Measurement("far", "far", {"count": far, "budget-ms": watch}),
         Measurement("idle", "idle", {"count": 1, "budget-ms": watch}),
-        Measurement("late-1", "late", {"count": late, "tick-ms": 1, "budget-ms": span}),
-        Measurement("late-100", "late", {"count": late, "tick-ms": 100, "budget-ms": span},
-                    needsTick=True),
+        Measurement("late-1", "late", {"count": late, "tick-us": 1_000, "budget-ms": span}),
+        Measurement("late-100", "late",
+                    {"count": late, "tick-us": 100_000, "budget-ms": span}, needsTick=True),
         Measurement("empty", "empty", {"count": 16}),
     ]  # fmt: skip
     return rounds, measurements
@@ -138,7 +145,7 @@ class Program:
         self.process.wait(timeout=60)
 
 
-def fetchJars(folder):
+def fetchJars(folder, download=True):
     """The jars of java/jars.txt as `group=path`; downloads those that are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
     jars = []
@@ -147,6 +154,8 @@ def fetchJars(folder):
             continue
         group, digest, path = line.split()
         jar = folder / Path(path).name
+        if not jar.exists() and not download:
+            raise OSError(f"{jar.name} is missing; `./dev bench compare` gets it")
         if not jar.exists():
             with urllib.request.urlopen(MAVEN_CENTRAL + path, timeout=120) as response:
                 jar.with_suffix(".part").write_bytes(response.read())
@@ -166,12 +175,12 @@ def availableMemory():
     return 0
 
 
-def startJava(build, log):
-    """The Java program, or None and why not."""
+def startJava(build, log, jarFolder=None):
+    """The Java program, or None and why not. Without a folder of jars it gets them."""
     if not shutil.which("javac"):
         return None, "there is no Java compiler on the machine (`--install-java` gets one)"
     try:
-        jars = fetchJars(build / "jars")
+        jars = fetchJars(jarFolder or build / "jars", download=jarFolder is None)
     except OSError as problem:
         return None, f"the jars could not be had: {problem}"
     classes = build / "classes"
@@ -199,12 +208,12 @@ def interleaved(cpp, java):
     return both + cpp[len(java) :] + java[len(cpp) :]
 
 
-def run(programs, contenders, size, rounds, say):
-    _, measurements = plan(size)
+def run(programs, contenders, rounds, measurements, warmUps, say):
     samples, errors = [], []
-    for contender in contenders if size != "smoke" else []:
-        for measurement in warmUp(size) * (WARM_UP_ROUNDS if contender["kind"] == "java" else 1):
-            programs[contender["kind"]].ask(measurement.commandLine(contender, 0))
+    for contender in contenders:
+        for measurement in warmUps * (WARM_UP_ROUNDS if contender["kind"] == "java" else 1):
+            if measurement.wants(contender, 0):
+                programs[contender["kind"]].ask(measurement.commandLine(contender, 0))
     for round_ in range(rounds):
         say(f"round {round_ + 1} of {rounds}")
         first = round_ % len(contenders)
@@ -232,28 +241,17 @@ def contendersOf(kind, all_):
     return sorted(found, key=lambda contender: contender["id"] != "SystemTimer")
 
 
-def expectAll(contenders, samples):
+def expectAll(contenders, measurements, samples):
     """For the smoke test: each contender was measured under each load that it takes part in."""
     measured = {(s["contender"], s["measurement"]) for s in samples}
-    for measurement in plan("smoke")[1]:
+    for measurement in measurements:
         for contender in contenders:
             if measurement.wants(contender, 0):
                 assert (contender["id"], measurement.name) in measured, (contender, measurement)
 
 
-def parse():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("program", type=Path, help="timingwheel-benchmark-compare")
-    parser.add_argument("build", type=Path, help="where everything goes")
-    parser.add_argument("--size", choices=["full", "quick", "smoke"], default="full")
-    parser.add_argument("--rounds", type=int, help="how many, instead of what the size says")
-    parser.add_argument("--no-java", action="store_true")
-    parser.add_argument("--command", default="./dev bench compare", help="what the page says")
-    return parser.parse_args()
-
-
-def main():
-    options = parse()
+def conduct(options, rounds, measurements, warmUps, takesPart=lambda contender: True):
+    """Does what is asked for with both programs. Returns what belongs into the file."""
     began = time.monotonic()
     options.build.mkdir(parents=True, exist_ok=True)
 
@@ -262,24 +260,24 @@ def main():
 
     with open(options.build / "stderr.log", "w", encoding="utf-8") as log:
         java, whyNoJava = (None, "it was not wanted (`--no-java`)") if options.no_java \
-            else startJava(options.build, log)  # fmt: skip
+            else startJava(options.build, log, options.jars)  # fmt: skip
         if java is None:
             say(f"without Java: {whyNoJava}")
         listed = subprocess.run([options.program, "--list"], capture_output=True, check=True)
-        cppContenders = contendersOf("cpp", json.loads(listed.stdout))
-        javaContenders = contendersOf("java", java.ask("--list") if java else [])
+        cppContenders = contendersOf("cpp", filter(takesPart, json.loads(listed.stdout)))
+        javaContenders = contendersOf("java", filter(takesPart, java.ask("--list") if java else []))
         contenders = interleaved(cppContenders, javaContenders)
 
         machine = describeMachine(java is not None)
         programs = {"cpp": Program([options.program, "--serve"], log), "java": java}
-        rounds = options.rounds or plan(options.size)[0]
-        samples, errors = run(programs, contenders, options.size, rounds, say)
+        samples, errors = run(programs, contenders, rounds, measurements, warmUps, say)
         for program in programs.values():
             if program:
                 program.close()
 
     machine["loadAfter"] = os.getloadavg()[0]
-    result = {
+    say(f"{len(samples)} measurements")
+    return {
         "command": options.command,
         "size": options.size,
         "date": datetime.date.today().isoformat(),
@@ -291,12 +289,35 @@ def main():
         "errors": errors,
         "samples": samples,
     }
+
+
+def parser(description, command):
+    """The options that conduct() needs."""
+    made = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
+    made.add_argument("program", type=Path, help="timingwheel-benchmark-compare")
+    made.add_argument("build", type=Path, help="where everything goes")
+    made.add_argument("--rounds", type=int, help="how many, instead of what the size says")
+    made.add_argument("--no-java", action="store_true")
+    made.add_argument("--jars", type=Path, help="where they are; without that they are downloaded")
+    made.add_argument("--command", default=command, help="what the page says")
+    return made
+
+
+def main():
+    made = parser(__doc__, "./dev bench compare")
+    made.add_argument("--size", choices=["full", "quick", "smoke"], default="full")
+    options = made.parse_args()
+    smoke = options.size == "smoke"
+    rounds, measurements = plan(options.size)
+    result = conduct(options, options.rounds or rounds, measurements,
+                     [] if smoke else warmUp(options.size),
+                     takesPart=lambda contender: not contender.get("variant"))  # fmt: skip
     file = options.build / "results.json"
     file.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    say(f"{len(samples)} measurements in {file}")
-    if options.size == "smoke":
-        expectAll(contenders, samples)
-        sys.exit(1 if errors else 0)
+    print(f"== {file}")
+    if smoke:
+        expectAll(result["contenders"], measurements, result["samples"])
+        sys.exit(1 if result["errors"] else 0)
 
 
 if __name__ == "__main__":

@@ -26,9 +26,13 @@ class Crossing:
 
 
 class Data:
-    def __init__(self, file):
+    @staticmethod
+    def read(file):
         with open(file, encoding="utf-8") as source:
-            self.run = json.load(source)
+            return Data(json.load(source))
+
+    def __init__(self, run):
+        self.run = run
         self.contenders = {c["id"]: c for c in self.run["contenders"]}
         self.samples = {}
         for sample in self.run["samples"]:

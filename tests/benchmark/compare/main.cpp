@@ -29,6 +29,9 @@ nlohmann::json describe() {
                        {"title", what.title},
                        {"usage", what.usage},
                        {"hasTick", what.hasTick},
+                       {"oneThread", what.oneThread},
+                       {"variant", what.variant},
+                       {"loads", contender->loads()},
                        {"largest", what.largest}});
     }
     return all;
@@ -49,12 +52,14 @@ class Command {
 public:
     explicit Command(CLI::App& app) {
         app.add_option("--contender", contender_, "who; --list names them all");
-        app.add_option("--load", request_.load, "pair, curve, expiry, far, idle, late or empty");
-        app.add_option("--count", request_.count, "how many timers are pending")
+        app.add_option("--load", request_.load, "what to do; --list tells who can do what");
+        app.add_option("--count", request_.count,
+                       "how many timers are pending, in all or, for "
+                       "pair, in each thread")
             ->check(CLI::PositiveNumber);
-        app.add_option("--threads", request_.threads, "how many schedule and cancel, for pair")
+        app.add_option("--threads", request_.threads, "how many use the timer")
             ->check(CLI::Range(1, 64));
-        app.add_option("--tick-ms", tick_, "the tick, where there is one")
+        app.add_option("--tick-us", tick_, "the tick, where there is one")
             ->check(CLI::PositiveNumber);
         app.add_option("--budget-ms", budget_, "how long to measure")->check(CLI::PositiveNumber);
         app.add_option("--delays", delays_, "random, same or shorter, for curve")
@@ -66,7 +71,7 @@ public:
         request_.delays = delays_ == "same"      ? Delays::same
                           : delays_ == "shorter" ? Delays::shorter
                                                  : Delays::random;
-        request_.tick = std::chrono::milliseconds{tick_};
+        request_.tick = std::chrono::microseconds{tick_};
         request_.budget = std::chrono::milliseconds{budget_};
         return answer(contender_, request_);
     }
@@ -75,7 +80,7 @@ private:
     std::string contender_ = "SystemTimer";
     std::string delays_ = "random";
     Request request_;
-    int tick_ = 1;
+    int tick_ = 1'000;
     int budget_ = 100;
 };
 

@@ -16,6 +16,9 @@ COLOURS = {
     "Netty-4.1": "#93cfa5",
     "Asio": "#c8500a",  # heaps: orange to red
     "Heap": "#f08c2e",
+    "libuv": "#9d0208",
+    "libevent": "#e0607e",
+    "libev": "#8d5524",
     "JdkTimer": "#f08c2e",
     "JdkExecutor": "#c8500a",
     "JdkExecutorKeeping": "#a8795c",

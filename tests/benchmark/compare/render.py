@@ -190,7 +190,7 @@ def main():
     parser.add_argument("results", type=Path, help="results.json of compare.py")
     parser.add_argument("docs", type=Path, help="where comparison.md and comparison/ go")
     options = parser.parse_args()
-    data = Data(options.results)
+    data = Data.read(options.results)
     draw(data, options.docs / "comparison")
     (options.docs / "comparison.md").write_text(page(data), encoding="utf-8")
     print(f"== {options.docs / 'comparison.md'}")

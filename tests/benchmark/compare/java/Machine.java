@@ -28,6 +28,11 @@ public final class Machine {
         return bean.getProcessCpuTime();
     }
 
+    /** Of the calling thread. */
+    public static long threadCpuNanos() {
+        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+    }
+
     public static long heapBytesAfterCollection() throws InterruptedException {
         System.gc();
         Thread.sleep(100);  // for threads that are ending, and what they hold

@@ -1,5 +1,6 @@
 package compare;
 
+import compare.own.Loads;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.net.URL;
@@ -101,12 +102,14 @@ public final class Main {
     }
 
     private static String describe(Map<String, Contender> contenders) {
+        String loads = Loads.NAMES.stream().map(name -> "\"" + name + "\"")
+                .collect(Collectors.joining(","));
         return contenders.entrySet().stream().map(entry -> {
             Contender c = entry.getValue();
             return String.format(
                     "{\"id\":\"%s\",\"title\":\"%s\",\"usage\":\"%s\",\"hasTick\":%s,"
-                            + "\"largest\":%d}",
-                    entry.getKey(), c.title(), c.usage(), c.hasTick(), c.largest());
+                            + "\"largest\":%d,\"loads\":[%s]}",
+                    entry.getKey(), c.title(), c.usage(), c.hasTick(), c.largest(), loads);
         }).collect(Collectors.joining(",", "[", "]"));
     }
 

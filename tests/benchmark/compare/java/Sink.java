@@ -5,7 +5,15 @@ public final class Sink {
     private final int expected;
     private final long[] times;
     private volatile int count;
-    private long last;
+    private Moment first;
+    private Moment last;
+
+    /** A point of a run, and what the thread that fires had used of a processor by then. */
+    public record Moment(long nanoTime, long cpuNanos) {
+        static Moment now() {
+            return new Moment(System.nanoTime(), Machine.threadCpuNanos());
+        }
+    }
 
     public Sink(int expected, boolean recordsTimes) {
         this.expected = expected;
@@ -16,7 +24,8 @@ public final class Sink {
     public void fired(int id) {
         if (times != null) times[id] = System.nanoTime();
         int next = count + 1;
-        if (next == expected) last = System.nanoTime();
+        if (next == 1) first = Moment.now();
+        if (next == expected) last = Moment.now();
         count = next;
     }
 
@@ -39,7 +48,11 @@ public final class Sink {
         return times;
     }
 
-    public long last() {
+    public Moment first() {
+        return first;
+    }
+
+    public Moment last() {
         return last;
     }
 }

@@ -14,6 +14,9 @@ import java.util.function.IntFunction;
 
 /** The loads of Loads.h in Java; the comments there hold here. */
 public final class Loads {
+    public static final List<String> NAMES =
+            List.of("pair", "curve", "expiry", "bulk", "far", "idle", "late", "empty");
+
     private static final long MILLISECOND = 1_000_000;
     private static final long SECOND = 1_000 * MILLISECOND;
     private static final long MINUTE = 60 * SECOND;
@@ -36,6 +39,7 @@ public final class Loads {
             case "pair" -> pair(make, request);
             case "curve" -> curve(make, request);
             case "expiry" -> expiry(make, request);
+            case "bulk" -> bulk(make, request);
             case "far", "idle" -> far(make, request);
             case "late" -> late(make, request);
             case "empty" -> empty(make, request);
@@ -97,27 +101,30 @@ public final class Loads {
         }
     }
 
-    private static final int UNDER_WAY = 1_000;
-
-    private static long produce(Filled filled, int first, long budget) {
+    private static long produce(Filled filled, int first, Request request) {
         Object[] tokens = filled.tokens;
+        int end = first + request.count();
+        int times = Math.max(1_000 / request.count(), 1);
         long start = System.nanoTime();
         long done = 0;
         do {
-            for (int i = first; i < first + UNDER_WAY; ++i) {
-                filled.timer.cancel(tokens[i]);
-                tokens[i] = filled.timer.schedule(30 * SECOND, filled.sink, 0);
+            for (int again = 0; again < times; ++again) {
+                for (int i = first; i < end; ++i) {
+                    filled.timer.cancel(tokens[i]);
+                    tokens[i] = filled.timer.schedule(30 * SECOND, filled.sink, 0);
+                }
             }
-            done += UNDER_WAY;
-        } while (System.nanoTime() - start < budget);
+            done += (long) times * request.count();
+        } while (System.nanoTime() - start < request.budgetNanos());
         return done;
     }
 
     private static Map<String, Double> pair(IntFunction<TimerUnderTest> make, Request request)
             throws Exception {
         int producers = request.threads();
-        try (Filled filled = new Filled(make, request, producers * UNDER_WAY)) {
-            filled.fill(sameDelays(producers * UNDER_WAY, 30 * SECOND));
+        int underWay = request.count();
+        try (Filled filled = new Filled(make, request, producers * underWay)) {
+            filled.fill(sameDelays(producers * underWay, 30 * SECOND));
 
             long[] start = new long[2];
             var ready = new CyclicBarrier(producers, () -> {
@@ -134,8 +141,7 @@ public final class Loads {
                     } catch (Exception problem) {
                         throw new IllegalStateException(problem);
                     }
-                    pairs[producer] =
-                            produce(filled, producer * UNDER_WAY, request.budgetNanos());
+                    pairs[producer] = produce(filled, producer * underWay, request);
                 }));
             }
             threads.forEach(Thread::start);
@@ -144,9 +150,10 @@ public final class Loads {
 
             double elapsed = System.nanoTime() - start[1];
             double used = Machine.processCpuNanos() - start[0];
-            filled.expectPending(producers * UNDER_WAY);
+            filled.expectPending(producers * underWay);
             double sum = Arrays.stream(pairs).sum();
             return Map.of("ns", elapsed / sum, "cpuNs", used / sum,
+                    "cpuPercent", 100 * used / elapsed,
                     "millionPerSecond", 1e3 * sum / elapsed);
         }
     }
@@ -239,24 +246,39 @@ public final class Loads {
 
     private static Map<String, Double> expiry(IntFunction<TimerUnderTest> make, Request request)
             throws Exception {
+        long[] offsets = randomDelays(request.count(), 0, 10 * MILLISECOND, request.seed());
+        return expireTogether(make, request, offsets, false);
+    }
+
+    private static Map<String, Double> bulk(IntFunction<TimerUnderTest> make, Request request)
+            throws Exception {
+        return expireTogether(make, request, new long[request.count()], true);
+    }
+
+    /** onceScheduled() of Filled.h, and what `expiry` and `bulk` measure then. */
+    private static Map<String, Double> expireTogether(IntFunction<TimerUnderTest> make,
+                                                      Request request, long[] offsets,
+                                                      boolean settles) throws Exception {
         int n = request.count();
         for (long lead = 100 * MILLISECOND + n * 500L; lead < MINUTE; lead *= 2) {
             Sink sink = new Sink(n, false);
             var watch = new Machine.ThreadWatch();
             try (Filled filled = new Filled(make, request, n)) {
-                long[] offsets = randomDelays(n, 0, 10 * MILLISECOND, request.seed());
                 long due = System.nanoTime() + lead;
                 for (int i = 0; i < n; ++i) {
                     long delay = due + offsets[i] - System.nanoTime();
                     filled.tokens[i] = filled.timer.schedule(Math.max(delay, 0), sink, i);
                 }
+                if (settles) filled.timer.settle();
                 boolean late = System.nanoTime() - due >= 0 || sink.count() > 0;
                 var before = watch.usage();
                 sink.waitForAll(MINUTE);
                 if (late) continue;
-                var used = watch.usage().minus(before);
-                return Map.of("ns", (double) (sink.last() - due) / n,
-                        "cpuNs", (double) used.cpuNanos() / n);
+                double used = watch.usage().minus(before).cpuNanos();
+                double elapsed = sink.last().nanoTime() - due;
+                if (!settles) return Map.of("ns", elapsed / n, "cpuNs", used / n);
+                double running = sink.last().cpuNanos() - sink.first().cpuNanos();
+                return Map.of("ns", elapsed / n, "cpuNs", running / n, "allCpuNs", used / n);
             }
         }
         throw new IllegalStateException("scheduling takes longer than a minute");
@@ -303,7 +325,7 @@ public final class Loads {
             Arrays.sort(late);
             double early = Arrays.stream(late).filter(l -> l < 0).count();
             return Map.of("medianUs", late[n / 2], "p99Us", late[(int) (n * 99L / 100)],
-                    "maxUs", late[n - 1], "earlyPercent", 100 * early / n);
+                    "p999Us", late[(int) (n * 999L / 1_000)], "maxUs", late[n - 1], "earlyPercent", 100 * early / n);
         }
     }
 

@@ -1,0 +1,40 @@
+#include "Loads.h"
+#include "WheelContender.h"
+
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/ManualTimer.h>
+
+#include <chrono>
+
+namespace timingwheel::compare {
+namespace {
+
+/// A ManualClock is a variable: reading it costs nothing, and what is left is the engine.
+struct MakeManualTimer {
+    ManualClock clock;
+    ManualTimer operator()(std::chrono::nanoseconds tick) {
+        return ManualTimer{{.tick = tick, .name = "compare", .clock = clock}};
+    }
+};
+
+Registration<WheelContender<MakeManualTimer>> const withHandles{Description{
+    .id = "ManualTimer",
+    .title = "ManualTimer",
+    .usage = "handles; no lock, no thread, and no clock is read: a `ManualClock` that the load "
+             "moves by 1 ms for each thousand operations where deadlines are pushed back",
+    .hasTick = true,
+    .oneThread = true,
+    .variant = true,
+}};
+
+Registration<HookContender<MakeManualTimer>> const withHooks{Description{
+    .id = "ManualTimerHooks",
+    .title = "ManualTimer, hooks",
+    .usage = "the same with tasks that the user owns (`TimerHook`)",
+    .hasTick = true,
+    .oneThread = true,
+    .variant = true,
+}};
+
+}  // namespace
+}  // namespace timingwheel::compare
