@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Loads SystemTimer as servers do, its rivals beside it, and writes timers.json.
+
+The programs and the way they are asked are those of compare.py; here is only what they are asked.
+page.py makes a chapter of it; ./dev bench timers calls both.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "compare"))
+
+from compare import Measurement, conduct, expectAll, parser  # noqa: E402
+
+OURS = ("SystemTimer", "SystemTimerHooks")
+MANUAL = ("ManualTimer", "ManualTimerHooks")
+LOOPS = ("Asio", "libuv", "libevent", "libev")
+JAVA = ("Netty-4.2", "JdkTimer")
+FINE_TICKS = ("SystemTimer",)  # those that can have a tick below 1 ms
+
+SIZES = {
+    "full": {"rounds": 9, "budget": 200, "connections": (100_000, 1_000_000), "together": 1_000_000,
+             "late": 1_000, "span": 700},
+    "quick": {"rounds": 3, "budget": 30, "connections": (10_000, 100_000), "together": 100_000,
+              "late": 300, "span": 300},
+    "smoke": {"rounds": 1, "budget": 5, "connections": (1_000, 2_000), "together": 1_000,
+              "late": 20, "span": 20},
+}  # fmt: skip
+
+
+def heartbeats(size):
+    """With few and many connections, by one thread and by two."""
+    few, many = size["connections"]
+    everyone = (*OURS, *MANUAL, "HashedWheelTimer", "Heap", *LOOPS)
+    # To schedule a million first takes longer than to measure.
+    fewer = (*OURS, *MANUAL, "HashedWheelTimer", "Heap", "libevent")
+    for name, count, who in (("", few, everyone), ("-many", many, fewer)):
+        for threads, suffix in ((1, ""), (2, "-2")):
+            options = {"count": count, "threads": threads, "budget-ms": size["budget"]}
+            yield Measurement(f"heartbeat{name}{suffix}", "heartbeat", options, who=who)
+            yield Measurement(f"heartbeat{name}{suffix}-batch", "heartbeat-batch", options,
+                              who=OURS)  # fmt: skip
+
+
+def plan(size):
+    budget = size["budget"]
+    threaded = (*OURS, "HashedWheelTimer", "Heap", *LOOPS)
+    late = {"count": size["late"], "budget-ms": size["span"]}
+    measurements = [
+        Measurement("clock", "clock", {"budget-ms": budget}),
+        Measurement("pair", "pair", {"threads": 1, "budget-ms": budget},
+                    who=(*threaded, *MANUAL, "Multimap", *JAVA)),
+        Measurement("pair-2", "pair", {"threads": 2, "budget-ms": budget},
+                    who=(*threaded, "Multimap", *JAVA)),
+        Measurement("pair-at-once", "pair", {"count": 1, "budget-ms": budget // 2},
+                    who=(*threaded, *MANUAL, *JAVA)),
+        *heartbeats(size),
+        Measurement("mixed", "mixed", {"threads": 2, "budget-ms": budget}, who=threaded),
+        Measurement("bulk", "bulk", {"count": size["together"]}, who=(*threaded, *MANUAL, *JAVA)),
+        Measurement("storm", "storm", {"count": size["together"]}, who=threaded),
+        Measurement("late", "late", {"tick-us": 1_000, **late},
+                    who=("SystemTimer", "HashedWheelTimer", "Heap", *LOOPS)),
+        Measurement("late-250", "late", {"tick-us": 250, **late}, who=FINE_TICKS),
+        Measurement("late-50", "late", {"tick-us": 50, **late}, who=FINE_TICKS),
+    ]  # fmt: skip
+    return measurements
+
+
+def warmUps(size):
+    """Of which the Java compiler needs some."""
+    together = size["together"] // 10
+    return [
+        Measurement("", "pair", {"threads": 1, "budget-ms": 2 * size["budget"]}, who=JAVA),
+        Measurement("", "bulk", {"count": together}, who=JAVA),
+    ]
+
+
+def main():
+    made = parser(__doc__, "./dev bench timers")
+    made.add_argument("--quick", action="store_const", dest="size", const="quick", default="full",
+                      help="too short to conclude anything from")  # fmt: skip
+    made.add_argument("--smoke", action="store_const", dest="size", const="smoke",
+                      help="everybody with every load, hardly measured")  # fmt: skip
+    options = made.parse_args()
+    smoke, size = options.size == "smoke", SIZES[options.size]
+    measurements = plan(size)
+    if smoke:
+        for measurement in measurements:
+            measurement.who = None
+    asked = {contender for m in measurements if m.who for contender in m.who} | {"ClockRead"}
+    # Nothing big is downloaded unasked: the jars are there once ./dev bench compare has run.
+    options.jars = options.jars or options.build.parent / "compare" / "jars"
+    result = conduct(options, options.rounds or size["rounds"], measurements,
+                     [] if smoke else warmUps(size),
+                     takesPart=lambda contender: smoke or contender["id"] in asked)  # fmt: skip
+    file = options.build / "timers.json"
+    file.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    print(f"== {file}")
+    if smoke:
+        expectAll(result["contenders"], measurements, result["samples"])
+        sys.exit(1 if result["errors"] else 0)
+
+
+if __name__ == "__main__":
+    main()
