@@ -241,13 +241,18 @@ def usage(data):
     return table(["contender", "how it is used"], rows).replace("---:", "---")
 
 
+def generated(run):
+    minutes, seconds = divmod(run["seconds"], 60)
+    return (f"Written by `{run['command']}` on {run['date']}, commit {run['machine']['commit']}, "
+            f"in {minutes} min {seconds} s.")  # fmt: skip
+
+
 def values(run):
     """What the placeholders of page.md.in stand for, given the contents of timers.json."""
     data = withWays(run)
     return {
         **tables(data),
-        "run": f"Written by `{run['command']}` on {run['date']}, commit "
-               f"{run['machine']['commit']}, in {run['seconds'] // 60} min {run['seconds'] % 60} s.",
+        "run": generated(run),
         "warnings": warnings(data),
         "clock": number(data.of("clock", "ClockRead", "ns").median),
         "reference-clock": f"{REFERENCE_CLOCK:g}",
@@ -264,10 +269,13 @@ def values(run):
 
 def mark(axes, y, summaries, tint):
     """A dot at the median, bars at the 99th and 99.9th percentile, a cross at the longest."""
-    median, p99, p999, longest = (summary.median for summary in summaries)
+    early = summaries[0].median <= 0  # then an arrow to where a logarithmic axis does not go
+    median, p99, p999, longest = (max(summary.median, 1e-2) for summary in summaries)
+    if early:
+        median = min(1.0, p99)
     axes.plot([median, p99], [y, y], color=tint, linewidth=5, alpha=0.45, solid_capstyle="round")
     axes.plot([p99, longest], [y, y], color=tint, linewidth=1.2, alpha=0.55)
-    axes.plot(median, y, "o", color=tint, markersize=7)
+    axes.plot(median, y, "<" if early else "o", color=tint, markersize=7)
     axes.plot(p99, y, "|", color=tint, markersize=12, markeredgewidth=2.4)
     axes.plot(p999, y, "|", color=tint, markersize=8, markeredgewidth=1.6)
     axes.plot(longest, y, "x", color=tint, markersize=5, markeredgewidth=1.4)
@@ -279,7 +287,8 @@ def latencies(data, title, measurement, limit, file):
     placed = drawing.rows(data, drawn)
     figure, (axes,) = drawing.rowAxes(data, placed, 1, title)
     axes.set_xscale("log")
-    goal = "; dashed: goal for 99 %" if limit else ""
+    early = any(data.of(measurement, c, "medianUs").median <= 0 for c in drawn)
+    goal = ("; dashed: goal for 99 %" if limit else "") + ("; arrow: early" if early else "")
     axes.set_title(f"dot: median; bars: 99 % and 99.9 %; cross: longest{goal}", fontsize=9,
                    weight="normal")  # fmt: skip
     if limit:

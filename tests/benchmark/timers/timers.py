@@ -21,8 +21,8 @@ JAVA = ("Netty-4.2", "JdkTimer")
 FINE_TICKS = ("SystemTimer",)  # those that can have a tick below 1 ms
 
 SIZES = {
-    "full": {"rounds": 9, "budget": 200, "connections": (100_000, 1_000_000), "together": 1_000_000,
-             "late": 1_000, "span": 700},
+    "full": {"rounds": 11, "budget": 200, "connections": (100_000, 1_000_000),
+             "together": 1_000_000, "late": 1_000, "span": 700},
     "quick": {"rounds": 3, "budget": 30, "connections": (10_000, 100_000), "together": 100_000,
               "late": 300, "span": 300},
     "smoke": {"rounds": 1, "budget": 5, "connections": (1_000, 2_000), "together": 1_000,
