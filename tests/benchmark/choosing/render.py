@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Makes docs/choosing.md and its plot from what choosing.py measured.
+
+page.md.in is the page with its prose; what stands in {{braces}} there comes from the data.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+import advice
+import draw
+from findings import joined, power
+from results import Results
+
+HERE = Path(__file__).resolve().parent
+
+
+def generated(results):
+    run = results.run
+    commit = run["machine"]["commit"]
+    return (f"Written by `{run['command']}` on {run['date']}, commit {commit}, in "
+            f"{run['seconds'] // 60} min {run['seconds'] % 60} s. Do not edit: the prose is in "
+            "[page.md.in](../tests/benchmark/choosing/page.md.in).")  # fmt: skip
+
+
+def warnings(results):
+    run, found = results.run, []
+    if run["size"] != "full":
+        found.append(f"This is a {run['size']} run: too short to conclude anything from.")
+    load = run["machine"]["loadBefore"]
+    if load > 0.5:
+        found.append(f"The machine was not quiet: a load of {load:.1f} before the run began. What "
+                     "is counted does not depend on that, the nanoseconds do.")  # fmt: skip
+    return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
+
+
+def machine(results):
+    about = results.run["machine"]
+    parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
+             about["compiler"]]  # fmt: skip
+    return (f"{results.run['rounds']} rounds on this machine: {'; '.join(parts)}. Load average "
+            f"{about['loadBefore']:.2f} before and {about['loadAfter']:.2f} after.")
+
+
+def scripts(results):
+    rows = []
+    for mix in results.mixes.values():
+        what = "all expire"
+        if mix["cancelledPercent"]:
+            what = (f"{mix['cancelledPercent']} of 100 are cancelled within "
+                    f"{draw.length(mix['answeredWithinNs'])}")  # fmt: skip
+        elif mix["pushBacks"]:
+            what = (f"each is pushed back {mix['pushBacks']} times, after up to a fifth of its "
+                    "delay, then expires")  # fmt: skip
+        most = results.of(mix["id"], results.chosen(mix["id"])).pendingMost
+        rows.append([f"**{mix['title']}**", draw.delays(mix), draw.length(mix["spanNs"]), what,
+                     f"{most:,}"])  # fmt: skip
+    head = ["timeouts", "delays", "they begin within", "what becomes of them",
+            f"pending at most, of {power(results.main)}"]  # fmt: skip
+    return advice.table(head, rows, left=4)
+
+
+def page(results):
+    known = {
+        "generated": generated,
+        "warnings": warnings,
+        "machine": machine,
+        "scripts": scripts,
+        "timers": lambda _: f"{results.main:,}",
+        "counts": lambda _: joined(f"{count:,}" for count in results.counts),
+        "seed": lambda _: str(results.run["seed"]),
+    }
+
+    def fill(match):
+        name = match.group(1)
+        return (known.get(name) or getattr(advice, name))(results)
+
+    text = re.sub(r"{{(.*?)}}", fill, (HERE / "page.md.in").read_text(encoding="utf-8"))
+    return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("results", type=Path, help="choosing.json of choosing.py")
+    parser.add_argument("docs", type=Path, help="where choosing.md and choosing/ go")
+    options = parser.parse_args()
+    results = Results(options.results)
+    folder = options.docs / "choosing"
+    folder.mkdir(parents=True, exist_ok=True)
+    draw.combinations(results, folder / "combinations.svg")
+    (options.docs / "choosing.md").write_text(page(results), encoding="utf-8")
+    print(f"== {options.docs / 'choosing.md'}")
+
+
+if __name__ == "__main__":
+    main()
