@@ -6,6 +6,7 @@
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/TimerStatistics.h>
+#include <timingwheel/detail/OnACacheLine.h>
 #include <timingwheel/export.h>
 
 #include <chrono>
@@ -105,7 +106,8 @@ struct HashedWheelTimerOptions {
 ///                which those that are not due cost 4 bytes of reading each
 /// Memory         48 bytes and the task for each timeout, and 12 in its slot; cancelled ones too,
 ///                until the worker's next tick: callers that schedule and cancel without a pause
-///                can run far ahead of it, and only a limit of pending timeouts bounds that
+///                can run far ahead of it, and only a limit of pending timeouts bounds that. The
+///                timer itself is one cache line
 /// Thread safety  every function from any thread, also from inside a task but for stop
 /// Lifetime       as SystemTimer
 /// Errors         thrown before anything changed; what tasks throw goes to the error handler. When
@@ -115,7 +117,7 @@ struct HashedWheelTimerOptions {
 /// Source: the behaviour and its names are those of Netty's HashedWheelTimer (G. Varghese,
 /// T. Lauck, "Hashed and Hierarchical Timing Wheels", 1987, scheme 6); the task pool, `isDone` and
 /// immediate runs are those of PowerJob's variant.
-class TIMINGWHEEL_API HashedWheelTimer final : public Timer {
+class TIMINGWHEEL_API HashedWheelTimer final : private detail::OnACacheLine, public Timer {
 public:
     /// 100 ms, 512 slots.
     HashedWheelTimer();

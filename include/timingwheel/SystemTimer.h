@@ -1,6 +1,7 @@
 #pragma once
 
 #include <timingwheel/WheelTimer.h>
+#include <timingwheel/detail/OnACacheLine.h>
 #include <timingwheel/export.h>
 
 namespace timingwheel {
@@ -25,14 +26,15 @@ inline namespace v1 {
 ///                before the later one was taken out for running; within a tick none is promised
 /// Complexity     schedule, cancel, reschedule O(levels), about log_wheelSize of the delay in ticks
 /// Memory         48 bytes and the task for each handle, 48 for each hook in all; cancelled and
-///                expired ones are freed at once
+///                expired ones are freed at once. The timer is one cache line: what its owner
+///                writes beside it does not slow down the threads that use it
 /// Thread safety  every function from any thread, also from inside a task but for stop and drain
 /// Lifetime       clock, executor and observer outlive it; handles, hooks, stopped timeouts need
 ///                not die before it. After fork() a child must not use a timer of its parent
 /// Errors         thrown before anything changed; what tasks throw goes to the error handler
 ///
 /// Source: the structure and its names are those of Apache Kafka's SystemTimer.
-class TIMINGWHEEL_API SystemTimer final : public WheelTimer {
+class TIMINGWHEEL_API SystemTimer final : private detail::OnACacheLine, public WheelTimer {
 public:
     /// Throws std::invalid_argument that names the option, its value and the bound.
     explicit SystemTimer(TimerOptions options = {});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "driver/Pause.h"
 #include "driver/TickScale.h"
 
 #include <timingwheel/Clock.h>
@@ -114,15 +115,6 @@ private:
         if (spin_ == std::chrono::nanoseconds{0}) return false;
         auto const left = TickScale::between(clock_.now(), time);
         return left > std::chrono::nanoseconds{0} && left <= spin_;
-    }
-
-    /// Tells the processor that this is a loop that waits.
-    static void pause() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        asm volatile("yield");
-#endif
     }
 
     Clock& clock_;

@@ -30,6 +30,7 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
                             Clock::TimePoint now) {
     Section section{*this};
     if (gate_ != Gate::open) return gate_;
+    if (isPending(TimeoutWord::of(entry).state())) refuseScheduled();
     catchUp(now);
     reserve(farthest);
 
@@ -50,6 +51,11 @@ void Shard::allowPushBacks() noexcept {
     Section const section{*this};
     isPushedBack_ = true;
     publishReach();
+}
+
+void Shard::refuseScheduled() const {
+    throw std::logic_error{"timer \"" + context_.options.name +
+                           "\": the hook is scheduled already: use reschedule"};
 }
 
 /// Builds the levels that `deadline` needs. Strong exception safety.
@@ -158,7 +164,7 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
            deadline.value() < reach_.load(std::memory_order_relaxed)) {
         if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) {
-            pushedBack_.fetch_add(1, std::memory_order_relaxed);
+            context_.pushedBack.add();
             return true;
         }
     }

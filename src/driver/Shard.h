@@ -41,10 +41,12 @@ public:
 
     // For callers, from any thread.
 
-    /// Accepts an entry whose state is `intake` or that nobody knows yet, if the gate is open, and
-    /// returns the gate. Throws std::bad_alloc if a level cannot be built; nothing changed then.
-    /// Levels are built as far as `farthest`, for those that are placed again by the driver.
+    /// Accepts an entry that is not pending, if the gate is open, and returns the gate. Throws
+    /// std::logic_error for a hook that is pending, std::bad_alloc if a level cannot be built;
+    /// nothing changed then. Levels are built as far as `farthest`, for those that the driver
+    /// places again.
     Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
+    [[noreturn]] void refuseScheduled() const;
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelNow(TimeoutNode& node) noexcept override { return cancel(node); }
     bool cancel(HookEntry& hook) noexcept;

@@ -111,7 +111,7 @@ void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
 
 void TimeoutKeeper::endCancelled(TimeoutNode& node) noexcept {
     detail::endCancelled(context_, node);
-    node.release();
+    node.giveUpDriversReference();
 }
 
 void TimeoutKeeper::destroy(TimeoutNode& node) noexcept {
@@ -274,7 +274,7 @@ void TimeoutKeeper::readCounters(TimerStatistics& statistics) const {
     statistics.cancelled += counters_.cancelled;
     statistics.returned += counters_.returned;
     statistics.rejected += counters_.rejected;
-    statistics.rescheduled += counters_.rescheduled + pushedBack_.load(std::memory_order_relaxed);
+    statistics.rescheduled += counters_.rescheduled;
 }
 
 void TimeoutKeeper::lowerKey(Tick tick) noexcept {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "driver/Mutex.h"
 #include "driver/RunFrame.h"
 #include "driver/TaskRun.h"
 #include "driver/TimeoutNode.h"
@@ -15,10 +14,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,15 @@ protected:
     class Section;
 
     static constexpr std::int64_t kNoReach = INT64_MIN;
+
+    /// Something to wait for under the lock; costs a comparison while nobody does.
+    struct Signal {
+        void notify() noexcept {
+            if (waiters > 0) happened.notify_all();
+        }
+        std::condition_variable happened;
+        std::size_t waiters = 0;
+    };
 
     struct Counters {
         std::uint64_t scheduled = 0;
@@ -135,11 +145,10 @@ protected:
     std::atomic<std::int64_t> reach_{kNoReach};
 
     // Written by everybody, without the lock: on a line of their own.
-    alignas(64) std::atomic<std::uint64_t> pushedBack_{0};
-    std::atomic<std::int64_t> droppedShares_{0};
+    alignas(64) std::atomic<std::int64_t> droppedShares_{0};
 
     alignas(64) std::atomic<std::int64_t> key_{Tick::kMax};
-    Mutex mutex_;              // protects what follows
+    std::mutex mutex_;         // protects what follows
     std::size_t pending_ = 0;  // those that have not been entered
     std::int64_t madeShares_ = 0;
     Counters counters_;
@@ -195,7 +204,11 @@ public:
     /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
     template <class Condition>
     void waitFor(Signal& signal, Condition&& condition) {
-        signal.wait(keeper_.mutex_, condition);
+        std::unique_lock<std::mutex> lock{keeper_.mutex_, std::adopt_lock};
+        ++signal.waiters;
+        signal.happened.wait(lock, condition);
+        --signal.waiters;
+        lock.release();
     }
 
 private:

@@ -49,10 +49,14 @@ void TimeoutNode::release() noexcept {
 }
 
 bool TimeoutNode::dropReference() noexcept {
-    // The only reference left is this one: no other thread can add one, so no need to write.
-    if (references_.load(std::memory_order_acquire) != 1 &&
-        references_.fetch_sub(1, std::memory_order_acq_rel) != 1)
-        return false;
+    // The last one need not write: no other thread can add one. Once it has written, and was not
+    // the last, the node may be gone.
+    std::uint32_t references = references_.load(std::memory_order_acquire);
+    while (!isLast(references)) {
+        if (references_.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel,
+                                              std::memory_order_acquire))
+            return false;
+    }
     std::size_t const alignment = std::max(task().alignment, alignof(TimeoutNode));
     this->~TimeoutNode();
     deallocate(this, alignment);

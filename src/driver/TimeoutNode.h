@@ -43,6 +43,11 @@ public:
     /// The same without the share. Returns true if it was the last one: the caller owes the keeper
     /// a share then. REQUIRES: it was accepted.
     bool dropReference() noexcept;
+    /// Gives up the driver's reference without counting: for a cancel(), whose caller has a handle
+    /// and will count that. The last handle then knows that it is the last. REQUIRES: isTaskGone().
+    void giveUpDriversReference() noexcept {
+        gone_.store(Gone::taskAndDriver, std::memory_order_release);
+    }
 
     TaskOperations const& task() const noexcept {
         return *static_cast<TaskOperations const*>(operations);
@@ -52,8 +57,10 @@ public:
     bool hasDestructor() const noexcept { return task().destroy != nullptr; }
     /// May throw what the task's destructor throws. REQUIRES: hasDestructor().
     void destroyTask() { task().destroy(taskAddress()); }
-    void setTaskGone() noexcept { taskIsGone_.store(true, std::memory_order_release); }
-    bool isTaskGone() const noexcept { return taskIsGone_.load(std::memory_order_acquire); }
+    void setTaskGone() noexcept { gone_.store(Gone::task, std::memory_order_release); }
+    bool isTaskGone() const noexcept {
+        return gone_.load(std::memory_order_acquire) != Gone::nothing;
+    }
     void* taskAddress() noexcept { return reinterpret_cast<std::byte*>(this) + taskOffset_; }
 
     bool isPeriodic() const noexcept { return isPeriodic_; }
@@ -68,12 +75,21 @@ private:
           isPeriodic_{periodic} {}
     ~TimeoutNode() = default;
 
+    enum class Gone : std::uint8_t { nothing, task, taskAndDriver };
+
+    /// True if of so many references, one of which is the caller's, the driver's is the only other
+    /// one and was given up. With two, nobody but the caller has a handle, so nobody can cancel and
+    /// the answer stands.
+    bool isLast(std::uint32_t references) const noexcept {
+        return references == 1 ||
+               (references == 2 && gone_.load(std::memory_order_acquire) == Gone::taskAndDriver);
+    }
     static void deallocate(void* block, std::size_t alignment) noexcept;
 
     std::atomic<std::uint32_t> references_{2};
     std::uint16_t taskOffset_;
     bool isPeriodic_;
-    std::atomic<bool> taskIsGone_{false};
+    std::atomic<Gone> gone_{Gone::nothing};
 };
 
 static_assert(sizeof(TimeoutNode) == 48 || sizeof(void*) != 8);

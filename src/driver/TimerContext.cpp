@@ -4,9 +4,11 @@
 #include <timingwheel/wheel/TimingWheelBase.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace timingwheel {
@@ -49,6 +51,14 @@ TimerOptions checked(TimerOptions options) {
     return options;
 }
 
+std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
+    constexpr std::size_t kPerCore = 4;
+    if (!concurrent) return 1;
+    if (options.shards != 0) return options.shards;
+    std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
+}
+
 std::string describe(std::exception_ptr const& exception) {
     if (!exception) return "no exception";
     try {
@@ -83,7 +93,8 @@ TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent)
                 options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get()},
       scale{clock.now(), options.tick.nanoseconds()},
-      alarm{clock, options.spin.nanoseconds()} {}
+      alarm{clock, options.spin.nanoseconds()},
+      pushedBack{shardsFor(options, concurrent)} {}
 
 TimerContext::~TimerContext() = default;
 

@@ -2,6 +2,7 @@
 
 #include "driver/Alarm.h"
 #include "driver/RunRecorder.h"
+#include "driver/StripedCounter.h"
 #include "driver/TickScale.h"
 
 #include <timingwheel/TimerOptions.h>
@@ -54,6 +55,9 @@ public:
         if (options.maxPendingTimeouts != 0) places_.fetch_sub(1, std::memory_order_release);
     }
 
+    /// Among how many shards the threads are spread.
+    std::size_t shards() const noexcept { return pushedBack.stripes(); }
+
     /// How many are taken. REQUIRES: there is a limit.
     std::size_t places() const noexcept { return places_.load(std::memory_order_acquire); }
 
@@ -73,6 +77,8 @@ public:
     TickScale scale;          ///< not changed once something was accepted
     alignas(64) Alarm alarm;  // on a line of its own: the driver writes it at every sleep
     alignas(64) RunRecorder recorder;
+    /// Push-backs that took no lock: a stripe for each shard.
+    StripedCounter pushedBack;
     std::atomic<Timer*> owner{nullptr};
     std::atomic<std::uint64_t> refused{0};
     /// Claims that were handed out and have not ended.

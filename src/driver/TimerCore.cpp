@@ -1,7 +1,6 @@
 #include "driver/TimerCore.h"
 
 #include <algorithm>
-#include <bit>
 #include <exception>
 #include <limits>
 #include <stdexcept>
@@ -12,27 +11,9 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-namespace {
-
-std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
-    constexpr std::size_t kPerCore = 4;
-    if (!concurrent) return 1;
-    if (options.shards != 0) return options.shards;
-    std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
-    return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
-}
-
-std::size_t indexOfThisThread() noexcept {
-    static std::atomic<std::size_t> next{0};
-    thread_local std::size_t const index = next.fetch_add(1, std::memory_order_relaxed);
-    return index;
-}
-
-}  // namespace
-
 TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
     : TimerLife{std::move(timerOptions), withDriverThread} {
-    std::size_t const count = shardsFor(options, withDriverThread);
+    std::size_t const count = shards();
     shards_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         shards_.push_back(std::make_unique<Shard>(*this, static_cast<std::uint32_t>(i)));
@@ -66,22 +47,26 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
     Tick const tick = intake(deadline, now, timeout);
+    auto* const shard = static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
+    if (shard != nullptr && &shard->context() == this)
+        accept(hook, *shard, tick, tick, now);
+    else
+        scheduleFirst(hook, shard, tick, now);
+}
+
+/// Schedules a hook that is new here, or of another timer so far: it gets a shard. Of several that
+/// try at once one does it.
+void TimerCore::scheduleFirst(HookEntry& hook, Shard* former, Tick tick, Clock::TimePoint now) {
     TimeoutWord before = TimeoutWord::of(hook);
     do {
         if (isPending(before.state()) || before.state() == TimeoutState::intake)
-            throw std::logic_error{"timer \"" + options.name +
-                                   "\": the hook is scheduled already: use reschedule"};
+            shardOfThisThread().refuseScheduled();
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
     try {
-        Shard* shard = static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
-        Shard* former = nullptr;
-        if (shard == nullptr || &shard->context() != this) {
-            if (shard != nullptr && shard->isRunning(hook))
-                throw std::logic_error{"timer \"" + options.name +
-                                       "\": the hook's task runs on another timer"};
-            former = std::exchange(shard, &shardOfThisThread());
-        }
-        accept(hook, *shard, tick, tick, now);
+        if (former != nullptr && former->isRunning(hook))
+            throw std::logic_error{"timer \"" + options.name +
+                                   "\": the hook's task runs on another timer"};
+        accept(hook, shardOfThisThread(), tick, tick, now);
         if (former != nullptr) former->dropShares();
     } catch (...) {
         before.storeIn(hook);
@@ -131,6 +116,7 @@ TimerStatistics TimerCore::statistics() const {
     statistics.name = options.name;
     for (auto const& shard : shards_) shard->readInto(statistics);
     recorder.readInto(statistics);
+    statistics.rescheduled += pushedBack.sum();
     statistics.wakeUps = alarm.wakeUps();
     statistics.refused = refused.load(std::memory_order_relaxed);
     return statistics;

@@ -91,32 +91,38 @@ private:
     std::uint64_t state_;
 };
 
-/// Threads that use the timer at once until the budget is spent. `share(producer)` does some of the
-/// work of one and returns how many operations that was. Until the last one is done with: what is
-/// left to another thread is waited for.
-template <TimerAdapter Timer, std::invocable<std::size_t> Share>
-Result runProducers(Filled<Timer>& filled, Request const& request, Share const& share) {
+/// Threads that use the timer at once until the budget is spent. Each prepares what is its own,
+/// `share(producer)` does some of its work and returns how many operations that was. Until the last
+/// one is done with: what is left to another thread is waited for.
+///
+/// This thread is none of them: what it writes on its stack, where they find the timer, would slow
+/// them down.
+template <TimerAdapter Timer, std::invocable<std::size_t> Prepare,
+          std::invocable<std::size_t> Share>
+Result runProducers(Filled<Timer>& filled, Request const& request, Prepare const& prepare,
+                    Share const& share) {
     if (Driven<Timer> && request.threads > 1) throw std::invalid_argument{"one thread only"};
     auto const producers = static_cast<std::size_t>(request.threads);
     std::vector<std::size_t> done(producers);
     Steady::time_point start;
     std::int64_t cpu = 0;
     std::barrier ready{request.threads, [&]() noexcept {
+                           filled.timer.settle();
                            cpu = processCpuNanoseconds();
                            start = Steady::now();
                        }};
     auto const produce = [&](std::size_t producer) {
         std::size_t operations = 0;
+        prepare(producer);
         ready.arrive_and_wait();
         do {
             operations += share(producer);
         } while (Steady::now() - start < request.budget);
         done[producer] = operations;
     };
-    std::vector<std::thread> others;
-    for (std::size_t i = 1; i < producers; ++i) others.emplace_back(produce, i);
-    produce(0);
-    for (auto& other : others) other.join();
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < producers; ++i) threads.emplace_back(produce, i);
+    for (auto& thread : threads) thread.join();
     filled.timer.settle();
 
     double const elapsed = count(Steady::now() - start);

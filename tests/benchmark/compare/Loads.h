@@ -48,10 +48,14 @@ Result pair(Request const& request) {
     auto const producers = static_cast<std::size_t>(request.threads);
     Filled<Timer> filled{request};
     filled.reserve(producers * underWay);
-    filled.fill(std::vector<nanoseconds>(producers * underWay, 30s));
 
     std::size_t const times = std::max<std::size_t>(1'000 / underWay, 1);
-    auto const result = runProducers(filled, request, [&](std::size_t producer) {
+    auto const prepare = [&](std::size_t producer) {
+        auto* const tokens = filled.tokens.data() + producer * underWay;
+        for (std::size_t i = 0; i < underWay; ++i)
+            filled.timer.schedule(tokens[i], 30s, {&filled.sink, 0});
+    };
+    auto const result = runProducers(filled, request, prepare, [&](std::size_t producer) {
         auto* const tokens = filled.tokens.data() + producer * underWay;
         for (std::size_t again = 0; again < times; ++again) {
             for (std::size_t i = 0; i < underWay; ++i) {

@@ -28,11 +28,15 @@ Result heartbeats(Request const& request, Start const& start, Each const& each) 
     if (share == 0) throw std::invalid_argument{"more threads than connections"};
     Filled<Timer> filled{request};
     filled.reserve(request.count);
-    filled.fill(std::vector<nanoseconds>(request.count, kIdleTimeout));
 
     std::vector<Random> states;
     for (std::size_t i = 0; i < producers; ++i) states.emplace_back(request.seed + i);
-    auto const result = runProducers(filled, request, [&](std::size_t producer) {
+    auto const prepare = [&](std::size_t producer) {
+        auto* const tokens = filled.tokens.data() + producer * share;
+        for (std::size_t i = 0; i < share; ++i)
+            filled.timer.schedule(tokens[i], kIdleTimeout, {&filled.sink, 0});
+    };
+    auto const result = runProducers(filled, request, prepare, [&](std::size_t producer) {
         auto* const tokens = filled.tokens.data() + producer * share;
         Random random = states[producer];
         // A clock that stands still would leave every deadline where it is.
@@ -43,7 +47,7 @@ Result heartbeats(Request const& request, Start const& start, Each const& each) 
         states[producer] = random;
         return kBatch;
     });
-    filled.expectPending(request.count);
+    filled.expectPending(producers * share);
     return result;
 }
 
@@ -75,19 +79,14 @@ class Mixed {
 public:
     explicit Mixed(Request const& request) : request_{request}, filled_{request} {
         filled_.reserve(producers_ * kTokens);
-        for (std::size_t p = 0; p < producers_; ++p) {
-            for (std::size_t i = 0; i < 2 * kLong; ++i) {
-                filled_.timer.schedule(longOnes(p)[i], 30s, {&filled_.sink, 0});
-            }
-        }
-        filled_.timer.settle();
-        filled_.expectPending(producers_ * 2 * kLong);
         auto const delays = randomDelays(delays_.size(), 1ms, 20ms, request.seed);
         std::copy(delays.begin(), delays.end(), delays_.begin());
     }
 
     Result run() {
-        Result result = runProducers(filled_, request_, [this](std::size_t p) { return share(p); });
+        Result result = runProducers(
+            filled_, request_, [this](std::size_t p) { prepare(p); },
+            [this](std::size_t p) { return share(p); });
         std::size_t scheduled = 0;
         for (Producer const& producer : states_) scheduled += producer.scheduled;
         sink_.waitFor(scheduled, 1min);
@@ -112,6 +111,11 @@ private:
 
     auto* longOnes(std::size_t producer) { return filled_.tokens.data() + producer * kTokens; }
     auto* shortOnes(std::size_t producer) { return longOnes(producer) + 2 * kLong; }
+
+    void prepare(std::size_t producer) {
+        for (std::size_t i = 0; i < 2 * kLong; ++i)
+            filled_.timer.schedule(longOnes(producer)[i], 30s, {&filled_.sink, 0});
+    }
 
     std::size_t share(std::size_t producer) {
         Producer& state = states_[producer];

@@ -18,7 +18,7 @@ OURS = ("SystemTimer", "SystemTimerHooks")
 MANUAL = ("ManualTimer", "ManualTimerHooks")
 LOOPS = ("Asio", "libuv", "libevent", "libev")
 JAVA = ("Netty-4.2", "JdkTimer")
-FINE_TICKS = ("SystemTimer",)  # those that can have a tick below 1 ms
+FINE_TICKS = ("SystemTimer", "SystemTimerSpin")  # those that can have a tick below 1 ms
 
 SIZES = {
     "full": {"rounds": 11, "budget": 200, "connections": (100_000, 1_000_000),
@@ -61,7 +61,7 @@ def plan(size):
         Measurement("bulk", "bulk", {"count": size["together"]}, who=(*threaded, *MANUAL, *JAVA)),
         Measurement("storm", "storm", {"count": size["together"]}, who=threaded),
         Measurement("late", "late", {"tick-us": 1_000, **late},
-                    who=("SystemTimer", "HashedWheelTimer", "Heap", *LOOPS)),
+                    who=(*FINE_TICKS, "HashedWheelTimer", "Heap", *LOOPS)),
         Measurement("late-250", "late", {"tick-us": 250, **late}, who=FINE_TICKS),
         Measurement("late-50", "late", {"tick-us": 50, **late}, who=FINE_TICKS),
     ]  # fmt: skip
