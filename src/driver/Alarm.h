@@ -53,7 +53,7 @@ public:
     void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
         until_.store(tick.value(), std::memory_order_seq_cst);
         if (!isEarlier(tick)) {
-            rest(isNever(time) ? time : TickScale::add(time, -spin_));
+            if (!isWithinSpin(time)) rest(isNever(time) ? time : TickScale::add(time, -spin_));
             while (isWithinSpin(time) && !isEarlier(tick)) pause();
         }
         until_.store(kAwake, std::memory_order_seq_cst);

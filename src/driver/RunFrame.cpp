@@ -17,6 +17,7 @@ RunFrame::RunFrame(TimerContext& context) noexcept
 }
 
 RunFrame::~RunFrame() {
+    meter.finish();
     innermost = outer_;
     context_.release();
 }

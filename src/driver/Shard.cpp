@@ -71,7 +71,7 @@ void Shard::publishReach() noexcept {
     if (!isPushedBack_) return;
     std::int64_t const reach = wheel_.reach().value();
     if (reach_.load(std::memory_order_relaxed) != reach)
-        reach_.store(reach, std::memory_order_relaxed);
+        reach_.store(reach, std::memory_order_release);
 }
 
 void Shard::catchUpNow(Clock::TimePoint now) noexcept {
@@ -157,12 +157,12 @@ void Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
 }
 
 bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
-    if (reach_.load(std::memory_order_relaxed) == kNoReach) [[unlikely]]
+    if (reach_.load(std::memory_order_acquire) == kNoReach) [[unlikely]]
         allowPushBacks();
     // The push-back. The entry stays in its bucket and is placed again when that expires.
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
-           deadline.value() < reach_.load(std::memory_order_relaxed)) {
+           deadline.value() < reach_.load(std::memory_order_acquire)) {
         if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) {
             context_.pushedBack.add();
             return true;
@@ -197,10 +197,16 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         Section section{*this};
-        for (; served.moved < kChunk && served.ran < atMost; ++served.moved) {
+        for (; served.moved < kChunk && served.started < atMost; ++served.moved) {
+            if (!wheel_.hasFlushed() && isBucketNext(limit)) {
+                // While tasks ran, another shard may have got what comes before that bucket.
+                if (served.started > 0) break;
+                flushEarliest();
+                if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
+            }
             TimeoutEntry* due = nullptr;
-            if (wheel_.hasFlushed() || flushNext(limit)) {
-                if (wheel_.hasFlushed()) due = collectNext();  // else all of them were cancelled
+            if (wheel_.hasFlushed()) {
+                due = collectNext();
             } else if (!due_.empty() && due_.entries().front().deadline() <= limit) {
                 due = &static_cast<TimeoutEntry&>(due_.takeFirst());
                 record(Stage::expire, due);
@@ -208,10 +214,10 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
                 break;
             }
             if (due == nullptr) continue;
+            ++served.started;
             if (context_.options.executor.isInline()) {
                 --pending_;
                 runOne(section, frame, *due);
-                ++served.ran;
             } else {
                 queue(*due, TimeoutState::queued);
                 section.unlock();
@@ -226,15 +232,19 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     return served;
 }
 
-/// Flushes the earliest bucket that expires by `limit` and not after the first of those that were
-/// due on arrival: they come before later buckets, but not before all others of their own tick, so
-/// that a task which is due again at once starves nobody.
-bool Shard::flushNext(Tick limit) noexcept {
+/// True if the earliest bucket expires by `limit` and not after the first of those that were due on
+/// arrival: they come before later buckets, but not before all others of their own tick, so that a
+/// task which is due again at once starves nobody.
+bool Shard::isBucketNext(Tick limit) const noexcept {
     Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
-    flush_ = wheel_.flush(std::min(limit, first));
-    if (flush_ && observer_ != nullptr)
+    return wheel_.expiresBy(std::min(limit, first));
+}
+
+/// Takes the entries of the earliest bucket out of it; all may have been cancelled.
+void Shard::flushEarliest() noexcept {
+    flush_ = wheel_.flush(Tick::max());
+    if (observer_ != nullptr)
         record(Stage::wake, nullptr, &wheel_.levels()[flush_->level].buckets()[flush_->slot]);
-    return flush_.has_value();
 }
 
 /// Takes the next entry of the flushed bucket: returns it if it is due, and places it again if not.

@@ -62,11 +62,12 @@ public:
     /// Lets those that were due on arrival take part in the next step.
     void admitArrivals() noexcept;
     struct Served {
-        std::size_t moved = 0;  ///< entries that were run, handed out, or placed again
-        std::size_t ran = 0;    ///< tasks that were run here
+        std::size_t moved = 0;    ///< entries that were run, handed out, or placed again
+        std::size_t started = 0;  ///< those that were run or handed out
     };
     /// Flushes buckets that expire by `limit`, moves their entries down, and runs those that are
-    /// due or hands them to the executor: a chunk of them, and at most `atMost` runs.
+    /// due or hands them to the executor: a chunk of them, at most `atMost` tasks, and once one has
+    /// run those of its tick.
     Served serve(Tick limit, RunFrame& frame, std::size_t atMost);
 
     // For starting, stopping and looking.
@@ -96,7 +97,8 @@ private:
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
     void put(TimeoutEntry& entry, Section& section) noexcept;
-    bool flushNext(Tick limit) noexcept;
+    bool isBucketNext(Tick limit) const noexcept;
+    void flushEarliest() noexcept;
     TimeoutEntry* collectNext() noexcept;
     bool makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     enum class Cancelled { no, yes, whileRunning };

@@ -110,7 +110,10 @@ void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
 }
 
 void TimeoutKeeper::endCancelled(TimeoutNode& node) noexcept {
+    bool const callsUser = node.hasDestructor() || node.task().cancelled != nullptr;
     detail::endCancelled(context_, node);
+    // In what the user wrote the handle may have died by which this was called.
+    if (callsUser) return node.release();
     node.giveUpDriversReference();
 }
 

@@ -11,6 +11,15 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
+namespace {
+
+/// Null for one that was never scheduled.
+Shard* shardOf(HookEntry const& hook) noexcept {
+    return static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
+}
+
+}  // namespace
+
 TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
     : TimerLife{std::move(timerOptions), withDriverThread} {
     std::size_t const count = shards();
@@ -47,21 +56,28 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
     Tick const tick = intake(deadline, now, timeout);
-    auto* const shard = static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
-    if (shard != nullptr && &shard->context() == this)
-        accept(hook, *shard, tick, tick, now);
-    else
-        scheduleFirst(hook, shard, tick, now);
+    Shard* const shard = shardOf(hook);
+    if (shard == nullptr || &shard->context() != this) return scheduleFirst(hook, tick, now);
+    // The shard will look again, under its lock; nothing is counted or refused before it is clear.
+    if (isPending(TimeoutWord::of(hook).state())) shard->refuseScheduled();
+    accept(hook, *shard, tick, tick, now);
 }
 
 /// Schedules a hook that is new here, or of another timer so far: it gets a shard. Of several that
 /// try at once one does it.
-void TimerCore::scheduleFirst(HookEntry& hook, Shard* former, Tick tick, Clock::TimePoint now) {
+void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) {
     TimeoutWord before = TimeoutWord::of(hook);
     do {
         if (isPending(before.state()) || before.state() == TimeoutState::intake)
             shardOfThisThread().refuseScheduled();
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
+    Shard* const former = shardOf(hook);
+    if (former != nullptr && &former->context() == this) {
+        // Another thread gave it a shard before intake was won, so it goes there as it ever will.
+        TimeoutWord intake{before.deadline(), TimeoutState::intake};
+        static_cast<void>(before.replace(hook, intake));
+        return accept(hook, *former, tick, tick, now);
+    }
     try {
         if (former != nullptr && former->isRunning(hook))
             throw std::logic_error{"timer \"" + options.name +
@@ -140,7 +156,7 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
         // reached, and a task that is due again at once would then hold it up for ever.
         if (isConcurrent) shard->admitArrivals();
         auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
-        ran += served.ran;
+        ran += served.started;
         if (served.moved == 0 && shard->key() <= limit) return true;
     }
 }

@@ -49,7 +49,7 @@ private:
     void collect(StoppedTimeouts& stopped) noexcept override;
     void orphanKeepers() noexcept override;
 
-    void scheduleFirst(HookEntry& hook, Shard* former, Tick tick, Clock::TimePoint now);
+    void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                 Clock::TimePoint now);
     Shard& shardOfThisThread() const noexcept;

@@ -14,6 +14,11 @@ TEST(HookStress, DestructorWaitsForARunThatHasBegun) {
     raceHookDestructor(2, scaled(1'000'000));
 }
 
+TEST(HookStress, TwoFirstSchedulesGiveOneShard) {
+    Watchdog const watchdog{"two first schedules of one hook", seconds{60}};
+    raceFirstSchedules(scaled(300'000));
+}
+
 TEST(HookStress, OneOfSeveralSchedulesWins) {
     Watchdog const watchdog{"several schedules of one hook", seconds{60}};
     raceScheduleOfOneHook(4, scaled(1'000'000));

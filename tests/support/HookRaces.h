@@ -66,6 +66,58 @@ inline std::uint64_t raceHookDestructor(std::size_t poolThreads, std::uint64_t r
     return runs;
 }
 
+/// Two threads schedule a hook that no timer has seen, and it is due at once: it must not get two
+/// shards. Then the one that made it destroys it, which waits for a run that has begun. That no
+/// share is left is for the leak sanitizer.
+inline void raceFirstSchedules(std::uint64_t rounds) {
+    struct Owner {
+        void run() {
+            if (!prey.isAlive()) ++*sawPoison;
+            ++*runs;
+        }
+        std::atomic<std::uint64_t>* runs;
+        std::atomic<std::uint64_t>* sawPoison;
+        Prey prey;
+        TimerHook<&Owner::run> hook{*this};
+    };
+    std::atomic<std::uint64_t> runs{0};
+    std::atomic<std::uint64_t> sawPoison{0};
+    std::atomic<std::uint64_t> wins{0};
+    std::atomic<Owner*> shared{nullptr};
+    std::atomic<std::uint64_t> round{0};
+    std::atomic<std::uint64_t> answered{0};
+    SystemTimer timer{{.shards = 8}};
+    auto const scheduleIt = [&](Owner& owner) {
+        try {
+            timer.schedule(owner.hook, std::chrono::nanoseconds{0});
+            ++wins;
+        } catch (std::logic_error const&) {  // the other was faster
+        }
+    };
+    together(2, [&](std::size_t thread) {
+        for (std::uint64_t r = 1; r <= rounds; ++r) {
+            if (thread == 0) {
+                Owner owner{&runs, &sawPoison, {}};
+                shared.store(&owner);
+                round.store(r);
+                scheduleIt(owner);
+                waitUntil([&] { return answered.load() == r; });
+                owner.hook.cancelAndWait();
+            } else {
+                waitUntil([&] { return round.load() == r; });
+                scheduleIt(*shared.load());
+                answered.store(r);
+            }
+        }
+    });
+    EXPECT_EQ(sawPoison.load(), 0U);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    TimerStatistics const s = timer.statistics();
+    EXPECT_EQ(s.scheduled, wins.load());
+    EXPECT_EQ(s.fired, runs.load());
+    EXPECT_EQ(s.fired + s.cancelled, wins.load());
+}
+
 /// Several threads schedule the same hooks: exactly one schedule of each wins.
 inline void raceScheduleOfOneHook(std::size_t threads, std::uint64_t rounds) {
     struct Owner {

@@ -285,6 +285,14 @@ TEST_F(HashedWheelFullPool, CancelAndWaitTakesBackWhatWaitsInIt) {
 
 using HashedWheelImmediate = OfHashedWheel;
 
+TEST(HashedWheelImmediateOnTheRealClock, IsMeasured) {
+    HashedWheelTimer timer{HashedWheelTimerOptions{.immediateIfDue = true}};
+    for (int i = 0; i < 5; ++i) timer.newTimeout([] {}, 0ms);
+    EXPECT_EQ(timer.statistics().runs, 5U);
+    EXPECT_EQ(timer.statistics().lateness.count(), 5U);
+    EXPECT_TRUE(timer.stop().empty());
+}
+
 TEST_F(HashedWheelImmediate, RunsWhatIsDueBeforeNewTimeoutReturns) {
     HashedWheelTimer timer{options({.immediateIfDue = true})};
     for (Duration const delay :

@@ -160,6 +160,8 @@ TEST(RaceHook, TaskMayDestroyItsOwner) {
     }
 }
 
+TEST(RaceHook, TwoFirstSchedulesGiveOneShard) { raceFirstSchedules(10'000); }
+
 TEST(RaceHook, OneOfSeveralSchedulesWins) {
     Watchdog const watchdog{"several schedules of one hook"};
     raceScheduleOfOneHook(4, scaled(10'000));

@@ -6,18 +6,74 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::test {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// A clock that is set by hand, at which a thread can be made to wait once it has read the time.
+class StallingClock final : public Clock {
+public:
+    TimePoint now() const noexcept override {
+        TimePoint const time{std::chrono::milliseconds{milliseconds.load()}};
+        if (std::exchange(stalls, false)) {
+            hasRead.open();
+            mayGoOn.wait();
+        }
+        return time;
+    }
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint) override {
+        condition.wait_for(lock, 1ms);
+    }
+
+    static inline thread_local bool stalls = false;
+    std::atomic<std::int64_t> milliseconds{0};
+    mutable Latch hasRead;
+    mutable Latch mayGoOn;
+};
+
+// G12: over several shards. A thread reads the clock and stalls; the driver is late meanwhile.
+TEST(SystemTimer, WhatIsAcceptedWhileATaskRunsComesBeforeLaterDeadlines) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        StallingClock clock;
+        std::vector<int> order;
+        Latch isAccepted;
+        SystemTimer timer{{.clock = clock, .shards = 2}};
+        // Of two threads in a row one has the other shard.
+        if (attempt == 1) std::thread{[] { SystemTimer{}.newTimeout([] {}, 1h); }}.join();
+        timer.newTimeout(
+            [&] {
+                order.push_back(6);
+                clock.mayGoOn.open();
+                isAccepted.wait();
+            },
+            6ms);
+        timer.newTimeout([&] { order.push_back(10); }, 10ms);
+        std::thread late{[&] {
+            StallingClock::stalls = true;
+            timer.newTimeout([&] { order.push_back(7); }, 7ms);
+            isAccepted.open();
+        }};
+        clock.hasRead.wait();
+        clock.milliseconds = 20;
+        late.join();
+        timer.drain();
+        EXPECT_EQ(order, (std::vector<int>{6, 7, 10})) << attempt;
+    }
+}
 
 // G23
 TEST(SystemTimer, ItsThreadIsNamedAndBlocksSignals) {

@@ -1,3 +1,4 @@
+#include <support/AllocationCounter.h>
 #include <support/Handles.h>
 #include <support/TestTimers.h>
 #include <timingwheel/Timeout.h>
@@ -577,6 +578,29 @@ TYPED_TEST(Handle, MayBeEmptiedByTheDestructorOfACapture) {
     EXPECT_FALSE(handle);
     EXPECT_EQ(timer.statistics().cancelled, 2U);
     EXPECT_EQ(timer.statistics().fired, 1U);
+}
+
+/// Empties a handle when its task hears that it was cancelled.
+struct EmptyingWhenTold {
+    void operator()() const {}
+    void cancelled(Timeout const&) const { *handle = Timeout{}; }
+    Timeout* handle;
+};
+
+TYPED_TEST(Handle, LeavesNoMemoryBehindWhenItDiesInItsOwnCancel) {
+    TypeParam timer{this->options()};
+    EXPECT_TRUE(timer.newTimeout([] {}, 1h).cancel());  // the levels are built
+    AllocationCounter const counter{Threads::all};
+    auto owned = ownedByItsTask<Timeout>(timer);
+    EXPECT_TRUE(owned.lock().get()->timeout.cancel());
+    owned.reset();
+    Timeout handle;
+    handle = timer.newTimeout(EmptyingWhenTold{&handle}, 1h);
+    EXPECT_TRUE(handle.cancel());
+    EXPECT_FALSE(handle);
+    handle = timer.newTimeout([emptying = Emptying{handle}] {}, 1h);
+    EXPECT_TRUE(handle.cancel());
+    EXPECT_EQ(counter.deallocations(), counter.allocations());
 }
 
 TYPED_TEST(Handle, AScopedOneMayDieWithTheCapturesOfTheTaskItCancels) {

@@ -313,6 +313,17 @@ TYPED_TEST(Hook, MayGoToASecondTimerAfterTheFirst) {
     EXPECT_EQ(s.runs, 3);
 }
 
+// G16, G18: a hook that is pending needs no second place, and takes none away.
+TYPED_TEST(Hook, ThatIsPendingIsRefusedAsThatAtTheLimit) {
+    Subject s;
+    TypeParam timer{this->options({.maxPendingTimeouts = 1})};
+    timer.schedule(s.hook, 1ms);
+    EXPECT_THROW(timer.schedule(s.hook, 2ms), std::logic_error);
+    EXPECT_EQ(timer.statistics().refused, 0U);
+    this->clock.advance(1ms);
+    EXPECT_EQ(s.runs, 1);
+}
+
 // G16: refused by the second timer, it is what it was.
 TYPED_TEST(Hook, IsUnchangedWhenASecondTimerRefusesIt) {
     Subject s;

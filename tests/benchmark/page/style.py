@@ -96,7 +96,7 @@ def rowAxes(rows, panels, title):
     height = figure.get_size_inches()[1]
     figure.suptitle(title, x=0.01, y=1 - 0.08 / height, ha="left", va="top", fontsize=12.5,
                     weight="bold")  # fmt: skip
-    widest = max(len(row[1]) for row in rows)
+    widest = max(len(name) * (1.18 if ours else 1) for _, name, _, ours in rows)  # bold is wider
     figure.subplots_adjust(left=max(0.155, 0.0076 * widest), right=0.955, top=1 - 0.72 / height,
                            bottom=0.52 / height, wspace=0.18)  # fmt: skip
     return figure, axes

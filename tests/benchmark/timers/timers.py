@@ -6,6 +6,7 @@ page.py makes a chapter of it; ./dev bench timers calls both.
 """
 
 import json
+import statistics
 import sys
 from pathlib import Path
 
@@ -60,6 +61,9 @@ def plan(size):
         Measurement("mixed", "mixed", {"threads": 2, "budget-ms": budget}, who=threaded),
         Measurement("bulk", "bulk", {"count": size["together"]}, who=(*threaded, *MANUAL, *JAVA)),
         Measurement("storm", "storm", {"count": size["together"]}, who=threaded),
+        Measurement("memory", "far", {"count": size["together"] // 10, "budget-ms": 10},
+                    who=("SystemTimer",)),
+        Measurement("empty", "empty", {"count": 20}, who=("SystemTimer",)),
         Measurement("late", "late", {"tick-us": 1_000, **late},
                     who=(*FINE_TICKS, "HashedWheelTimer", "Heap", *LOOPS)),
         Measurement("late-250", "late", {"tick-us": 250, **late}, who=FINE_TICKS),
@@ -75,6 +79,18 @@ def warmUps(size):
         Measurement("", "pair", {"threads": 1, "budget-ms": 2 * size["budget"]}, who=JAVA),
         Measurement("", "bulk", {"count": together}, who=JAVA),
     ]
+
+
+def floorBeside(folder):
+    """What memory allows, from the wheel's chapter of the same page: ns at a million pending."""
+    file = folder / "wheel.json"
+    if not file.exists():
+        return None
+    runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
+    found = [round_["W1"] for run in runs if run["pending"] == 1_000_000
+             for contender in run["contenders"] if contender["id"] == "floor"
+             for round_ in contender["rounds"]]  # fmt: skip
+    return statistics.median(found) if found else None
 
 
 def main():
@@ -95,6 +111,7 @@ def main():
     result = conduct(options, options.rounds or size["rounds"], measurements,
                      [] if smoke else warmUps(size),
                      takesPart=lambda contender: smoke or contender["id"] in asked)  # fmt: skip
+    result["floor"] = None if smoke else floorBeside(options.build)
     file = options.build / "timers.json"
     file.write_text(json.dumps(result, indent=1), encoding="utf-8")
     print(f"== {file}")
