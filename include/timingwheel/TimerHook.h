@@ -98,6 +98,9 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
 /// timer at a time.
 ///
 /// Memory         48 bytes
+/// Locks          a hook stays with the wheel of the thread that scheduled it first: threads that
+///                schedule and cancel hooks of one wheel wait for each other. Schedule it first on
+///                the thread that will. A push-back takes no lock, whoever makes it
 /// Thread safety  every function from any thread, and from inside the task; but alone the
 ///                destructor, and a schedule on another timer than before
 /// Lifetime       may outlive the timer

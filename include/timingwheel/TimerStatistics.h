@@ -46,8 +46,9 @@ private:
 ///
 /// Lateness and the longest run are exact for a task that is told of (an observer, a threshold for
 /// slow tasks), that runs on an executor or is periodic, or with a clock of one's own. Else up to
-/// 16 short tasks that follow each other are measured together. None is told better than it was by
-/// 2 us or more; up to 15 neighbours of one that ran for longer may be told worse, by its time.
+/// 16 short tasks that follow each other are measured together, from the start of the first until
+/// the captures of the last are gone. None is told better than it was by 2 us or more; up to 15
+/// neighbours of one that ran for longer may be told worse, by its time.
 struct TIMINGWHEEL_API TimerStatistics {
     std::string name;
     std::uint64_t pending = 0;            ///< accepted and not run, queued in an executor included

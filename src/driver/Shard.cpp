@@ -30,7 +30,7 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
                             Clock::TimePoint now) {
     Section section{*this};
     if (gate_ != Gate::open) return gate_;
-    if (isPending(TimeoutWord::of(entry).state())) refuseScheduled();
+    if (isPending(TimeoutWord::of(entry).state())) context_.refuseScheduled();
     catchUp(now);
     reserve(farthest);
 
@@ -51,11 +51,6 @@ void Shard::allowPushBacks() noexcept {
     Section const section{*this};
     isPushedBack_ = true;
     publishReach();
-}
-
-void Shard::refuseScheduled() const {
-    throw std::logic_error{"timer \"" + context_.options.name +
-                           "\": the hook is scheduled already: use reschedule"};
 }
 
 /// Builds the levels that `deadline` needs. Strong exception safety.
@@ -197,24 +192,29 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         Section section{*this};
+        Tick tick = limit;
         for (; served.moved < kChunk && served.started < atMost; ++served.moved) {
-            if (!wheel_.hasFlushed() && isBucketNext(limit)) {
-                // While tasks ran, another shard may have got what comes before that bucket.
-                if (served.started > 0) break;
-                flushEarliest();
-                if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
-            }
             TimeoutEntry* due = nullptr;
-            if (wheel_.hasFlushed()) {
-                due = collectNext();
-            } else if (!due_.empty() && due_.entries().front().deadline() <= limit) {
-                due = &static_cast<TimeoutEntry&>(due_.takeFirst());
-                record(Stage::expire, due);
-            } else {
-                break;
+            if (!wheel_.hasFlushed()) {
+                // Those that were due on arrival come before later buckets, but not before all
+                // others of their own tick: so a task that is due again at once starves nobody.
+                Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
+                Tick const bucket = wheel_.nextExpiration().value_or(Tick::max());
+                Tick const next = std::min(first, bucket);
+                // While tasks ran, another shard may have got what comes before a later tick.
+                if (next > tick) break;
+                if (bucket <= first) {
+                    flushEarliest();
+                    if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
+                } else {
+                    due = &static_cast<TimeoutEntry&>(due_.takeFirst());
+                    record(Stage::expire, due);
+                }
             }
+            if (due == nullptr) due = collectNext();
             if (due == nullptr) continue;
             ++served.started;
+            tick = due->deadline();
             if (context_.options.executor.isInline()) {
                 --pending_;
                 runOne(section, frame, *due);
@@ -230,14 +230,6 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     }
     frame.meter.finish();
     return served;
-}
-
-/// True if the earliest bucket expires by `limit` and not after the first of those that were due on
-/// arrival: they come before later buckets, but not before all others of their own tick, so that a
-/// task which is due again at once starves nobody.
-bool Shard::isBucketNext(Tick limit) const noexcept {
-    Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
-    return wheel_.expiresBy(std::min(limit, first));
 }
 
 /// Takes the entries of the earliest bucket out of it; all may have been cancelled.

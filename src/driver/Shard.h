@@ -39,6 +39,11 @@ public:
 
     Shard(TimerContext& context, std::uint32_t number);
 
+    /// A hook's shard; null if it was never scheduled.
+    static Shard* of(HookEntry const& hook) noexcept {
+        return static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
+    }
+
     // For callers, from any thread.
 
     /// Accepts an entry that is not pending, if the gate is open, and returns the gate. Throws
@@ -46,7 +51,6 @@ public:
     /// nothing changed then. Levels are built as far as `farthest`, for those that the driver
     /// places again.
     Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
-    [[noreturn]] void refuseScheduled() const;
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelNow(TimeoutNode& node) noexcept override { return cancel(node); }
     bool cancel(HookEntry& hook) noexcept;
@@ -59,15 +63,15 @@ public:
 
     // For the driver: one thread at a time.
 
-    /// Lets those that were due on arrival take part in the next step.
+    /// Lets those that were due on arrival be served next.
     void admitArrivals() noexcept;
     struct Served {
         std::size_t moved = 0;    ///< entries that were run, handed out, or placed again
         std::size_t started = 0;  ///< those that were run or handed out
     };
     /// Flushes buckets that expire by `limit`, moves their entries down, and runs those that are
-    /// due or hands them to the executor: a chunk of them, at most `atMost` tasks, and once one has
-    /// run those of its tick.
+    /// due or hands them to the executor: a chunk of them, at most `atMost` tasks, and all of one
+    /// tick. REQUIRES: limit is not Tick::max().
     Served serve(Tick limit, RunFrame& frame, std::size_t atMost);
 
     // For starting, stopping and looking.
@@ -97,7 +101,6 @@ private:
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
     void put(TimeoutEntry& entry, Section& section) noexcept;
-    bool isBucketNext(Tick limit) const noexcept;
     void flushEarliest() noexcept;
     TimeoutEntry* collectNext() noexcept;
     bool makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;

@@ -112,6 +112,11 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
     return Tick{(tick.value() + granularity - 1) / granularity * granularity};
 }
 
+void TimerContext::refuseScheduled() const {
+    throw std::logic_error{"timer \"" + options.name +
+                           "\": the hook is scheduled already: use reschedule"};
+}
+
 void TimerContext::takePlace() {
     if (options.maxPendingTimeouts == 0) return;
     std::size_t taken = places_.load(std::memory_order_acquire);

@@ -55,6 +55,9 @@ public:
         if (options.maxPendingTimeouts != 0) places_.fetch_sub(1, std::memory_order_release);
     }
 
+    /// Throws std::logic_error for a hook that is pending.
+    [[noreturn]] void refuseScheduled() const;
+
     /// Among how many shards the threads are spread.
     std::size_t shards() const noexcept { return pushedBack.stripes(); }
 

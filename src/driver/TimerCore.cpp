@@ -11,15 +11,6 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-namespace {
-
-/// Null for one that was never scheduled.
-Shard* shardOf(HookEntry const& hook) noexcept {
-    return static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
-}
-
-}  // namespace
-
 TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
     : TimerLife{std::move(timerOptions), withDriverThread} {
     std::size_t const count = shards();
@@ -56,10 +47,10 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
     Tick const tick = intake(deadline, now, timeout);
-    Shard* const shard = shardOf(hook);
+    Shard* const shard = Shard::of(hook);
     if (shard == nullptr || &shard->context() != this) return scheduleFirst(hook, tick, now);
     // The shard will look again, under its lock; nothing is counted or refused before it is clear.
-    if (isPending(TimeoutWord::of(hook).state())) shard->refuseScheduled();
+    if (isPending(TimeoutWord::of(hook).state())) refuseScheduled();
     accept(hook, *shard, tick, tick, now);
 }
 
@@ -68,10 +59,9 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
 void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) {
     TimeoutWord before = TimeoutWord::of(hook);
     do {
-        if (isPending(before.state()) || before.state() == TimeoutState::intake)
-            shardOfThisThread().refuseScheduled();
+        if (isPending(before.state()) || before.state() == TimeoutState::intake) refuseScheduled();
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
-    Shard* const former = shardOf(hook);
+    Shard* const former = Shard::of(hook);
     if (former != nullptr && &former->context() == this) {
         // Another thread gave it a shard before intake was won, so it goes there as it ever will.
         TimeoutWord intake{before.deadline(), TimeoutState::intake};

@@ -11,24 +11,15 @@ using detail::Shard;
 using detail::TickScale;
 using detail::TimeoutWord;
 
-namespace {
-
-/// Null for one that was never scheduled.
-Shard* shardOf(detail::HookEntry const& entry) noexcept {
-    return static_cast<Shard*>(entry.keeper.load(std::memory_order_acquire));
-}
-
-}  // namespace
-
 TimerHookBase::~TimerHookBase() {
-    Shard* const shard = shardOf(entry_);
+    Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return;
     shard->forget(entry_);
     shard->dropShares();
 }
 
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
-    Shard* const shard = shardOf(entry_);
+    Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
     Clock::TimePoint const now = shard->context().now();
     return shard->reschedule(
@@ -36,18 +27,18 @@ bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
 }
 
 bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {
-    Shard* const shard = shardOf(entry_);
+    Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
     return shard->reschedule(entry_, shard->context().intake(deadline, options));
 }
 
 bool TimerHookBase::cancel() noexcept {
-    Shard* const shard = shardOf(entry_);
+    Shard* const shard = Shard::of(entry_);
     return shard != nullptr && shard->cancel(entry_);
 }
 
 bool TimerHookBase::cancelAndWait() noexcept {
-    Shard* const shard = shardOf(entry_);
+    Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
     bool const cancelled = cancel();
     // Two runs at once that wait for each other would wait for ever.
@@ -60,7 +51,7 @@ bool TimerHookBase::isPending() const noexcept {
 }
 
 Clock::TimePoint TimerHookBase::deadline() const noexcept {
-    Shard* const shard = shardOf(entry_);
+    Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return Clock::TimePoint::max();
     return shard->context().scale.timeOf(entry_.deadline());
 }

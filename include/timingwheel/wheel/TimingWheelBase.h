@@ -161,9 +161,6 @@ public:
     /// the work is bounded. Returns the clock.
     Tick advanceClock(Tick tick) noexcept;
 
-    /// True if flush(tick) would find a bucket.
-    bool expiresBy(Tick tick) const noexcept { return heap_.top().expiration <= positionOf(tick); }
-
     /// Where a flushed bucket stood.
     struct Flush {
         std::uint32_t level;
@@ -175,7 +172,7 @@ public:
     /// there is no such bucket. O(log of the armed buckets).
     /// REQUIRES: all entries of the last flush have been taken.
     std::optional<Flush> flush(Tick limit) noexcept {
-        if (!expiresBy(limit)) return std::nullopt;
+        if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
         return flushEarliest();
     }
     /// True while entries of the last flush wait to be taken.
