@@ -81,8 +81,8 @@ public:
     /// Moves the deadline to `delay` from now. Wins until the task starts, also if it is due and
     /// waits for its turn; otherwise returns false and changes nothing. A periodic task goes on
     /// from there. Takes no lock where the new deadline is later, but for the first time in a
-    /// wheel. Throws std::invalid_argument for a timeout of another timer, std::bad_alloc if a level
-    /// has to be built; then nothing changed.
+    /// wheel. Throws std::invalid_argument for a timeout of another timer, std::bad_alloc if a
+    /// level has to be built; then nothing changed.
     bool reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options = {});
     bool reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options = {});
 

@@ -18,8 +18,8 @@ function(timingwheel_benchmark name)
     add_dependencies(timingwheel-benchmarks ${target})
 endfunction()
 
-# timingwheel_rival(<name> <its file> <header> <libraries>...): a contender of that program that needs
-# a library. Without it the file is left out.
+# timingwheel_rival(<name> <its file> <header> <libraries>...): a contender of that program that
+# needs a library. Without it the file is left out.
 function(timingwheel_rival name source header)
     set(target timingwheel-benchmark-${name})
     find_path(TIMINGWHEEL_${header}_INCLUDE ${header})
