@@ -8,39 +8,15 @@ import argparse
 import re
 from pathlib import Path
 
+import shared  # noqa: F401  (where the next ones are found)
+import about
 import advice
 import draw
 from findings import joined, power
 from results import Results
 
 HERE = Path(__file__).resolve().parent
-
-
-def generated(results):
-    run = results.run
-    commit = run["machine"]["commit"]
-    return (f"Written by `{run['command']}` on {run['date']}, commit {commit}, in "
-            f"{run['seconds'] // 60} min {run['seconds'] % 60} s. Do not edit: the prose is in "
-            "[page.md.in](../tests/benchmark/choosing/page.md.in).")  # fmt: skip
-
-
-def warnings(results):
-    run, found = results.run, []
-    if run["size"] != "full":
-        found.append(f"This is a {run['size']} run: too short to conclude anything from.")
-    load = run["machine"]["loadBefore"]
-    if load > 0.5:
-        found.append(f"The machine was not quiet: a load of {load:.1f} before the run began. What "
-                     "is counted does not depend on that, the nanoseconds do.")  # fmt: skip
-    return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
-
-
-def machine(results):
-    about = results.run["machine"]
-    parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
-             about["compiler"]]  # fmt: skip
-    return (f"{results.run['rounds']} rounds on this machine: {'; '.join(parts)}. Load average "
-            f"{about['loadBefore']:.2f} before and {about['loadAfter']:.2f} after.")
+ABOUT_LOAD = " What is counted does not depend on that, the nanoseconds do."
 
 
 def scripts(results):
@@ -63,9 +39,9 @@ def scripts(results):
 
 def page(results):
     known = {
-        "generated": generated,
-        "warnings": warnings,
-        "machine": machine,
+        "generated": lambda _: about.generated(results.run, "choosing/page.md.in"),
+        "warnings": lambda _: about.warnings(results.run, ABOUT_LOAD),
+        "machine": lambda _: about.machine(results.run),
         "scripts": scripts,
         "timers": lambda _: f"{results.main:,}",
         "counts": lambda _: joined(f"{count:,}" for count in results.counts),

@@ -10,6 +10,7 @@ from pathlib import Path
 from data import BASE, Data
 import findings
 import plots
+import about
 from markdown import fill, table, textTable
 from style import number, power
 
@@ -105,36 +106,6 @@ def tableOf(data, name):
 # ---- about the run -----------------------------------------------------------------------------
 
 
-def generated(data):
-    run, machine = data.run, data.run["machine"]
-    return (f"Written by `{run['command']}` on {run['date']}, commit {machine['commit']}, in "
-            f"{run['seconds'] // 60} min {run['seconds'] % 60} s. Do not edit: the prose is in "
-            "[page.md.in](../tests/benchmark/compare/page.md.in).")  # fmt: skip
-
-
-def warnings(data):
-    run, found = data.run, []
-    if run["size"] != "full":
-        found.append(f"This is a {run['size']} run: too short to conclude anything from.")
-    load = run["machine"]["loadBefore"]
-    if load > 0.5:
-        found.append(f"The machine was not quiet: a load of {load:.1f} before the run began.")
-    if run["whyNoJava"]:
-        found.append(f"Netty, Kafka and the JDK are left out: {run['whyNoJava']}.")
-    for error in run["errors"]:
-        found.append(f"Failed: {error['contender']}, {error['measurement']}, round "
-                     f"{error['round'] + 1}: {error['error']}.")  # fmt: skip
-    return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
-
-
-def machine(data):
-    about = data.run["machine"]
-    parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
-             about["compiler"], about["java"]]  # fmt: skip
-    return (f"{data.run['rounds']} rounds on this machine: {'; '.join(filter(None, parts))}. "
-            f"Load average {about['loadBefore']:.2f} before and {about['loadAfter']:.2f} after.")
-
-
 def usage(data):
     rows = [[data.title(c), about["usage"]] for c, about in data.contenders.items()]
     return textTable(["contender", "how"], rows)
@@ -149,11 +120,11 @@ def count(data, measurement):
 
 def page(data):
     known = {
-        "generated": lambda: generated(data),
-        "warnings": lambda: warnings(data),
+        "generated": lambda: about.generated(data.run, "compare/page.md.in"),
+        "warnings": lambda: about.warnings(data.run, aboutJava="Netty, Kafka and the JDK"),
         "prefer": lambda: findings.prefer(data),
         "expected": lambda: findings.expected(data),
-        "machine": lambda: machine(data),
+        "machine": lambda: about.machine(data.run),
         "usage": lambda: usage(data),
         "table": lambda name: tableOf(data, name),
         "crossing": lambda name: findings.crossings(data, name),

@@ -37,3 +37,37 @@ def describeMachine(javaRuns=False):
         "commit": firstLine("git", "rev-parse", "--short", "HEAD") + changed,
         "loadBefore": os.getloadavg()[0],
     }
+
+
+def generated(run, template=None):
+    """Who wrote a page, or a chapter of one, and of which run."""
+    text = (f"Written by `{run['command']}` on {run['date']}, commit {run['machine']['commit']}, "
+            f"in {run['seconds'] // 60} min {run['seconds'] % 60} s.")  # fmt: skip
+    if template is None:
+        return text
+    return f"{text} Do not edit: the prose is in [page.md.in](../tests/benchmark/{template})."
+
+
+def warnings(run, aboutLoad="", aboutJava=""):
+    """What a reader must know of a run: too short, not quiet, without Java, or failed in parts."""
+    found = []
+    if run["size"] != "full":
+        found.append(f"This is a {run['size']} run: too short to conclude anything from.")
+    load = run["machine"]["loadBefore"]
+    if load > 0.5:
+        found.append(f"The machine was not quiet: a load of {load:.1f} before the run began."
+                     + aboutLoad)  # fmt: skip
+    if run.get("whyNoJava"):
+        found.append(f"{aboutJava} are left out: {run['whyNoJava']}.")
+    for error in run.get("errors", []):
+        found.append(f"Failed: {error['contender']}, {error['measurement']}, round "
+                     f"{error['round'] + 1}: {error['error']}.")  # fmt: skip
+    return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
+
+
+def machine(run):
+    about = run["machine"]
+    parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
+             about["compiler"], about.get("java")]  # fmt: skip
+    return (f"{run['rounds']} rounds on this machine: {'; '.join(filter(None, parts))}. "
+            f"Load average {about['loadBefore']:.2f} before and {about['loadAfter']:.2f} after.")

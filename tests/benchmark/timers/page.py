@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "compare"))
+sys.path[:0] = [str(HERE.parent / "compare"), str(HERE.parent / "page")]
 
+import about  # noqa: E402
 import plots as drawing  # noqa: E402
 from data import BASE, Data  # noqa: E402
 from findings import ratioText  # noqa: E402
 from plots import number  # noqa: E402
-from render import machine, table  # noqa: E402
+from render import table  # noqa: E402
 
 # Nanoseconds, on the machine that the goals were set for.
 REFERENCE_CLOCK = 19.0
@@ -239,31 +240,10 @@ def goals(data):
 # ---- the chapter -------------------------------------------------------------------------------
 
 
-def warnings(data):
-    run, found = data.run, []
-    if run["size"] != "full":
-        found.append(f"This is a {run['size']} run: too short to conclude anything from.")
-    if run["machine"]["loadBefore"] > 0.5:
-        found.append("The machine was not quiet: a load of "
-                     f"{run['machine']['loadBefore']:.1f} before the run began.")  # fmt: skip
-    if run["whyNoJava"]:
-        found.append(f"Netty and the JDK are left out: {run['whyNoJava']}.")
-    for error in run["errors"]:
-        found.append(f"Failed: {error['contender']}, {error['measurement']}, round "
-                     f"{error['round'] + 1}: {error['error']}.")  # fmt: skip
-    return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
-
-
 def usage(data):
     rows = [[about["title"], about["usage"]] for about in data.contenders.values()
             if "way" not in about]  # fmt: skip
     return table(["contender", "how it is used"], rows).replace("---:", "---")
-
-
-def generated(run):
-    minutes, seconds = divmod(run["seconds"], 60)
-    return (f"Written by `{run['command']}` on {run['date']}, commit {run['machine']['commit']}, "
-            f"in {minutes} min {seconds} s.")  # fmt: skip
 
 
 def values(run):
@@ -271,8 +251,8 @@ def values(run):
     data = withWays(run)
     return {
         **tables(data),
-        "run": generated(run),
-        "warnings": warnings(data),
+        "run": about.generated(run),
+        "warnings": about.warnings(run, aboutJava="Netty and the JDK"),
         "clock": number(data.of("clock", "ClockRead", "ns").median),
         "reference-clock": f"{REFERENCE_CLOCK:g}",
         "reference-floor": f"{REFERENCE_FLOOR:g}",
@@ -280,7 +260,7 @@ def values(run):
         "goals": goals(data),
         "together": connections(data, "bulk"),
         "late-count": connections(data, "late"),
-        "machine": machine(data),
+        "machine": about.machine(run),
         "usage": usage(data),
     }  # fmt: skip
 
