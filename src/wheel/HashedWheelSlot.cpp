@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace timingwheel {
@@ -11,6 +13,7 @@ inline namespace v1 {
 namespace {
 
 constexpr std::size_t kFirstRoom = 8;
+constexpr std::size_t kMostEntries = std::size_t{1} << detail::EntryLinks::kIndexBits;
 
 // So many are compared at once, in a loop without a way out, which compilers turn into vector
 // instructions.
@@ -20,7 +23,10 @@ constexpr std::size_t kBlock = 32;
 
 // If the second array finds no memory the first has more room than it needs, and that is all.
 void HashedWheelSlot::grow() {
-    std::size_t const room = std::max(kFirstRoom, 2 * entries_.size());
+    if (entries_.size() == kMostEntries)
+        throw std::length_error{"a slot has " + std::to_string(kMostEntries) +
+                                " entries: it can hold no more"};
+    std::size_t const room = std::clamp(2 * entries_.size(), kFirstRoom, kMostEntries);
     turns_.reserve(room);
     entries_.reserve(room);
 }

@@ -35,11 +35,11 @@ def files(root, *patterns):
 
 
 def libraryFiles(root):
-    demo = root / "src" / "demo"
+    programs = {root / "src" / "demo", root / "src" / "walkthrough"}
     return [
         path
         for path in files(root, "include/**/*.h", "src/**/*.h", "src/**/*.cpp")
-        if demo not in path.parents
+        if programs.isdisjoint(path.parents)
     ]
 
 

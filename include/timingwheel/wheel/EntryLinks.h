@@ -36,10 +36,11 @@ struct EntryPlace {
 /// Thread safety  none: plain words, guarded by whoever guards the entry
 class EntryLinks {
 public:
-    static constexpr unsigned kIndexBits = 33;
-    static constexpr unsigned kSlotBits = 30;
-    static_assert(sizeof(std::uintptr_t) * 8 == 1 + kIndexBits + kSlotBits,
-                  "a place needs a link of 64 bits");
+    /// Links of 32 bits, those of WebAssembly, hold places for smaller wheels.
+    static constexpr bool kIsWide = sizeof(std::uintptr_t) == 8;
+    static constexpr unsigned kIndexBits = kIsWide ? 33 : 18;
+    static constexpr unsigned kSlotBits = kIsWide ? 30 : 13;
+    static_assert(sizeof(std::uintptr_t) * 8 == 1 + kIndexBits + kSlotBits, "a place fills a link");
 
     /// True while the first link is a place.
     static bool isPlaced(TimerTaskEntry const& entry) noexcept {
@@ -56,7 +57,7 @@ public:
         assert(place.slot < 1U << kSlotBits && place.index < std::size_t{1} << kIndexBits);
         // Never dereferenced, so it need not be aligned.
         linksOf(entry).next_ = reinterpret_cast<Node*>(
-            std::uintptr_t{place.slot} << (1 + kIndexBits) | place.index << 1 | 1U);
+            std::uintptr_t{place.slot} << (1 + kIndexBits) | std::uintptr_t{place.index} << 1 | 1U);
     }
     static void clearPlace(TimerTaskEntry& entry) noexcept { linksOf(entry).next_ = nullptr; }
 

@@ -92,7 +92,8 @@ private:
 class TIMINGWHEEL_API HashedWheelBase {
 public:
     static constexpr std::int64_t kMinTicksPerWheel = 1;
-    static constexpr std::int64_t kMaxTicksPerWheel = std::int64_t{1} << 30;
+    static constexpr std::int64_t kMaxTicksPerWheel = std::int64_t{1}
+                                                      << detail::EntryLinks::kSlotBits;
 
     explicit HashedWheelBase(HashedWheelOptions options);
     ~HashedWheelBase();

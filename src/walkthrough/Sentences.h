@@ -1,0 +1,37 @@
+#pragma once
+
+#include "walkthrough/Story.h"
+
+#include <timingwheel/wheel/TimingWheelLevel.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// What the story's frames say. Numbers come in, words go out; nothing here knows a wheel's rules.
+namespace walkthrough::sentence {
+
+/// 1234567 -> "1,234,567".
+std::string grouped(std::int64_t number);
+/// "1 tick", "8,499 ticks".
+std::string counted(std::int64_t number, std::string const& what);
+
+std::string begin(Story::Options const& options);
+std::string schedule(TaskPicture const& task);
+std::string place(TaskPicture const& task, timingwheel::TimingWheelLevel const& level,
+                  timingwheel::TimingWheelLevel const* below, Place const& to, bool isBuilt);
+std::string arm(Place const& to, std::int64_t earliestBefore, bool wasEmpty);
+std::string isArmedAlready(Place const& to);
+std::string wake(Place const& from, std::int64_t slept, std::size_t tasks);
+std::string cascade(TaskPicture const& task, Place const& from, Place const& to, std::int64_t now,
+                    bool arms);
+std::string run(TaskPicture const& task, Place const& from);
+std::string runAtOnce(TaskPicture const& task);
+std::string cancel(TaskPicture const& task, Place const& from);
+std::string wait(std::int64_t now, std::int64_t ticks);
+
+std::string flatPlace(TaskPicture const& task, FlatPicture::Entry const& entry, std::int64_t slots);
+std::string flatWalk(std::int64_t ticks, std::int64_t passedOver, std::string const& ran);
+std::string flatCancel(TaskPicture const& task);
+
+}  // namespace walkthrough::sentence
