@@ -55,7 +55,9 @@ namespace detail {
 
 /// The object that a hook's function takes.
 template <class F>
-struct HookTarget : HookTarget<decltype(&F::operator())> {};  // a lambda without captures
+struct HookTarget {  // a lambda without captures
+    using Object = typename HookTarget<decltype(&F::operator())>::Object;
+};
 template <class R, class C, bool isNoexcept>
 struct HookTarget<R (C::*)() noexcept(isNoexcept)> {
     using Object = C;
