@@ -14,38 +14,65 @@ class Timeout;
 class TimerHookBase;
 
 /// One step of a timeout, or of the timer, on the way from schedule to run.
+///
+/// The first nine stages are the flow; `cancel` is what ends it early. A timeout ends with exactly
+/// one event: with its run, or with a cancel. A periodic one has many runs, each followed by an
+/// intake, and ends with a cancel after the last of them.
+///
+/// From the events alone one can tell which entry is in which bucket and which buckets are armed:
+/// place and cascade put an entry into a bucket; intake, wake, expire and cancel take it out; arm
+/// and wake put a bucket into the delay heap and take it out of it. The only thing that is not told
+/// is a push-back: it leaves the entry in its bucket, from where it is placed again. A flat wheel
+/// has no heap and arms nothing, and an entry whose cancel was told stays in its slot, unseen,
+/// until the worker's next tick.
 struct TimerEvent {
     enum class Stage : std::uint8_t {
         schedule,  ///< accepted on the caller's thread
-        intake,    ///< its deadline became a tick; `deadline` is set from here on
-        place,     ///< put into a bucket: `level`, `slot`, `expiration`
-        arm,       ///< that bucket was empty and entered the delay heap
-        wake,      ///< the bucket expired and its entries were taken out (`entry` is null); of a
-                   ///< flat wheel: a tick is walked
+        intake,    ///< its deadline became a tick; `deadline` is set from here on. Again when it is
+                   ///< rescheduled but not pushed back, and for the next run of a periodic one. A
+                   ///< place follows unless it is due at once
+        place,     ///< put into a bucket: `level`, `slot`, `expiration`. Again when that expired
+                   ///< and it had been pushed back
+        arm,       ///< that bucket was not in the delay heap and entered it; also after a cascade
+        wake,      ///< the bucket left the delay heap and its entries were taken out (`entry` is
+                   ///< null). One whose entries were all cancelled may leave it on the thread that
+                   ///< schedules next. Of a flat wheel: a tick is walked
         cascade,   ///< an entry moved to a lower level: `fromLevel`, `level`, `slot`, `expiration`
         expire,    ///< its deadline was reached: it waits for its turn
         dispatch,  ///< handed to the executor
-        run,       ///< its task ended; `lateness` says how late it had begun
+        run,       ///< its task ended: `time` is when it had begun, `lateness` how late that was,
+                   ///< `duration` how long it took
+        cancel,    ///< left without a run, or without a further one: cancelled by its handle or
+                   ///< hook, or with the hook's object; returned by stop(); rejected by the
+        ///< executor; refused by a flat timer that stopped meanwhile. A periodic one that
+        ///< is cancelled, stopped or drained during its run: after that run
     };
 
     Stage stage;
+    bool isPeriodic = false;
     std::uint32_t shard = 0;
     std::uint32_t level = 0;
     std::uint32_t slot = 0;
     std::uint32_t fromLevel = 0;
+    /// Counts the events of this shard from 0 in the order in which they happened. Threads that
+    /// make steps at the same time may tell of them in another.
+    std::uint64_t number = 0;
     Tick deadline{};
     Tick expiration{};
     /// Which timeout: unique while it is pending. Equal to `TimerObserver::entryOf()` of its handle
-    /// or hook.
+    /// or hook. A hook may be scheduled again during its run, which is told of only when it ends.
     void const* entry = nullptr;
     Clock::TimePoint time{};
     std::chrono::nanoseconds lateness{};
+    std::chrono::nanoseconds duration{};
 };
 
 /// Hears of every step. For looking into a timer, not for production loads: while one is set, each
 /// operation records its steps and reads the clock; without one, each costs a branch.
 ///
-/// Thread safety  called from the threads that made the steps, several at once, outside every lock
+/// Thread safety  called from the threads that made the steps, several at once, outside every lock.
+///                It may ask the timer, schedule and cancel
+/// Lifetime       must outlive the timer, and a task in which the timer is destroyed
 /// Errors         must not throw
 class TIMINGWHEEL_API TimerObserver {
 public:

@@ -20,9 +20,14 @@ HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions o
 bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept {
     node.keeper.store(this, std::memory_order_relaxed);
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
-    tell(Stage::schedule, &node);
-    tell(Stage::intake, &node);
+    // Before the worker can have it. One that is refused has been told of, and leaves at once.
+    if (isObserved()) [[unlikely]] {
+        tell(Stage::schedule, node);
+        tell(Stage::intake, node);
+    }
     if (!intake_.push(node)) {
+        if (isObserved()) [[unlikely]]
+            tell(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
         EntryLinks::setNext(node, nullptr);
         return false;
@@ -47,6 +52,11 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
     node.keeper.store(this, std::memory_order_relaxed);
     ++madeShares_;
     TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
+    if (isObserved()) [[unlikely]] {
+        note(Stage::schedule, node);
+        note(Stage::intake, node);
+        note(Stage::expire, node);
+    }
     if (context_.options.executor.isInline()) {
         runOne(section, frame, node);
         return true;
@@ -66,6 +76,8 @@ bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
     do {
         if (word.state() != TimeoutState::pending) return false;
     } while (!TimeoutWord{word.deadline(), TimeoutState::cancelling}.replace(node, word));
+    if (isObserved()) [[unlikely]]
+        tell(Stage::cancel, node);
     pushCancelled(node);
     return true;
 }
@@ -77,7 +89,11 @@ bool HashedWheelWorker::cancelNow(TimeoutNode& node) noexcept {
         if (state == TimeoutState::handedOver) return takeBack(node);
         if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
         if (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word)) continue;
-        if (state == TimeoutState::pending) pushCancelled(node);
+        if (state == TimeoutState::pending) {
+            if (isObserved()) [[unlikely]]
+                tell(Stage::cancel, node);
+            pushCancelled(node);
+        }
         destroyCancelled(node);
         return state == TimeoutState::pending;
     }
@@ -93,6 +109,8 @@ bool HashedWheelWorker::takeBack(TimeoutNode& node) noexcept {
         --pending_;
         ++counters_.cancelled;
         TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(node);
+        if (isObserved()) [[unlikely]]
+            note(Stage::cancel, node);
     }
     endCancelled(node);
     return true;
@@ -131,7 +149,8 @@ void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
     wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
     endAllCancelled();
     transfer(tick);
-    tell(Stage::wake, nullptr);
+    if (isObserved()) [[unlikely]]
+        tellWake(tick);
     if (wheel_.beginTick(tick)) {
         while (TimerTaskEntry* const entry = wheel_.takeDue())
             expire(static_cast<TimeoutNode&>(*entry), frame);
@@ -183,7 +202,7 @@ bool HashedWheelWorker::transferOne(TimeoutNode& node, Tick tick) noexcept {
         return false;
     }
     ++accepted_;
-    if (observer_ != nullptr) [[unlikely]]
+    if (isObserved()) [[unlikely]]
         tellPlace(node);
     return true;
 }
@@ -200,7 +219,8 @@ void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
             return;
         }
         context_.givePlace();
-        record(Stage::expire, &node);
+        if (isObserved()) [[unlikely]]
+            note(Stage::expire, node);
         if (context_.options.executor.isInline()) return runOne(section, frame, node);
         ++pending_;
         queue(node, TimeoutState::handedOver);
@@ -279,6 +299,18 @@ void HashedWheelWorker::tellPlace(TimeoutNode const& node) noexcept {
     TimerEvent event = eventOf(Stage::place, &node);
     event.slot = static_cast<std::uint32_t>(HashedWheelBase::slotOf(node));
     event.expiration = node.deadline();
+    tell(event);
+}
+
+void HashedWheelWorker::tellWake(Tick tick) noexcept {
+    TimerEvent event = eventOf(Stage::wake, nullptr);
+    event.slot = static_cast<std::uint32_t>(tick.value() % ticksPerWheel());
+    event.expiration = tick;
+    tell(event);
+}
+
+void HashedWheelWorker::tell(TimerEvent event) noexcept {
+    event.number = nextEvent();
     observer_->onEvent(event);
 }
 

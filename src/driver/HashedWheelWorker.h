@@ -75,12 +75,13 @@ private:
     void settle(Tick tick) noexcept;
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
     void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
-    /// Tells the observer, outside the lock. Costs a branch while nobody observes.
-    void tell(TimerEvent::Stage stage, TimeoutNode const* node) noexcept {
-        if (observer_ != nullptr) [[unlikely]]
-            observer_->onEvent(eventOf(stage, node));
+    /// Tells the observer, outside the lock. REQUIRES: isObserved().
+    void tell(TimerEvent event) noexcept;
+    void tell(TimerEvent::Stage stage, TimeoutNode const& node) noexcept {
+        tell(eventOf(stage, &node));
     }
     void tellPlace(TimeoutNode const& node) noexcept;
+    void tellWake(Tick tick) noexcept;
 
     // Where callers meet the worker, each on a line of its own.
     alignas(64) EntryStack<FirstLink> intake_;

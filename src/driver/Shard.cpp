@@ -41,9 +41,11 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
     ++pending_;
     ++counters_.scheduled;
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
-    record(Stage::schedule, &entry);
-    record(Stage::intake, &entry);
-    put(entry, section);
+    TimerTaskList const* const bucket = put(entry, section);
+    if (isObserved()) [[unlikely]] {
+        note(Stage::schedule, entry);
+        noteIntake(entry, bucket);
+    }
     return Gate::open;
 }
 
@@ -71,22 +73,26 @@ void Shard::publishReach() noexcept {
 
 void Shard::catchUpNow(Clock::TimePoint now) noexcept {
     Tick const tick = context_.scale.nowToTick(now);
-    wheel_.advanceClock(tick);
+    if (isObserved()) [[unlikely]]
+        advanceClockAndNote(tick);
+    else
+        wheel_.advanceClock(tick);
     catchUpAt_ = context_.scale.timeOf(tick + 1);
 }
 
-/// Puts a pending entry where its deadline says: into a bucket, or among those that are due.
-void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
+/// Puts a pending entry where its deadline says: into the bucket that it returns, or among those
+/// that are due.
+TimerTaskList const* Shard::put(TimeoutEntry& entry, Section& section) noexcept {
     TimeoutWord word = TimeoutWord::of(entry);
     for (;;) {
         if (word.deadline() > wheel_.currentTick()) {
             Placement const placement = wheel_.place(entry);
-            record(Stage::place, &entry, &placement.bucket());
-            if (!placement.isEarliest()) return;
-            record(Stage::arm, &entry, &placement.bucket());
-            Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
-            lowerKey(expiration);
-            return section.ringBy(expiration);
+            if (placement.isEarliest()) {
+                Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
+                lowerKey(expiration);
+                section.ringBy(expiration);
+            }
+            return &placement.bucket();
         }
         // Due on arrival. Its deadline becomes the wheel's clock, so that the list is in the order
         // of deadlines, and so that nothing is early after the clock went back.
@@ -98,7 +104,8 @@ void Shard::put(TimeoutEntry& entry, Section& section) noexcept {
                 node->periodicity().scheduled = ready.deadline();
             arrivals_.add(entry);
             lowerKey(ready.deadline());
-            return section.ringBy(ready.deadline());
+            section.ringBy(ready.deadline());
+            return nullptr;
         }
     }
 }
@@ -141,6 +148,8 @@ void Shard::cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept {
     TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
     --pending_;
     ++counters_.cancelled;
+    if (isObserved()) [[unlikely]]
+        note(Stage::cancel, entry);
     if (isDrained()) drained_.notify();
 }
 
@@ -177,7 +186,9 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     // A push-back that slips in before this store came first; one after it is kept.
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
     ++counters_.rescheduled;
-    put(entry, section);
+    TimerTaskList const* const bucket = put(entry, section);
+    if (isObserved()) [[unlikely]]
+        noteIntake(entry, bucket);
     return true;
 }
 
@@ -208,7 +219,8 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
                     if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
                 } else {
                     due = &static_cast<TimeoutEntry&>(due_.takeFirst());
-                    record(Stage::expire, due);
+                    if (isObserved()) [[unlikely]]
+                        note(Stage::expire, *due);
                 }
             }
             if (due == nullptr) due = collectNext();
@@ -235,8 +247,8 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
 /// Takes the entries of the earliest bucket out of it; all may have been cancelled.
 void Shard::flushEarliest() noexcept {
     flush_ = wheel_.flush(Tick::max());
-    if (observer_ != nullptr)
-        record(Stage::wake, nullptr, &wheel_.levels()[flush_->level].buckets()[flush_->slot]);
+    if (isObserved()) [[unlikely]]
+        noteWake(*flush_);
 }
 
 /// Takes the next entry of the flushed bucket: returns it if it is due, and places it again if not.
@@ -245,16 +257,15 @@ TimeoutEntry* Shard::collectNext() noexcept {
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
         if (!makeReady(entry, word)) continue;
-        record(Stage::expire, &entry);
+        if (isObserved()) [[unlikely]]
+            note(Stage::expire, entry);
         return &entry;
     }
     TimerTaskList const& bucket = wheel_.place(entry).bucket();
-    if (bucket.level() < flush_->level) {
-        ++cascaded_[flush_->level];
-        record(Stage::cascade, &entry, &bucket, flush_->level);
-    } else {
-        record(Stage::place, &entry, &bucket);
-    }
+    bool const isCascade = bucket.level() < flush_->level;
+    if (isCascade) ++cascaded_[flush_->level];
+    if (isObserved()) [[unlikely]]
+        notePlace(isCascade ? Stage::cascade : Stage::place, entry, bucket, flush_->level);
     return nullptr;
 }
 
@@ -318,7 +329,9 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
     periodic.scheduled = context_.scale.deadlineToTick(periodic.next);
     TimeoutWord{periodic.scheduled, TimeoutState::pending}.storeIn(node);
     ++pending_;
-    put(node, section);
+    TimerTaskList const* const bucket = put(node, section);
+    if (isObserved()) [[unlikely]]
+        noteIntake(node, bucket);
     return true;
 }
 
@@ -420,17 +433,56 @@ void Shard::checkInvariants() {
 
 // ---- observing --------------------------------------------------------------------------------
 
-void Shard::noteAt(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
-                   std::uint32_t fromLevel) noexcept {
-    TimerEvent event = eventOf(stage, entry);
-    event.fromLevel = fromLevel;
-    if (bucket != nullptr) {
-        event.level = bucket->level();
-        event.slot = bucket->slot();
-        event.expiration =
-            bucket->isArmed() ? wheel_.tickOf(bucket->expiration()) : wheel_.currentTick();
-    }
+/// A deadline has become a tick, and the entry went to where that says: null if it is due.
+void Shard::noteIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept {
+    note(Stage::intake, entry);
+    if (bucket != nullptr) notePlace(Stage::place, entry, *bucket);
+}
+
+void Shard::notePlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket,
+                      std::uint32_t fromLevel) noexcept {
+    TimerEvent event = eventOf(stage, &entry);
+    if (stage == Stage::cascade) event.fromLevel = fromLevel;
+    event.level = bucket.level();
+    event.slot = bucket.slot();
+    event.expiration = wheel_.tickOf(bucket.expiration());
     note(event);
+    // Whatever takes a bucket out of the heap is told of as well: if it holds more now, it is this.
+    std::size_t const armed = wheel_.delayHeap().size();
+    if (armed > armed_) {
+        event.stage = Stage::arm;
+        event.fromLevel = 0;
+        note(event);
+    }
+    armed_ = armed;
+}
+
+void Shard::noteWake(TimingWheelBase::Flush const& flush) noexcept {
+    TimerEvent event = eventOf(Stage::wake, nullptr);
+    event.level = flush.level;
+    event.slot = flush.slot;
+    event.expiration = flush.expiration;
+    note(event);
+    armed_ = wheel_.delayHeap().size();
+}
+
+/// Buckets whose entries were all cancelled leave the heap when the clock passes them.
+void Shard::advanceClockAndNote(Tick tick) noexcept {
+    std::vector<DelayHeap::Item> armed;
+    try {
+        if (wheel_.nextExpiration().value_or(Tick::max()) <= tick)
+            armed = wheel_.delayHeap().items();
+    } catch (std::bad_alloc const&) {
+        // An observer that misses a step is better than a timeout that does.
+    }
+    wheel_.advanceClock(tick);
+    std::erase_if(armed, [](DelayHeap::Item const& item) { return item.bucket->isArmed(); });
+    std::sort(armed.begin(), armed.end(), [](DelayHeap::Item const& a, DelayHeap::Item const& b) {
+        return a.expiration < b.expiration;
+    });
+    for (auto const& [expiration, bucket] : armed)
+        noteWake({bucket->level(), bucket->slot(), wheel_.tickOf(expiration)});
+    armed_ = wheel_.delayHeap().size();
 }
 
 }  // namespace detail

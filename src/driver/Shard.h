@@ -100,7 +100,7 @@ private:
     void catchUpNow(Clock::TimePoint now) noexcept;
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
-    void put(TimeoutEntry& entry, Section& section) noexcept;
+    TimerTaskList const* put(TimeoutEntry& entry, Section& section) noexcept;
     void flushEarliest() noexcept;
     TimeoutEntry* collectNext() noexcept;
     bool makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
@@ -110,14 +110,11 @@ private:
     void takeOut(TimeoutEntry& entry, TimeoutState state) noexcept;
     void refreshKey() noexcept;
     bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept override;
-    /// Costs a branch while nobody observes.
-    void record(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket = nullptr,
-                std::uint32_t fromLevel = 0) noexcept {
-        if (observer_ != nullptr) [[unlikely]]
-            noteAt(stage, entry, bucket, fromLevel);
-    }
-    void noteAt(Stage stage, TimeoutEntry const* entry, TimerTaskList const* bucket,
-                std::uint32_t fromLevel) noexcept;
+    void noteIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
+    void notePlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket,
+                   std::uint32_t fromLevel = 0) noexcept;
+    void noteWake(TimingWheelBase::Flush const& flush) noexcept;
+    void advanceClockAndNote(Tick tick) noexcept;
 
     // Protected by the lock.
     Gate gate_ = Gate::notStarted;
@@ -130,6 +127,7 @@ private:
     std::array<std::uint64_t, TimingWheelBase::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
     bool isPushedBack_ = false;  // somebody has rescheduled here
+    std::size_t armed_ = 0;      // buckets in the delay heap, as the observer was told
 };
 
 }  // namespace detail

@@ -1,7 +1,5 @@
 #include "driver/TaskRun.h"
 
-#include <timingwheel/TimerObserver.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -96,21 +94,25 @@ void TaskRun::callTask() noexcept {
 void TaskRun::measure() noexcept {
     using std::chrono::nanoseconds;
     auto const due = context_.scale.timeOf(deadline_);
-    auto const lateness = std::max(nanoseconds{0}, TickScale::between(due, started_));
-    auto const duration = std::max(nanoseconds{0}, TickScale::between(started_, ended_));
-    context_.recorder.wasLate(lateness);
-    context_.recorder.ranFor(duration);
-    if (duration >= context_.options.slowTaskThreshold.nanoseconds())
+    lateness_ = std::max(nanoseconds{0}, TickScale::between(due, started_));
+    duration_ = std::max(nanoseconds{0}, TickScale::between(started_, ended_));
+    context_.recorder.wasLate(lateness_);
+    context_.recorder.ranFor(duration_);
+    if (duration_ >= context_.options.slowTaskThreshold.nanoseconds())
         withHandle(subject_, [&](Timeout const& self) {
-            context_.reportSlow({duration, self, subject_.object});
+            context_.reportSlow({duration_, self, subject_.object});
         });
-    if (context_.options.observer != nullptr)
-        context_.options.observer->onEvent({.stage = TimerEvent::Stage::run,
-                                            .shard = shard_,
-                                            .deadline = deadline_,
-                                            .entry = entry_,
-                                            .time = started_,
-                                            .lateness = lateness});
+}
+
+TimerEvent TaskRun::event() const noexcept {
+    return {.stage = TimerEvent::Stage::run,
+            .isPeriodic = isPeriodic(),
+            .shard = shard_,
+            .deadline = deadline_,
+            .entry = entry_,
+            .time = started_,
+            .lateness = lateness_,
+            .duration = duration_};
 }
 
 void tellCancelled(TimerContext const& context, TimeoutNode& node) noexcept {

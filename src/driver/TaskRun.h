@@ -6,8 +6,10 @@
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
+#include <timingwheel/TimerObserver.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 
+#include <chrono>
 #include <cstdint>
 
 namespace timingwheel {
@@ -42,6 +44,8 @@ public:
 
     /// Runs the task. Outside every lock.
     void invoke(RunMeter& meter) noexcept;
+    /// What an observer hears of it afterwards. REQUIRES: there is one.
+    TimerEvent event() const noexcept;
 
 private:
     void callTask() noexcept;
@@ -54,6 +58,8 @@ private:
     std::uint32_t shard_;
     Clock::TimePoint started_{};
     Clock::TimePoint ended_{};
+    std::chrono::nanoseconds lateness_{};
+    std::chrono::nanoseconds duration_{};
 };
 
 /// Calls cancelled() of a task that has one. Outside every lock.

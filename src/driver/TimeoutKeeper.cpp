@@ -48,7 +48,10 @@ thread_local Dispatch* Dispatch::current_ = nullptr;
 }  // namespace
 
 TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
-    : context_{context}, observer_{context.options.observer}, number_{number} {}
+    : context_{context},
+      observer_{context.options.observer},
+      owedAtLeast_{isObserved() ? kOnlyEvents : kNothing},
+      number_{number} {}
 
 bool TimeoutKeeper::goesOn(TimeoutNode&, Clock::TimePoint, Section&) noexcept { return false; }
 
@@ -70,9 +73,18 @@ void TimeoutKeeper::runOne(Section& section, RunFrame& frame, TimeoutEntry& entr
 
     if (holdsPlace) context_.givePlace();
     run.invoke(frame.meter);
+    if (isObserved()) [[unlikely]]
+        tellRun(section, run);
     if (run.node() != nullptr && !endRun(section, run)) return endFrame(frame);
     section.lock();
     endFrame(frame);
+}
+
+/// Tells of a run before anything else is done about it.
+void TimeoutKeeper::tellRun(Section& section, TaskRun const& run) {
+    section.lock();
+    note(run.event());
+    section.unlock();
 }
 
 /// After the run of a node: places it again if it is periodic, and then holds the section and
@@ -83,6 +95,8 @@ bool TimeoutKeeper::endRun(Section& section, TaskRun const& run) {
         // Those whose task others may still ask for decide under the lock.
         section.lock();
         if (node.isPeriodic() && goesOn(node, run.ended(), section)) return false;
+        if (node.isPeriodic() && isObserved()) [[unlikely]]
+            note(Stage::cancel, node);
         if (TimeoutWord::of(node).state() == TimeoutState::running)
             TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
         section.unlock();
@@ -140,7 +154,8 @@ void TimeoutKeeper::queue(TimeoutEntry& entry, TimeoutState state) noexcept {
     ++claims_;
     context_.claims.fetch_add(1, std::memory_order_relaxed);
     context_.retain();
-    record(Stage::dispatch, &entry);
+    if (isObserved()) [[unlikely]]
+        note(Stage::dispatch, entry);
 }
 
 void TimeoutKeeper::submitClaim() {
@@ -206,6 +221,8 @@ TimeoutKeeper::Surplus TimeoutKeeper::rejectSurplus(RunFrame& frame) noexcept {
     running_.add(frame);
     if (isPending(TimeoutWord::of(entry).state())) context_.givePlace();
     TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
+    if (isObserved()) [[unlikely]]
+        note(Stage::cancel, entry);
     return surplus;
 }
 
@@ -255,6 +272,8 @@ bool TimeoutKeeper::handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) no
         if (isCancelled(word.state())) return false;
     } while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word));
     ++counters_.returned;
+    if (isObserved()) [[unlikely]]
+        note(Stage::cancel, entry);
     if (word.state() != TimeoutState::handedOver) context_.givePlace();
     if (isHook) {
         stopped.addHook();
@@ -305,16 +324,28 @@ void TimeoutKeeper::orphan() noexcept {
 
 TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const noexcept {
     TimerEvent event{.stage = stage, .shard = number_, .entry = entry, .time = context_.now()};
-    if (entry != nullptr) event.deadline = entry->deadline();
+    if (entry == nullptr) return event;
+    event.deadline = entry->deadline();
+    event.isPeriodic = !entry->isHook() && static_cast<TimeoutNode const*>(entry)->isPeriodic();
     return event;
 }
 
-void TimeoutKeeper::note(TimerEvent const& event) noexcept {
+void TimeoutKeeper::note(TimerEvent event) noexcept {
     try {
         events_.push_back(event);
+        events_.back().number = nextEvent();
     } catch (std::bad_alloc const&) {
         // An observer that misses a step is better than a timeout that does.
     }
+}
+
+void TimeoutKeeper::Section::unlockAndTell(TimeoutNode* ended) noexcept {
+    Tick const ring = std::exchange(owed_, keeper_.owedAtLeast_);
+    std::vector<TimerEvent> const events = std::exchange(keeper_.events_, {});
+    if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
+    if (ring < kOnlyEvents) keeper_.context_.alarm.ring(ring);
+    for (TimerEvent const& event : events) keeper_.observer_->onEvent(event);
+    letGo(ended);
 }
 
 }  // namespace detail

@@ -78,6 +78,11 @@ protected:
 
     static constexpr std::int64_t kNoReach = INT64_MIN;
 
+    /// What a hold of the lock owes to the driver's alarm: to ring by a tick, nothing at all, or
+    /// nothing but that observed events are delivered. So one comparison answers both.
+    static constexpr Tick kNothing = Tick::max();
+    static constexpr Tick kOnlyEvents{Tick::kMax - 1};
+
     /// Something to wait for under the lock; costs a comparison while nobody does.
     struct Signal {
         void notify() noexcept {
@@ -128,18 +133,28 @@ protected:
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
     void lowerKey(Tick tick) noexcept;
 
-    /// Costs a branch while nobody observes.
-    void record(TimerEvent::Stage stage, TimeoutEntry const* entry) noexcept {
-        if (observer_ != nullptr) [[unlikely]]
-            note(eventOf(stage, entry));
+    /// Asked once by each operation: a load, a test and a jump are all that it pays while nobody
+    /// observes.
+    bool isObserved() const noexcept {
+#ifdef TIMINGWHEEL_UNOBSERVED  // to count what that costs: ./dev bench --check
+        return false;
+#else
+        return observer_ != nullptr;
+#endif
     }
     TimerEvent eventOf(TimerEvent::Stage stage, TimeoutEntry const* entry) const noexcept;
-    /// Keeps an event until the lock is released. Under the lock.
-    void note(TimerEvent const& event) noexcept;
+    /// Keeps an event until the lock is released. Under the lock. REQUIRES: isObserved().
+    void note(TimerEvent event) noexcept;
+    void note(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept {
+        note(eventOf(stage, &entry));
+    }
+    /// What an event is numbered by.
+    std::uint64_t nextEvent() noexcept { return told_.fetch_add(1, std::memory_order_relaxed); }
 
     // Read by everybody, written seldom.
     TimerContext& context_;
     TimerObserver* const observer_;
+    Tick const owedAtLeast_;
     std::uint32_t const number_;
     /// A pending entry's deadline may move later without the lock, up to before this.
     std::atomic<std::int64_t> reach_{kNoReach};
@@ -159,8 +174,10 @@ protected:
     Signal runEnded_;
     Signal drained_;
     std::vector<TimerEvent> events_;
+    std::atomic<std::uint64_t> told_{0};
 
 private:
+    void tellRun(Section& section, TaskRun const& run);
     bool endRun(Section& section, TaskRun const& run);
     struct Surplus {
         bool exists = false;
@@ -176,7 +193,9 @@ private:
 /// has ended is let go.
 class TimeoutKeeper::Section {
 public:
-    explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper} { lock(); }
+    explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
+        lock();
+    }
     Section(Section const&) = delete;
     Section& operator=(Section const&) = delete;
     ~Section() {
@@ -188,16 +207,13 @@ public:
         if (keeper_.context_.isConcurrent) keeper_.mutex_.lock();
     }
     void unlock() noexcept {
-        Tick const ring = std::exchange(ring_, Tick::max());
         TimeoutNode* const ended = std::exchange(ended_, nullptr);
-        if (keeper_.observer_ != nullptr) [[unlikely]]
-            return unlockAndDeliver(ring, ended);
+        if (owed_ != kNothing) return unlockAndTell(ended);
         if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
-        if (ring != Tick::max()) keeper_.context_.alarm.ring(ring);
         letGo(ended);
     }
     /// The driver must come by then.
-    void ringBy(Tick tick) noexcept { ring_ = std::min(ring_, tick); }
+    void ringBy(Tick tick) noexcept { owed_ = std::min(owed_, tick); }
     /// The driver's reference to a node that has ended is to be dropped.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
 
@@ -212,21 +228,14 @@ public:
     }
 
 private:
-    void unlockAndDeliver(Tick ring, TimeoutNode* ended) noexcept {
-        std::vector<TimerEvent> const events = std::exchange(keeper_.events_, {});
-        TimerObserver& observer = *keeper_.observer_;
-        if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
-        if (ring != Tick::max()) keeper_.context_.alarm.ring(ring);
-        for (TimerEvent const& event : events) observer.onEvent(event);
-        letGo(ended);
-    }
+    void unlockAndTell(TimeoutNode* ended) noexcept;
     /// Shares are given back together: a runner lets go of one node after the other.
     void letGo(TimeoutNode* node) noexcept {
         if (node != nullptr && node->dropReference()) ++owedShares_;
     }
 
     TimeoutKeeper& keeper_;
-    Tick ring_ = Tick::max();
+    Tick owed_;
     TimeoutNode* ended_ = nullptr;
     std::int64_t owedShares_ = 0;
 };

@@ -33,6 +33,8 @@ char const* toString(TimerEvent::Stage stage) noexcept {
             return "dispatch";
         case TimerEvent::Stage::run:
             return "run";
+        case TimerEvent::Stage::cancel:
+            return "cancel";
     }
     return "";
 }

@@ -1,11 +1,21 @@
+#include <support/Recorder.h>
 #include <support/TestTimers.h>
+#include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace timingwheel::test {
@@ -13,22 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Stage = TimerEvent::Stage;
-
-class Recorder final : public TimerObserver {
-public:
-    void onEvent(TimerEvent const& event) noexcept override {
-        std::lock_guard const lock{mutex_};
-        events_.push_back(event);
-    }
-    std::vector<TimerEvent> events() const {
-        std::lock_guard const lock{mutex_};
-        return events_;
-    }
-
-private:
-    mutable std::mutex mutex_;
-    std::vector<TimerEvent> events_;
-};
 
 /// In one line: the stage and where.
 std::string lineOf(TimerEvent const& event) {
@@ -71,9 +65,12 @@ TYPED_TEST(Observed, SeesEveryStepOfOneTimeoutInOrder) {
     auto const events = recorder.events();
     EXPECT_EQ(linesOf(events),
               (std::vector<std::string>{"schedule", "intake", "place 3:1@8000", "arm 3:1@8000",  //
-                                        "wake 3:1@8000", "cascade from 3 to 2:1@8400",           //
-                                        "wake 2:1@8400", "cascade from 2 to 1:6@8520",           //
-                                        "wake 1:6@8520", "cascade from 1 to 0:7@8527",           //
+                                        "wake 3:1@8000", "cascade from 3 to 2:1@8400",
+                                        "arm 2:1@8400",  //
+                                        "wake 2:1@8400", "cascade from 2 to 1:6@8520",
+                                        "arm 1:6@8520",  //
+                                        "wake 1:6@8520", "cascade from 1 to 0:7@8527",
+                                        "arm 0:7@8527",  //
                                         "wake 0:7@8527", "expire", "run"}));
     for (TimerEvent const& event : events) {
         if (event.stage == Stage::wake) {
@@ -142,14 +139,221 @@ TYPED_TEST(Observed, SeesAPushedBackTimeoutPlacedAgain) {
     EXPECT_EQ(
         linesOf(recorder.events()),
         (std::vector<std::string>{"schedule", "intake", "place 0:5@5", "arm 0:5@5", "wake 0:5@5",
-                                  "place 0:9@9", "wake 0:9@9", "expire", "run"}));
+                                  "place 0:9@9", "arm 0:9@9", "wake 0:9@9", "expire", "run"}));
+}
+
+TYPED_TEST(Observed, SeesEachBucketThatEntersTheHeapAndNoOther) {
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    timer.newTimeout([] {}, 5ms);
+    timer.newTimeout([] {}, 9ms);  // not the earliest
+    timer.newTimeout([] {}, 9ms);  // armed already
+    EXPECT_EQ(linesOf(recorder.events()),
+              (std::vector<std::string>{"schedule", "intake", "place 0:5@5", "arm 0:5@5",  //
+                                        "schedule", "intake", "place 0:9@9", "arm 0:9@9",  //
+                                        "schedule", "intake", "place 0:9@9"}));
+    this->clock.advance(9ms);
+}
+
+TYPED_TEST(Observed, SeesACancelledTimeoutLeaveAndItsBucketLater) {
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    Timeout const t = timer.newTimeout([] {}, 5ms);
+    EXPECT_TRUE(t.cancel());
+    EXPECT_FALSE(t.cancel());
+    this->clock.jump(5ms);
+    if constexpr (std::is_same_v<TypeParam, SystemTimer>) timer.drain();
+    auto const events = recorder.events();
+    EXPECT_EQ(linesOf(events), (std::vector<std::string>{"schedule", "intake", "place 0:5@5",
+                                                         "arm 0:5@5", "cancel", "wake 0:5@5"}));
+    EXPECT_EQ(events[4].entry, TimerObserver::entryOf(t));
+    EXPECT_EQ(events[4].deadline, Tick{5});
+}
+
+TEST(Observed, SeesEmptiedBucketsLeaveTheHeapWhenTheNextIsScheduled) {
+    class Still final : public Clock {  // wakes nobody
+    public:
+        TimePoint now() const noexcept override { return now_; }
+        void wait(std::unique_lock<std::mutex>&, std::condition_variable&, TimePoint) override {}
+        TimePoint now_{};
+    } clock;
+    Recorder recorder;
+    ManualTimer timer{{.clock = clock, .observer = &recorder}};
+    timer.newTimeout([] {}, 7ms).cancel();
+    timer.newTimeout([] {}, 5ms).cancel();
+    recorder.clear();
+    clock.now_ += 6ms;
+    timer.newTimeout([] {}, 1ms);
+    EXPECT_EQ(linesOf(recorder.events()),
+              (std::vector<std::string>{"wake 0:5@5", "schedule", "intake", "place 0:7@7"}));
+}
+
+TYPED_TEST(Observed, SeesARescheduledTimeoutTakenInAgain) {
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    Timeout const t = timer.newTimeout([] {}, 9ms);
+    EXPECT_TRUE(timer.reschedule(t, 3ms));
+    this->clock.advance(3ms);
+    EXPECT_EQ(
+        linesOf(recorder.events()),
+        (std::vector<std::string>{"schedule", "intake", "place 0:9@9", "arm 0:9@9", "intake",
+                                  "place 0:3@3", "arm 0:3@3", "wake 0:3@3", "expire", "run"}));
+}
+
+TYPED_TEST(Observed, SeesAPeriodicTimeoutGoOnAndEnd) {
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    Timeout const t = timer.scheduleAtFixedRate(
+        [n = 0](Timeout const& self) mutable {
+            if (++n == 2) self.cancel();
+        },
+        5ms, 5ms);
+    this->clock.advance(30ms);
+    EXPECT_EQ(linesOf(recorder.events()),
+              (std::vector<std::string>{"schedule", "intake", "place 0:5@5", "arm 0:5@5",
+                                        "wake 0:5@5", "expire", "run", "intake", "place 0:10@10",
+                                        "arm 0:10@10", "wake 0:10@10", "expire", "run", "cancel"}));
+    for (TimerEvent const& event : recorder.events())
+        EXPECT_EQ(event.isPeriodic, event.entry != nullptr);
+}
+
+TYPED_TEST(Observed, SeesAHookLeaveWhenItsObjectDies) {
+    struct Object {
+        void onDue() {}
+        TimerHook<&Object::onDue> hook{*this};
+    };
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    void const* entry = nullptr;
+    {
+        Object object;
+        entry = TimerObserver::entryOf(object.hook);
+        timer.schedule(object.hook, 5ms);
+        EXPECT_TRUE(object.hook.cancel());
+        timer.schedule(object.hook, 5ms);
+    }
+    EXPECT_EQ(linesOf(recorder.events()),
+              (std::vector<std::string>{"schedule", "intake", "place 0:5@5", "arm 0:5@5", "cancel",
+                                        "schedule", "intake", "place 0:5@5", "cancel"}));
+    EXPECT_EQ(recorder.events().back().entry, entry);
+}
+
+TYPED_TEST(Observed, SeesWhatStopReturns) {
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    timer.newTimeout([] {}, 5ms);
+    timer.newTimeout([] {}, 500ms);
+    timer.newTimeout([] {}, 0ms);
+    recorder.clear();
+    std::size_t const returned = timer.stop().size();
+    std::size_t told = 0;
+    for (TimerEvent const& event : recorder.events()) told += event.stage == Stage::cancel ? 1 : 0;
+    EXPECT_EQ(told, returned);
+}
+
+TEST(Observed, SeesWhatAnExecutorRejects) {
+    struct Refusing {
+        void execute(Claim const&) { throw std::runtime_error{"full"}; }
+    } executor;
+    ManualClock clock;
+    Recorder recorder;
+    SystemTimer timer{{.clock = clock,
+                       .executor = executor,
+                       .errorHandler = [](TaskFailure const&) {},
+                       .observer = &recorder}};
+    timer.newTimeout([] {}, 5ms);
+    clock.advance(5ms);
+    EXPECT_EQ(linesOf(recorder.events()),
+              (std::vector<std::string>{"schedule", "intake", "place 0:5@5", "arm 0:5@5",
+                                        "wake 0:5@5", "expire", "dispatch", "cancel"}));
+}
+
+TEST(Observed, SeesWhenARunBeganAndHowLongItTook) {
+    SettableClock clock;
+    Recorder recorder;
+    ManualTimer timer{{.clock = clock, .observer = &recorder}};
+    timer.newTimeout([&clock] { clock.add(7ms); }, 5ms);
+    clock.add(6ms);
+    timer.advanceTo(clock.now());
+    TimerEvent const run = recorder.events().back();
+    EXPECT_EQ(run.stage, Stage::run);
+    EXPECT_EQ(run.time, Clock::TimePoint{6ms});
+    EXPECT_EQ(run.lateness, 1ms);
+    EXPECT_EQ(run.duration, 7ms);
+}
+
+TYPED_TEST(Observed, MayScheduleAndCancelFromInside) {
+    class Meddling final : public TimerObserver {
+    public:
+        void onEvent(TimerEvent const& event) noexcept override {
+            if (event.stage != Stage::run || timer == nullptr || ++runs > 3) return;
+            timer->newTimeout([] {}, 1ms);
+            timer->newTimeout([] {}, 1ms).cancel();
+        }
+        WheelTimer* timer = nullptr;
+        int runs = 0;
+    } meddling;
+    TypeParam timer{this->options({.observer = &meddling})};
+    meddling.timer = &timer;
+    timer.newTimeout([] {}, 1ms);
+    this->clock.advance(10ms);
+    EXPECT_EQ(meddling.runs, 4);
+}
+
+// A number for each event of a shard, none twice, none left out.
+TEST(Observed, NumbersTheEventsOfAShardAsTheyHappened) {
+    ManualClock clock;
+    Recorder recorder;
+    {
+        SystemTimer timer{{.clock = clock, .shards = 1, .observer = &recorder}};
+        auto const load = [&timer] {
+            for (int i = 0; i < 500; ++i) {
+                Timeout const t = timer.newTimeout([] {}, std::chrono::milliseconds{i % 40});
+                if (i % 3 == 0) t.cancel();
+            }
+        };
+        std::thread other{load};
+        load();
+        clock.advance(30ms);
+        other.join();
+    }
+    std::vector<std::uint64_t> numbers;
+    for (TimerEvent const& event : recorder.events()) numbers.push_back(event.number);
+    std::sort(numbers.begin(), numbers.end());
+    for (std::uint64_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], i);
+}
+
+TEST(Observed, SeesEveryTimeoutEndOnceInAFlatTimer) {
+    ManualClock clock;
+    Recorder recorder;
+    HashedWheelTimer timer{{.tick = 10ms, .clock = clock, .observer = &recorder}};
+    Timeout const runs = timer.newTimeout([] {}, 15ms);
+    Timeout const cancelled = timer.newTimeout([] {}, 15ms);
+    Timeout const returned = timer.newTimeout([] {}, 1s);
+    EXPECT_TRUE(cancelled.cancel());
+    auto const lastOf = [&recorder](Timeout const& t) {
+        std::optional<Stage> last;
+        for (TimerEvent const& event : recorder.events())
+            if (event.entry == TimerObserver::entryOf(t)) last = event.stage;
+        return last;
+    };
+    EXPECT_EQ(lastOf(cancelled), Stage::cancel) << "told at once";
+    clock.advance(30ms);
+    EXPECT_EQ(lastOf(runs), Stage::run);
+    EXPECT_EQ(timer.stop().size(), 1U);
+    EXPECT_EQ(lastOf(returned), Stage::cancel);
+    EXPECT_EQ(lastOf(cancelled), Stage::cancel);
+    auto const events = recorder.events();
+    EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                            [](TimerEvent const& e) { return e.stage == Stage::cancel; }),
+              2);
 }
 
 TEST(Observed, NamesItsStages) {
     std::vector<std::string> names;
-    for (int i = 0; i < 9; ++i) names.emplace_back(toString(static_cast<Stage>(i)));
+    for (int i = 0; i < 10; ++i) names.emplace_back(toString(static_cast<Stage>(i)));
     EXPECT_EQ(names, (std::vector<std::string>{"schedule", "intake", "place", "arm", "wake",
-                                               "cascade", "expire", "dispatch", "run"}));
+                                               "cascade", "expire", "dispatch", "run", "cancel"}));
 }
 
 }  // namespace
