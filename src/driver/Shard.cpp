@@ -261,11 +261,12 @@ TimeoutEntry* Shard::collectNext() noexcept {
             note(Stage::expire, entry);
         return &entry;
     }
-    TimerTaskList const& bucket = wheel_.place(entry).bucket();
-    bool const isCascade = bucket.level() < flush_->level;
-    if (isCascade) ++cascaded_[flush_->level];
-    if (isObserved()) [[unlikely]]
-        notePlace(isCascade ? Stage::cascade : Stage::place, entry, bucket, flush_->level);
+    if (isObserved()) [[unlikely]] {
+        TimerTaskList const& bucket = moveDown(entry);
+        notePlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
+    } else {
+        moveDown(entry);
+    }
     return nullptr;
 }
 
@@ -439,10 +440,10 @@ void Shard::noteIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) n
     if (bucket != nullptr) notePlace(Stage::place, entry, *bucket);
 }
 
-void Shard::notePlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket,
-                      std::uint32_t fromLevel) noexcept {
+void Shard::notePlace(Stage stage, TimeoutEntry const& entry,
+                      TimerTaskList const& bucket) noexcept {
     TimerEvent event = eventOf(stage, &entry);
-    if (stage == Stage::cascade) event.fromLevel = fromLevel;
+    if (stage == Stage::cascade) event.fromLevel = flush_->level;
     event.level = bucket.level();
     event.slot = bucket.slot();
     event.expiration = wheel_.tickOf(bucket.expiration());

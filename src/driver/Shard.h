@@ -103,6 +103,11 @@ private:
     TimerTaskList const* put(TimeoutEntry& entry, Section& section) noexcept;
     void flushEarliest() noexcept;
     TimeoutEntry* collectNext() noexcept;
+    TimerTaskList const& moveDown(TimeoutEntry& entry) noexcept {
+        TimerTaskList const& bucket = wheel_.place(entry).bucket();
+        if (bucket.level() < flush_->level) ++cascaded_[flush_->level];
+        return bucket;
+    }
     bool makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     enum class Cancelled { no, yes, whileRunning };
     Cancelled cancelEntry(TimeoutEntry& entry) noexcept;
@@ -111,8 +116,7 @@ private:
     void refreshKey() noexcept;
     bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept override;
     void noteIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
-    void notePlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket,
-                   std::uint32_t fromLevel = 0) noexcept;
+    void notePlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
     void noteWake(TimingWheelBase::Flush const& flush) noexcept;
     void advanceClockAndNote(Tick tick) noexcept;
 

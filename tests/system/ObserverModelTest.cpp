@@ -153,7 +153,7 @@ public:
             EXPECT_TRUE(timer_.reschedule(any(), delay()));  // earlier or later
         } else {
             // Time goes by, and the timer hears of it at once, or after the next calls.
-            clock_.add(below(4) == 0 ? delay() : std::chrono::milliseconds{below(30)});
+            clock_.add(below(20) == 0 ? delay() : std::chrono::milliseconds{below(9)});
             if (below(3) > 0) advance();
         }
         compare();
