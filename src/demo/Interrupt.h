@@ -8,4 +8,8 @@ void noteInterrupts();
 
 bool isInterrupted() noexcept;
 
+/// What the second Ctrl-C writes to standard output before it ends the program: what restores the
+/// terminal. Null: nothing.
+void setFarewell(char const* text) noexcept;
+
 }  // namespace demo

@@ -2,6 +2,8 @@
 
 #include "demo/Format.h"
 #include "demo/Interrupt.h"
+#include "demo/Progress.h"
+#include "demo/Watch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,6 +58,7 @@ private:
 
 Load::Load(Options const& options)
     : options_{options},
+      occupancy_{options.tick},
       pool_{options.usePool ? options.poolThreads : 0, options.poolQueue},
       timer_{timerOptions()} {
     double const share = options_.scale / options_.threads;
@@ -69,6 +72,7 @@ timingwheel::TimerOptions Load::timerOptions() {
     options.wheelSize = options_.wheelSize;
     options.name = "load";
     if (options_.usePool) options.executor = pool_;
+    if (options_.watch) options.observer = &occupancy_;
     // A thread of one's own making: here it tells how much CPU it used.
     options.threadFactory = [this](std::function<void()> body) {
         return std::thread{[this, body = std::move(body)] {
@@ -107,13 +111,11 @@ LoadResult Load::run(Terminal& terminal) {
     LoadResult result;
     nanoseconds const cpuBefore = cpuOfThisProcess();
     TimePoint const begin = timingwheel::Clock::steady().now();
-    Progress progress{terminal, begin, options_.duration};
     schedulePeriodicJobs();
-    {
-        Crew const crew{producers_};
-        watch(progress, begin);
-    }
-    progress.finish(timer_.statistics());
+    if (options_.watch)
+        carry(Watch{options_, occupancy_, terminal, begin}, begin);
+    else
+        carry(Progress{terminal, begin, options_.duration}, begin);
     result.elapsed = timingwheel::Clock::steady().now() - begin;
     stop();
     result.processCpu = cpuOfThisProcess() - cpuBefore;
@@ -122,13 +124,19 @@ LoadResult Load::run(Terminal& terminal) {
     return result;
 }
 
-void Load::watch(Progress& progress, TimePoint begin) {
+template <class View>
+void Load::carry(View view, TimePoint begin) {
     TimePoint const end = begin + options_.duration;
-    for (TimePoint next = begin + 100ms; next < end && !isInterrupted(); next += 100ms) {
-        std::this_thread::sleep_until(next);
-        progress.show(timer_.statistics());
+    {
+        Crew const crew{producers_};
+        for (TimePoint next = begin + View::kEvery; next < end && !isInterrupted();
+             next += View::kEvery) {
+            std::this_thread::sleep_until(next);
+            view.show(timer_.statistics());
+        }
+        if (!isInterrupted()) std::this_thread::sleep_until(end);
     }
-    if (!isInterrupted()) std::this_thread::sleep_until(end);
+    view.finish(timer_.statistics());
 }
 
 /// What is still pending is returned by stop(), task and all; hooks are counted.

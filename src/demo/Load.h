@@ -1,9 +1,9 @@
 #pragma once
 
 #include "demo/Ledger.h"
+#include "demo/Occupancy.h"
 #include "demo/Options.h"
 #include "demo/Producer.h"
-#include "demo/Progress.h"
 #include "demo/Tasks.h"
 #include "demo/Terminal.h"
 #include "demo/WorkerPool.h"
@@ -39,11 +39,14 @@ public:
 private:
     timingwheel::TimerOptions timerOptions();
     void schedulePeriodicJobs();
-    void watch(Progress& progress, TimePoint begin);
+    /// Shows how it goes on until it is over; `view` is a Progress or a Watch.
+    template <class View>
+    void carry(View view, TimePoint begin);
     void stop();
 
     Options options_;
     Ledger ledger_;
+    Occupancy occupancy_;
     std::atomic<std::chrono::nanoseconds> driverCpu_{};
     // The timer dies first: its tasks use what stands above it.
     std::deque<Producer> producers_;

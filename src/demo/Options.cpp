@@ -20,6 +20,8 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kShortestTick = std::chrono::microseconds{1};
 constexpr nanoseconds kLongestTick = std::chrono::seconds{1};
 
+constexpr nanoseconds kWatched = std::chrono::minutes{1};
+
 constexpr char kDescription[] =
     "Shows timing wheels at work, on the real clock: follows one task down the levels\n"
     "of a wheel, then lets a timer carry a server's load (request timeouts,\n"
@@ -60,7 +62,10 @@ void addTo(CLI::App& app, Options& options, double& follow, double& duration, st
     app.add_option("--follow", follow, "follow one task for about so long (8.5; 0: do not)")
         ->check(between(0.0, 3600.0, " s"))
         ->type_name("SECONDS");
-    app.add_option("--duration", duration, "length of the load (10; 0: no load)")
+    app.add_flag("--watch", options.watch,
+                 "draw the levels of the wheel while the\nload runs, which then takes more CPU, "
+                 "and\nfollow no task");
+    app.add_option("--duration", duration, "length of the load (10, with --watch 60;\n0: no load)")
         ->check(between(0.0, 86400.0, " s"))
         ->type_name("SECONDS");
     app.add_option("--scale", options.scale, "1 means 40,000 requests a second (1)")
@@ -129,6 +134,15 @@ CommandLine parse(int argc, char const* const* argv) {
     });
     try {
         app.parse(argc, argv);
+        if (line.options.watch) {
+            if (app.count("--follow") > 0)
+                throw CLI::ValidationError{"--watch follows no task: leave --follow out"};
+            follow = 0;
+            if (app.count("--duration") == 0) duration = toSeconds(kWatched);
+            if (duration == 0)
+                throw CLI::ValidationError{
+                    "--watch shows the load, and --duration 0 leaves it out"};
+        }
         if (follow == 0 && duration == 0)
             throw CLI::ValidationError{"--follow and --duration are both 0: nothing to show"};
     } catch (CLI::ParseError const& error) {

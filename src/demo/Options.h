@@ -12,6 +12,7 @@ namespace demo {
 struct Options {
     std::chrono::nanoseconds follow = std::chrono::milliseconds{8500};
     std::chrono::nanoseconds duration = std::chrono::seconds{10};
+    bool watch = false;
     double scale = 1;
     std::chrono::nanoseconds tick = std::chrono::milliseconds{1};
     std::int64_t wheelSize = 20;

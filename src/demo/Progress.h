@@ -14,6 +14,8 @@ namespace demo {
 class Progress {
 public:
     using TimePoint = timingwheel::Clock::TimePoint;
+    /// How often it wants to be shown what is new.
+    static constexpr std::chrono::milliseconds kEvery{100};
 
     Progress(Terminal& terminal, TimePoint begin, std::chrono::nanoseconds duration);
 

@@ -30,10 +30,9 @@ bool isUtf8() {
     return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-std::size_t terminalColumns() {
-    winsize size{};
-    bool const known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return known ? size.ws_col : 80;
+bool hasManyColours() {
+    char const* const term = std::getenv("TERM");
+    return isSet("COLORTERM") || (term != nullptr && std::strstr(term, "256color") != nullptr);
 }
 
 /// Calls `see(position, isPrinted)` for each byte that begins a character; escapes print nothing.
@@ -49,21 +48,6 @@ void forEachCharacter(std::string_view text, See see) {
     }
 }
 
-/// A line that wraps cannot be redrawn, so it is cut.
-std::string_view cut(std::string_view text, std::size_t columns) {
-    std::size_t used = 0;
-    std::size_t end = text.size();
-    forEachCharacter(text, [&](std::size_t position, bool isPrinted) {
-        if (isPrinted && used++ == columns) {
-            end = position;
-            return false;
-        }
-        return true;
-    });
-    return text.substr(0, end);
-}
-
-constexpr char kReset[] = "\033[0m";
 constexpr char kBeginLine[] = "\r\033[K";
 
 }  // namespace
@@ -74,6 +58,18 @@ Terminal::Terminal()
       hasUnicode_{isUtf8()} {}
 
 Terminal::~Terminal() { clearLive(); }
+
+Terminal::Abilities Terminal::abilities() const noexcept {
+    if (!hasColours_) return {hasUnicode_, Colours::none};
+    return {hasUnicode_, hasManyColours() ? Colours::many : Colours::eight};
+}
+
+Terminal::Size Terminal::size() const noexcept {
+    winsize size{};
+    bool const isKnown =
+        ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
+    return isKnown ? Size{size.ws_col, size.ws_row} : Size{80, 24};
+}
 
 void Terminal::clearLive() {
     if (!hasLive_) return;
@@ -90,19 +86,17 @@ void Terminal::line(std::string_view text) {
 }
 
 void Terminal::live(std::string const& text) {
-    std::string_view const visible = cut(text, terminalColumns() - 1);
+    std::string_view const visible = cut(text, size().columns - 1);
     std::fputs(kBeginLine, stdout);
     std::fwrite(visible.data(), 1, visible.size(), stdout);
-    if (hasColours_) std::fputs(kReset, stdout);
+    if (hasColours_) std::fputs(kEndOfStyle, stdout);
     std::fflush(stdout);
     hasLive_ = true;
 }
 
 std::string Terminal::styled(Style style, std::string_view text) const {
-    static constexpr std::array<char const*, 6> kCodes{"",           "\033[1m",    "\033[2m",
-                                                       "\033[1;32m", "\033[1;31m", "\033[36m"};
     if (!hasColours_ || style == Style::plain) return std::string{text};
-    return kCodes[static_cast<std::size_t>(style)] + std::string{text} + kReset;
+    return beginningOf(style) + std::string{text} + kEndOfStyle;
 }
 
 std::string Terminal::bar(double fraction, std::size_t cells) const {
@@ -126,6 +120,12 @@ std::string Terminal::gauge(double fraction, std::size_t cells) const {
     return hasUnicode_ ? "▕" + filled + "▏" : "[" + filled + "]";
 }
 
+char const* beginningOf(Terminal::Style style) noexcept {
+    static constexpr std::array<char const*, 6> kCodes{"",           "\033[1m",    "\033[2m",
+                                                       "\033[1;32m", "\033[1;31m", "\033[36m"};
+    return kCodes[static_cast<std::size_t>(style)];
+}
+
 std::size_t columnsOf(std::string_view text) {
     std::size_t columns = 0;
     forEachCharacter(text, [&](std::size_t, bool isPrinted) {
@@ -133,6 +133,19 @@ std::size_t columnsOf(std::string_view text) {
         return true;
     });
     return columns;
+}
+
+std::string_view cut(std::string_view text, std::size_t columns) {
+    std::size_t used = 0;
+    std::size_t end = text.size();
+    forEachCharacter(text, [&](std::size_t position, bool isPrinted) {
+        if (isPrinted && used++ == columns) {
+            end = position;
+            return false;
+        }
+        return true;
+    });
+    return text.substr(0, end);
 }
 
 }  // namespace demo

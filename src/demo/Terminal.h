@@ -13,18 +13,33 @@ class Terminal {
 public:
     enum class Style { plain, bold, dim, good, bad, accent };
 
+    struct Size {
+        std::size_t columns = 0;
+        std::size_t rows = 0;
+        friend bool operator==(Size, Size) noexcept = default;
+    };
+
+    enum class Colours { none, eight, many };
+    struct Abilities {
+        bool hasUnicode = false;
+        Colours colours = Colours::none;
+    };
+
     Terminal();
     ~Terminal();
     Terminal(Terminal const&) = delete;
     Terminal& operator=(Terminal const&) = delete;
 
     /// A line that stays. Takes the place of the live line.
-    void line(std::string_view text = {});
+    void line(std::string_view text = "");
     /// A line that the next one overwrites. Only where canRedraw().
     void live(std::string const& text);
 
     bool canRedraw() const noexcept { return isTerminal_; }
     bool hasUnicode() const noexcept { return hasUnicode_; }
+    Abilities abilities() const noexcept;
+    /// As it is now; 80 x 24 where that is not known.
+    Size size() const noexcept;
 
     /// The text in a colour, where there are colours.
     std::string styled(Style style, std::string_view text) const;
@@ -44,7 +59,15 @@ private:
     bool hasLive_ = false;
 };
 
+/// What begins a style on a terminal with colours. All of them end with kEndOfStyle.
+char const* beginningOf(Terminal::Style style) noexcept;
+inline constexpr char kEndOfStyle[] = "\033[0m";
+
 /// How many columns a text takes: its UTF-8 characters, colours not counted.
 std::size_t columnsOf(std::string_view text);
+
+/// The beginning of a text that takes no more than so many columns. A line that wraps cannot be
+/// redrawn, so it is cut.
+std::string_view cut(std::string_view text, std::size_t columns);
 
 }  // namespace demo
