@@ -1,6 +1,7 @@
 /// What the page calls: the story, compiled to WebAssembly. Numbers go in as JavaScript has them,
 /// frames come out as JSON.
 
+#include "walkthrough/Example.h"
 #include "walkthrough/Json.h"
 #include "walkthrough/Playback.h"
 
@@ -26,6 +27,10 @@ void storyBegin(int wheelSize, int flatSlots) {
 double storyMaxDelay() { return static_cast<double>(walkthrough::Story::kMaxDelay); }
 std::size_t storySchedule(double delay) {
     playback->schedule(static_cast<std::int64_t>(delay));
+    return count();
+}
+std::size_t storyScheduleExample() {
+    for (std::int64_t const delay : walkthrough::kExampleDelays) playback->schedule(delay);
     return count();
 }
 std::size_t storyCancel(int task) {

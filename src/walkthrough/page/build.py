@@ -29,7 +29,7 @@ SOURCES = [
     *("src/wheel/" + name + ".cpp"
       for name in "DelayHeap HashedWheelBase HashedWheelSlot TimingWheelBase".split()),
 ]  # fmt: skip
-CALLS = "Begin MaxDelay Schedule Cancel Wake Wait TakeBackTo Frame".split()
+CALLS = "Begin MaxDelay Schedule ScheduleExample Cancel Wake Wait TakeBackTo Frame".split()
 FLAGS = [
     *"-std=c++20 -Oz -DNDEBUG -Iinclude -Isrc -idirafter /usr/include".split(),
     *"-sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=loadWheel -sENVIRONMENT=web".split(),

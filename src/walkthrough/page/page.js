@@ -9,13 +9,32 @@ const discSize = () => (NARROW.matches ? 22 : 14);
 const FLOW = ["schedule", "place", "arm", "wake", "cascade", "run"];
 
 const SCENARIOS = {
-  example: { title: "the worked example: nine tasks", tell: (s) => [5, 19, 20, 25, 399, 400, 401, 8000, 123456].forEach(s.schedule) },
+  example: {
+    title: "the worked example: nine tasks",
+    tell: (s) => s.scheduleExample(),
+  },
   empty: { title: "an empty wheel", tell: () => {} },
   one: { title: "one task, due in 25 ms", tell: (s) => s.schedule(25) },
   far: { title: "one task, due in two hours", tell: (s) => s.schedule(7199999) },
-  again: { title: "a ring that is used again: at 10, due in 11 ms", tell: (s) => { s.wait(10); s.schedule(11); } },
-  twice: { title: "two buckets that expire at the same instant", tell: (s) => { s.schedule(20); s.wait(5); s.schedule(15); } },
-  crowd: { title: "a crowd in one bucket", tell: (s) => [400, 401, 420, 439, 555, 640, 641, 799].forEach(s.schedule) },
+  again: {
+    title: "a ring that is used again: at 10, due in 11 ms",
+    tell: (s) => {
+      s.wait(10);
+      s.schedule(11);
+    },
+  },
+  twice: {
+    title: "two buckets that expire at the same instant",
+    tell: (s) => {
+      s.schedule(20);
+      s.wait(5);
+      s.schedule(15);
+    },
+  },
+  crowd: {
+    title: "a crowd in one bucket",
+    tell: (s) => [400, 401, 420, 439, 555, 640, 641, 799].forEach(s.schedule),
+  },
 };
 
 const $ = (id) => document.getElementById(id);
@@ -32,6 +51,7 @@ class Teller {
     this.engine._storyBegin(WHEEL_SIZE, FLAT_SLOTS);
     SCENARIOS[scenario].tell({
       schedule: (delay) => this.engine._storySchedule(delay),
+      scheduleExample: () => this.engine._storyScheduleExample(),
       wait: (ticks) => this.engine._storyWait(ticks),
     });
     this.frames = [];
@@ -46,7 +66,8 @@ class Teller {
   }
   finish(kept) {
     let count = 0;
-    for (let more = this.engine._storyWake(); more !== count; more = this.engine._storyWake()) count = more;
+    for (let more = this.engine._storyWake(); more !== count; more = this.engine._storyWake())
+      count = more;
     this.frames.length = kept;
     for (let i = kept; i < count; ++i)
       this.frames.push(JSON.parse(this.engine.UTF8ToString(this.engine._storyFrame(i))));
@@ -75,14 +96,19 @@ function html(name, attributes = {}, ...children) {
 }
 
 const levelColour = (level) => `--of: var(--level-${level % 8})`;
-const at = (radius, turn) => [CENTER + radius * Math.sin(2 * Math.PI * turn), CENTER - radius * Math.cos(2 * Math.PI * turn)];
+const at = (radius, turn) => [
+  CENTER + radius * Math.sin(2 * Math.PI * turn),
+  CENTER - radius * Math.cos(2 * Math.PI * turn),
+];
 const point = ([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
 
 /** A slot of a ring: from radius a to b, between two fractions of a turn. */
 function sector(a, b, from, to) {
   const gap = 1.4 / (2 * Math.PI);
-  return `M${point(at(a, from + gap / a))}A${a} ${a} 0 0 1 ${point(at(a, to - gap / a))}` +
-    `L${point(at(b, to - gap / b))}A${b} ${b} 0 0 0 ${point(at(b, from + gap / b))}Z`;
+  return (
+    `M${point(at(a, from + gap / a))}A${a} ${a} 0 0 1 ${point(at(a, to - gap / a))}` +
+    `L${point(at(b, to - gap / b))}A${b} ${b} 0 0 0 ${point(at(b, from + gap / b))}Z`
+  );
 }
 
 /** One ring of slots with numbers and a hand. */
@@ -93,7 +119,10 @@ class Ring {
     this.cells = [];
     this.numbers = [];
     for (let i = 0; i < slots; ++i) {
-      const cell = make("path", { class: "slot", d: sector(inner, outer, i / slots, (i + 1) / slots) });
+      const cell = make("path", {
+        class: "slot",
+        d: sector(inner, outer, i / slots, (i + 1) / slots),
+      });
       const [x, y] = at(outer - 9, (i + 0.5) / slots);
       const minor = i % (slots % 5 ? 4 : 5) ? " minor" : "";
       const number = make("text", { class: "number" + minor, x, y }, i);
@@ -102,7 +131,9 @@ class Ring {
       this.group.append(cell, number);
     }
     this.hand = make("g", { class: "hand", style: `transform-origin: ${CENTER}px ${CENTER}px` });
-    this.hand.append(make("line", { x1: CENTER, x2: CENTER, y1: CENTER - inner, y2: CENTER - outer }));
+    this.hand.append(
+      make("line", { x1: CENTER, x2: CENTER, y1: CENTER - inner, y2: CENTER - outer }),
+    );
     this.group.append(this.hand);
     this.turned = 0;
     layer.append(this.group);
@@ -118,7 +149,7 @@ class Ring {
     });
     this.numbers.forEach((number, i) => number.classList.toggle("now", i === now));
     // At most a turn at once: what matters is where it stands.
-    const forward = (now - this.turned % this.slots + this.slots) % this.slots;
+    const forward = (now - (this.turned % this.slots) + this.slots) % this.slots;
     const isBack = slotsUpTo < (this.shownUpTo ?? 0);
     this.turned += isBack ? forward - (forward ? this.slots : 0) : forward;
     this.shownUpTo = slotsUpTo;
@@ -164,16 +195,25 @@ class Stage {
         const inner = MIDDLE + 4 + level * width;
         const outer = MIDDLE + (level + 1) * width;
         const ghost = make("g", {});
-        ghost.append(make("circle", { class: "ghost", cx: CENTER, cy: CENTER, r: outer }),
-          make("text", { class: "ghost-name", x: CENTER, y: CENTER - (inner + outer) / 2 + 4 }, `level ${level}: not built yet`));
+        ghost.append(
+          make("circle", { class: "ghost", cx: CENTER, cy: CENTER, r: outer }),
+          make(
+            "text",
+            { class: "ghost-name", x: CENTER, y: CENTER - (inner + outer) / 2 + 4 },
+            `level ${level}: not built yet`,
+          ),
+        );
         rings.append(ghost);
         this.ghosts.push(ghost);
         this.rings.push(new Ring(rings, inner, outer, WHEEL_SIZE, levelColour(level)));
       }
     }
     this.clock = make("text", { class: "clock", x: CENTER, y: CENTER - 6 });
-    this.svg.append(make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }), this.clock,
-      make("text", { class: "unit", x: CENTER, y: CENTER + 26 }, "ms"));
+    this.svg.append(
+      make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }),
+      this.clock,
+      make("text", { class: "unit", x: CENTER, y: CENTER + 26 }, "ms"),
+    );
     this.caller = make("text", { class: "caller", x: 12, y: 26 });
     this.trail = make("path", { class: "trail", style: "display: none" });
     this.tasks = make("g", {});
@@ -187,7 +227,8 @@ class Stage {
         disc.remove();
         this.discs.delete(task);
       }
-    if (this.view === "flat") this.showFlat(frame); else this.showLevels(frame);
+    if (this.view === "flat") this.showFlat(frame);
+    else this.showLevels(frame);
   }
 
   showLevels(frame) {
@@ -198,11 +239,13 @@ class Stage {
       this.ghosts[number].style.display = level ? "none" : "";
       if (!level) return;
       for (const bucket of level.buckets)
-        bucket.tasks.forEach((task, i) => places.set(task, {
-          ...ring.spot(bucket.slot, i, bucket.tasks.length),
-          colour: levelColour(number),
-          place: `${number}:${bucket.slot}@${bucket.expiration}`,
-        }));
+        bucket.tasks.forEach((task, i) =>
+          places.set(task, {
+            ...ring.spot(bucket.slot, i, bucket.tasks.length),
+            colour: levelColour(number),
+            place: `${number}:${bucket.slot}@${bucket.expiration}`,
+          }),
+        );
       ring.show({
         slotsUpTo: Math.floor(level.clock / level.granularity),
         armed: new Set(level.buckets.map((bucket) => bucket.slot)),
@@ -210,10 +253,19 @@ class Stage {
         target: frame.to?.level === number ? frame.to.slot : -1,
       });
     });
-    const middle = frame.tasks.map((task, i) => i).filter((i) => frame.tasks[i].state === "flushed");
+    const middle = frame.tasks
+      .map((task, i) => i)
+      .filter((i) => frame.tasks[i].state === "flushed");
     const from = frame.from ?? this.lastFrom;
     this.lastFrom = from;
-    frame.tasks.forEach((task, i) => this.showDisc(frame, task, i, places.get(i) ?? this.outside(task, middle.indexOf(i), middle.length, from)));
+    frame.tasks.forEach((task, i) =>
+      this.showDisc(
+        frame,
+        task,
+        i,
+        places.get(i) ?? this.outside(task, middle.indexOf(i), middle.length, from),
+      ),
+    );
     this.showTrail(frame, places);
     this.tellCaller(frame, places);
   }
@@ -221,15 +273,18 @@ class Stage {
   showFlat(frame) {
     const ring = this.rings[0];
     const bySlot = new Map();
-    for (const entry of frame.flat.entries) bySlot.set(entry.slot, [...(bySlot.get(entry.slot) ?? []), entry]);
+    for (const entry of frame.flat.entries)
+      bySlot.set(entry.slot, [...(bySlot.get(entry.slot) ?? []), entry]);
     const places = new Map();
     for (const [slot, entries] of bySlot)
-      entries.forEach((entry, i) => places.set(entry.task, {
-        ...ring.spot(slot, i, entries.length),
-        colour: levelColour(0),
-        place: `${slot}+${entry.rounds}`,
-        rounds: entry.rounds,
-      }));
+      entries.forEach((entry, i) =>
+        places.set(entry.task, {
+          ...ring.spot(slot, i, entries.length),
+          colour: levelColour(0),
+          place: `${slot}+${entry.rounds}`,
+          rounds: entry.rounds,
+        }),
+      );
     ring.show({ slotsUpTo: frame.flat.clock, armed: new Set(bySlot.keys()), left: -1, target: -1 });
     const flown = { xy: [CENTER, CENTER + 110], size: discSize(), colour: levelColour(0) };
     frame.tasks.forEach((task, i) => this.showDisc(frame, task, i, places.get(i) ?? flown));
@@ -267,13 +322,20 @@ class Stage {
     let disc = this.discs.get(i);
     if (!disc) {
       disc = make("g", { "data-task": i });
-      disc.append(make("circle", {}), make("text", {}, task.name), make("text", { class: "rounds" }));
+      disc.append(
+        make("circle", {}),
+        make("text", {}, task.name),
+        make("text", { class: "rounds" }),
+      );
       this.discs.set(i, disc);
       this.tasks.append(disc);
     }
     const isTold = frame.task === i;
     const isOver = task.state === "ran" || task.state === "cancelled";
-    disc.setAttribute("class", `task ${task.state}${isTold ? " told" : ""}${isOver && !(isTold && this.view === "levels") ? " hidden" : ""}`);
+    disc.setAttribute(
+      "class",
+      `task ${task.state}${isTold ? " told" : ""}${isOver && !(isTold && this.view === "levels") ? " hidden" : ""}`,
+    );
     disc.setAttribute("data-place", place ?? task.state);
     // The colours of what has ended come from the class.
     disc.setAttribute("style", isOver ? "" : colour);
@@ -295,24 +357,59 @@ function colourOf(frame, view, i) {
   return levelColour(bucket?.level ?? 0);
 }
 
-const dot = (frame, i, colour) => html("span", { class: "dot", style: colour }, frame.tasks[i].name);
+const dot = (frame, i, colour) =>
+  html("span", { class: "dot", style: colour }, frame.tasks[i].name);
 
 function showHeap(frame) {
-  const rows = frame.heap.map((bucket) => html("li", { style: levelColour(bucket.level) },
-    html("b", {}, grouped(bucket.expiration)),
-    html("span", {}, `level ${bucket.level}, slot ${bucket.slot}`),
-    html("span", { class: "dots" }, ...(bucket.tasks.length
-      ? bucket.tasks.map((i) => dot(frame, i, levelColour(bucket.level))) : ["emptied"]))));
-  if (!rows.length) rows.push(html("li", { class: "none" }, "Empty: the driver sleeps until somebody schedules."));
+  const rows = frame.heap.map((bucket) =>
+    html(
+      "li",
+      { style: levelColour(bucket.level) },
+      html("b", {}, grouped(bucket.expiration)),
+      html("span", {}, `level ${bucket.level}, slot ${bucket.slot}`),
+      html(
+        "span",
+        { class: "dots" },
+        ...(bucket.tasks.length
+          ? bucket.tasks.map((i) => dot(frame, i, levelColour(bucket.level)))
+          : ["emptied"]),
+      ),
+    ),
+  );
+  if (!rows.length)
+    rows.push(html("li", { class: "none" }, "Empty: the driver sleeps until somebody schedules."));
   $("heap").replaceChildren(...rows);
 }
 
 function showLevelList(view, frame) {
-  const items = view === "flat"
-    ? [html("li", { style: levelColour(0) }, html("b", {}, `${FLAT_SLOTS} slots of 1 ms`), html("span", {}, `the hand is in slot ${frame.flat.clock % FLAT_SLOTS}`))]
-    : frame.levels.map((level, i) => html("li", { style: levelColour(i) }, html("b", {}, `level ${i}`),
-      html("span", {}, html("span", { class: "more" }, "slots of "), `${grouped(level.granularity)} ms`,
-        html("span", { class: "more" }, `, up to ${grouped(level.clock + level.interval - 1)}`))));
+  const items =
+    view === "flat"
+      ? [
+          html(
+            "li",
+            { style: levelColour(0) },
+            html("b", {}, `${FLAT_SLOTS} slots of 1 ms`),
+            html("span", {}, `the hand is in slot ${frame.flat.clock % FLAT_SLOTS}`),
+          ),
+        ]
+      : frame.levels.map((level, i) =>
+          html(
+            "li",
+            { style: levelColour(i) },
+            html("b", {}, `level ${i}`),
+            html(
+              "span",
+              {},
+              html("span", { class: "more" }, "slots of "),
+              `${grouped(level.granularity)} ms`,
+              html(
+                "span",
+                { class: "more" },
+                `, up to ${grouped(level.clock + level.interval - 1)}`,
+              ),
+            ),
+          ),
+        );
   $("levels").replaceChildren(...items);
 }
 
@@ -333,13 +430,31 @@ function showTasks(frame, view, cancel) {
   const rows = frame.tasks.map((task, i) => {
     const isOver = task.state === "ran" || task.state === "cancelled";
     const bucket = frame.heap.find((each) => each.tasks.includes(i));
-    const name = html("td", {}, html("span", { class: `dot ${isOver ? task.state : ""}`, style: isOver ? "" : colourOf(frame, view, i) }, task.name));
-    const button = html("button", { type: "button", "aria-label": `Cancel ${task.name}` }, "cancel");
+    const name = html(
+      "td",
+      {},
+      html(
+        "span",
+        { class: `dot ${isOver ? task.state : ""}`, style: isOver ? "" : colourOf(frame, view, i) },
+        task.name,
+      ),
+    );
+    const button = html(
+      "button",
+      { type: "button", "aria-label": `Cancel ${task.name}` },
+      "cancel",
+    );
     button.addEventListener("click", () => cancel(i));
     const isPending = task.state === "queued" && bucket;
-    return html("tr", { class: isOver ? "ended" : "" }, name, html("td", {}, grouped(task.deadline)),
-      html("td", {}, whereIs(frame, view, i)), html("td", {}, view === "flat" ? "–" : String(task.cascades)),
-      html("td", {}, ...(isPending ? [button] : [])));
+    return html(
+      "tr",
+      { class: isOver ? "ended" : "" },
+      name,
+      html("td", {}, grouped(task.deadline)),
+      html("td", {}, whereIs(frame, view, i)),
+      html("td", {}, view === "flat" ? "–" : String(task.cascades)),
+      html("td", {}, ...(isPending ? [button] : [])),
+    );
   });
   if (!rows.length) rows.push(html("tr", {}, html("td", { colspan: 5 }, "None yet.")));
   $("tasks").replaceChildren(...rows);
@@ -353,8 +468,12 @@ function showCosts(frame) {
 }
 
 function showFlow(frame) {
-  $("flow").replaceChildren(...FLOW.map((stage) => html("li", { class: stage === frame.stage ? "now" : "" }, stage)),
-    ...(FLOW.includes(frame.stage) || frame.stage === "begin" ? [] : [html("li", { class: "now" }, frame.stage)]));
+  $("flow").replaceChildren(
+    ...FLOW.map((stage) => html("li", { class: stage === frame.stage ? "now" : "" }, stage)),
+    ...(FLOW.includes(frame.stage) || frame.stage === "begin"
+      ? []
+      : [html("li", { class: "now" }, frame.stage)]),
+  );
 }
 
 // ---- the player --------------------------------------------------------------------------------
@@ -376,8 +495,12 @@ class Player {
     this.laidOut = this.teller.levels;
     this.stage.layOut(this.view, this.teller.levels);
   }
-  get frame() { return this.teller.frames[this.at]; }
-  get last() { return this.teller.frames.length - 1; }
+  get frame() {
+    return this.teller.frames[this.at];
+  }
+  get last() {
+    return this.teller.frames.length - 1;
+  }
 
   go(to) {
     this.at = Math.max(0, Math.min(to, this.last));
@@ -391,26 +514,41 @@ class Player {
     showFlow(frame);
     const told = this.view === "flat" ? this.flatSentence() : frame.sentence;
     const hint = this.at === 0 && this.last > 0 ? " Press play, or go on step by step." : "";
-    const over = this.at === this.last && !frame.heap.length && this.last > 0 ? " Nothing is pending any more." : "";
+    const over =
+      this.at === this.last && !frame.heap.length && this.last > 0
+        ? " Nothing is pending any more."
+        : "";
     $("sentence").textContent = told + hint + over;
     $("scrub").max = this.last;
     $("scrub").value = this.at;
-    $("scrub").setAttribute("aria-valuetext", `step ${this.at} of ${this.last}, at ${grouped(frame.now)} ms`);
+    $("scrub").setAttribute(
+      "aria-valuetext",
+      `step ${this.at} of ${this.last}, at ${grouped(frame.now)} ms`,
+    );
     $("where").textContent = `${this.at} of ${this.last}`;
     $("back").disabled = this.at === 0;
     $("step").disabled = $("next").disabled = this.at === this.last;
-    Object.assign(document.body.dataset, { view: this.view, stage: frame.stage, now: frame.now, at: this.at, last: this.last });
+    Object.assign(document.body.dataset, {
+      view: this.view,
+      stage: frame.stage,
+      now: frame.now,
+      at: this.at,
+      last: this.last,
+    });
     if (this.at === this.last) this.pause();
   }
   /** What the flat wheel did last: it has no part in most steps of the levels. */
   flatSentence() {
     const frames = this.teller.frames.slice(0, this.at + 1);
-    return frames.reverse().find((frame) => frame.flatSentence)?.flatSentence ?? this.frame.sentence;
+    return (
+      frames.reverse().find((frame) => frame.flatSentence)?.flatSentence ?? this.frame.sentence
+    );
   }
   /** The next frame that shows something in this view, forwards or backwards. */
   step(by) {
     let to = this.at + by;
-    const isDull = (i) => this.view === "flat" && i > 0 && i < this.last && !this.teller.frames[i].flatSentence;
+    const isDull = (i) =>
+      this.view === "flat" && i > 0 && i < this.last && !this.teller.frames[i].flatSentence;
     while (isDull(to)) to += by;
     this.go(to);
   }
@@ -426,12 +564,15 @@ class Player {
   }
   show(view) {
     this.view = view;
-    for (const each of ["levels", "flat"]) $(`view-${each}`).setAttribute("aria-selected", String(each === view));
+    for (const each of ["levels", "flat"])
+      $(`view-${each}`).setAttribute("aria-selected", String(each === view));
     $("stage").setAttribute("aria-labelledby", `view-${view}`);
     this.layOut();
     this.go(this.at);
   }
-  get isPlaying() { return this.timer !== null; }
+  get isPlaying() {
+    return this.timer !== null;
+  }
   play() {
     if (this.at === this.last) this.go(0);
     $("play").setAttribute("aria-label", "Pause");
@@ -451,7 +592,10 @@ class Player {
     $("play").setAttribute("aria-label", "Play");
     $("play-icon").setAttribute("d", "M7 4v16l13-8z");
   }
-  toggle() { if (this.isPlaying) this.pause(); else this.play(); }
+  toggle() {
+    if (this.isPlaying) this.pause();
+    else this.play();
+  }
 }
 
 // ---- what the reader does ----------------------------------------------------------------------
@@ -461,12 +605,17 @@ function readDelay(least, most) {
   const written = $("delay").value.replace(/[\s,_']/g, "");
   const value = Number(written);
   if (written === "" || !Number.isInteger(value) || value < least || value > most)
-    throw new RangeError(`${$("delay").value.trim() || "Nothing"} is not a whole number of milliseconds from ${least} to ${grouped(most)}.`);
+    throw new RangeError(
+      `${$("delay").value.trim() || "Nothing"} is not a whole number of milliseconds from ${least} to ${grouped(most)}.`,
+    );
   return value;
 }
 
 function listen(player) {
-  const byHand = (action) => () => { player.pause(); action(); };
+  const byHand = (action) => () => {
+    player.pause();
+    action();
+  };
   const perform = (least, command) => {
     try {
       const delay = readDelay(least, player.teller.maxDelay);
@@ -487,26 +636,42 @@ function listen(player) {
   $("step").addEventListener("click", step);
   $("next").addEventListener("click", next);
   $("play").addEventListener("click", () => player.toggle());
-  $("scrub").addEventListener("input", byHand(() => player.go(Number($("scrub").value))));
+  $("scrub").addEventListener(
+    "input",
+    byHand(() => player.go(Number($("scrub").value))),
+  );
   $("view-levels").addEventListener("click", view("levels"));
   $("view-flat").addEventListener("click", view("flat"));
   $("add").addEventListener("submit", (event) => {
     event.preventDefault();
     perform(0, (engine, delay) => engine._storySchedule(delay));
   });
-  $("wait").addEventListener("click", () => perform(1, (engine, delay) => engine._storyWait(delay)));
+  $("wait").addEventListener("click", () =>
+    perform(1, (engine, delay) => engine._storyWait(delay)),
+  );
   NARROW.addEventListener("change", () => player.go(player.at));
   $("scenario").addEventListener("change", () => player.start($("scenario").value));
 
   const keys = {
-    ArrowRight: step, ArrowLeft: back, " ": () => player.toggle(), n: next,
-    a: () => { $("delay").focus(); $("delay").select(); },
+    ArrowRight: step,
+    ArrowLeft: back,
+    " ": () => player.toggle(),
+    n: next,
+    a: () => {
+      $("delay").focus();
+      $("delay").select();
+    },
     v: () => player.show(player.view === "flat" ? "levels" : "flat"),
-    Home: byHand(() => player.go(0)), End: byHand(() => player.go(player.last)),
+    Home: byHand(() => player.go(0)),
+    End: byHand(() => player.go(player.last)),
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, select") || (event.key === " " && event.target.closest("button"))) return;
+    if (
+      event.target.closest("input, select") ||
+      (event.key === " " && event.target.closest("button"))
+    )
+      return;
     const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();
@@ -522,7 +687,8 @@ function explainColours() {
 }
 
 loadWheel().then((engine) => {
-  for (const [name, { title }] of Object.entries(SCENARIOS)) $("scenario").append(html("option", { value: name }, title));
+  for (const [name, { title }] of Object.entries(SCENARIOS))
+    $("scenario").append(html("option", { value: name }, title));
   explainColours();
   const player = new Player(new Teller(engine));
   const asked = location.hash.slice(1);
