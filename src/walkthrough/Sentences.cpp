@@ -74,6 +74,8 @@ std::string arm(Place const& to, std::int64_t earliestBefore, bool wasEmpty) {
     if (to.expiration < earliestBefore)
         return told + "Nothing is earlier: the driver will wake at " + at + ", not at " +
                grouped(earliestBefore) + ".";
+    if (to.expiration == earliestBefore)
+        return told + "Another bucket stands there at " + at + ": one wake-up will do for both.";
     return told + grouped(earliestBefore) + " is earlier still: the driver sleeps on.";
 }
 

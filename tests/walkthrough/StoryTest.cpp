@@ -116,6 +116,7 @@ TEST(Story, TellsTwoBucketsOfOneInstantApart) {
     story.schedule(20);  // level 1
     story.wait(5);
     story.schedule(15);  // level 0, the same expiration
+    EXPECT_THAT(story.frames().back().sentence, HasSubstr("Another bucket stands there at 20"));
     EXPECT_TRUE(story.wake());
     EXPECT_EQ(story.frames().back().task, 1U) << "the lowest level goes first";
     EXPECT_TRUE(story.wake());
