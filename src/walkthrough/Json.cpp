@@ -1,6 +1,10 @@
 #include "walkthrough/Json.h"
 
+#include "walkthrough/JsonWriter.h"
+
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,57 +12,7 @@ namespace walkthrough {
 
 namespace {
 
-/// Writes an object or a list, comma by comma. The story's texts need no escapes.
-class Json {
-public:
-    Json& open(char bracket) {
-        separate();
-        text_ += bracket;
-        isFirst_ = true;
-        return *this;
-    }
-    Json& close(char bracket) {
-        text_ += bracket;
-        isFirst_ = false;
-        return *this;
-    }
-    Json& key(std::string_view name) {
-        separate();
-        quote(name);
-        text_ += ':';
-        isFirst_ = true;
-        return *this;
-    }
-    Json& value(std::string_view text) {
-        separate();
-        quote(text);
-        return *this;
-    }
-    Json& value(std::int64_t number) {
-        separate();
-        text_ += std::to_string(number);
-        return *this;
-    }
-    Json& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
-    template <class Value>
-    Json& member(std::string_view name, Value const& of) {
-        return key(name).value(of);
-    }
-
-    std::string take() { return std::move(text_); }
-
-private:
-    void separate() {
-        if (!isFirst_) text_ += ',';
-        isFirst_ = false;
-    }
-    void quote(std::string_view text) { (text_ += '"').append(text) += '"'; }
-
-    std::string text_;
-    bool isFirst_ = true;
-};
-
-void write(Json& json, BucketPicture const& bucket) {
+void write(JsonWriter& json, BucketPicture const& bucket) {
     json.open('{')
         .member("level", std::int64_t{bucket.level})
         .member("slot", std::int64_t{bucket.slot})
@@ -68,7 +22,7 @@ void write(Json& json, BucketPicture const& bucket) {
     json.close(']').close('}');
 }
 
-void write(Json& json, std::string_view name, std::optional<Place> const& place) {
+void write(JsonWriter& json, std::string_view name, std::optional<Place> const& place) {
     if (!place) return;
     json.key(name)
         .open('{')
@@ -78,7 +32,7 @@ void write(Json& json, std::string_view name, std::optional<Place> const& place)
         .close('}');
 }
 
-void write(Json& json, TaskPicture const& task) {
+void write(JsonWriter& json, TaskPicture const& task) {
     json.open('{')
         .member("name", task.name)
         .member("scheduledAt", task.scheduledAt)
@@ -90,7 +44,7 @@ void write(Json& json, TaskPicture const& task) {
         .close('}');
 }
 
-void write(Json& json, LevelPicture const& level) {
+void write(JsonWriter& json, LevelPicture const& level) {
     json.open('{')
         .member("granularity", level.granularity)
         .member("interval", level.interval)
@@ -100,7 +54,7 @@ void write(Json& json, LevelPicture const& level) {
     json.close(']').close('}');
 }
 
-void write(Json& json, FlatPicture const& flat) {
+void write(JsonWriter& json, FlatPicture const& flat) {
     json.open('{')
         .member("clock", flat.clock)
         .member("slots", flat.slots)
@@ -117,7 +71,7 @@ void write(Json& json, FlatPicture const& flat) {
 }
 
 template <class Range>
-void write(Json& json, std::string_view name, Range const& range) {
+void write(JsonWriter& json, std::string_view name, Range const& range) {
     json.key(name).open('[');
     for (auto const& each : range) write(json, each);
     json.close(']');
@@ -127,7 +81,7 @@ void write(Json& json, std::string_view name, Range const& range) {
 
 std::string toJson(Frame const& frame) {
     Picture const& picture = frame.picture;
-    Json json;
+    JsonWriter json;
     json.open('{').member("stage", std::string_view{toString(frame.stage)});
     if (frame.task != Frame::kNobody) json.member("task", frame.task);
     write(json, "from", frame.from);
