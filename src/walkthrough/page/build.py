@@ -68,7 +68,7 @@ def fill(engine):
 
 
 def check(page, withEngine):
-    stale = "docs/walkthrough.html is not what src/walkthrough makes: ./dev docs renews it"
+    stale = "docs/walkthrough.html is not what src/walkthrough makes: ./dev walkthrough renews it"
     built = ENGINE.search(page)
     if not built or page != fill(built.group()):
         return stale

@@ -123,6 +123,7 @@ void writePushedBack(JsonWriter& json) {
     wheel.base().reserve(Tick{kWheelSize * kWheelSize - 1});
     TimerTaskEntry entry;
     timingwheel::Placement const placement = wheel.add(entry, Tick{25});
+    json.member("pushedFrom", entry.deadline().value());
     moveDeadline(entry, Tick{70});
     writeWay(json, "pushedBack", wheel, entry, placement);
 }
