@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace walkthrough {
@@ -32,11 +33,11 @@ Place placeOf(TimerTaskList const& bucket) {
     return {bucket.level(), bucket.slot(), bucket.expiration()};
 }
 
-/// "A" to "Z", "A2" to "Z2" and so on.
+/// "A" to "Z", "A2" to "Z2" and so on; without "I", which is a word in a sentence.
 std::string nameOf(std::size_t task) {
-    constexpr std::size_t kLetters = 26;
-    std::string name(1, static_cast<char>('A' + task % kLetters));
-    if (task >= kLetters) name += std::to_string(task / kLetters + 1);
+    constexpr std::string_view kLetters = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
+    std::string name(1, kLetters[task % kLetters.size()]);
+    if (task >= kLetters.size()) name += std::to_string(task / kLetters.size() + 1);
     return name;
 }
 

@@ -111,6 +111,16 @@ TEST(Story, UsesARingAgain) {
     EXPECT_THAT(placed.sentence, HasSubstr("21 mod 20 is slot 1"));
 }
 
+TEST(Story, CallsNoTaskI) {
+    Story story;
+    for (int task = 0; task < 26; ++task) story.schedule(5);
+    auto const& tasks = story.frames().back().picture.tasks;
+    EXPECT_EQ(tasks[7].name, "H");
+    EXPECT_EQ(tasks[8].name, "J");
+    EXPECT_EQ(tasks[24].name, "Z");
+    EXPECT_EQ(tasks[25].name, "A2");
+}
+
 TEST(Story, TellsTwoBucketsOfOneInstantApart) {
     Story story;
     story.schedule(20);  // level 1
