@@ -24,7 +24,7 @@ class TimerHookBase;
 /// and wake put a bucket into the delay heap and take it out of it. The only thing that is not told
 /// is a push-back: it leaves the entry in its bucket, from where it is placed again. A flat wheel
 /// has no heap and arms nothing, and an entry whose cancel was told stays in its slot, unseen,
-/// until the worker's next tick.
+/// until the worker's next tick; one that is placed at that very moment is told of afterwards.
 struct TimerEvent {
     enum class Stage : std::uint8_t {
         schedule,  ///< accepted on the caller's thread

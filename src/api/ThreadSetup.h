@@ -39,6 +39,15 @@ inline void nameThisThread([[maybe_unused]] std::string const& name) noexcept {
 #endif
 }
 
+/// Empty where threads have no names.
+inline std::string nameOfThisThread() {
+#if defined(__linux__)
+    char name[16] = {};
+    if (pthread_getname_np(pthread_self(), name, sizeof name) == 0) return name;
+#endif
+    return {};
+}
+
 }  // namespace detail
 }  // namespace v1
 }  // namespace timingwheel

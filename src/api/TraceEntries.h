@@ -1,0 +1,108 @@
+#pragma once
+
+#include <timingwheel/Tick.h>
+#include <timingwheel/TimerObserver.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Names timeouts by numbers that are never used again, where addresses are.
+///
+/// Wants the events of each shard in the order in which they happened. Two shards may be out of
+/// step, and an address that was a timeout of one may be another's already, so the shard belongs to
+/// the key. Forgets a timeout when it ends.
+class TraceEntries {
+public:
+    /// The number of the event's timeout: from 1, or 0 if it has none or that has ended.
+    std::uint64_t numberOf(TimerEvent const& event) {
+        using Stage = TimerEvent::Stage;
+        if (event.entry == nullptr) return 0;
+        Key const key{event.entry, event.shard};
+        switch (event.stage) {
+            case Stage::schedule:
+                return begin(key);
+            case Stage::run:
+                return event.isPeriodic ? find(key).number : endRun(key, event.deadline);
+            case Stage::cancel:
+                return end(key);
+            case Stage::expire:
+                return due(key, event.deadline);
+            default:
+                return find(key).number;
+        }
+    }
+
+    /// How many have not ended.
+    std::size_t size() const noexcept { return entries_.size() + running_.size(); }
+
+private:
+    struct Key {
+        void const* entry;
+        std::uint32_t shard;
+        friend bool operator==(Key const&, Key const&) = default;
+    };
+    struct Hash {
+        std::size_t operator()(Key const& key) const noexcept {
+            return std::hash<void const*>{}(key.entry) ^ key.shard;
+        }
+    };
+    struct Entry {
+        std::uint64_t number = 0;
+        Tick deadline{};
+        bool isDue = false;
+    };
+
+    Entry find(Key const& key) const {
+        auto const found = entries_.find(key);
+        return found == entries_.end() ? Entry{} : found->second;
+    }
+
+    std::uint64_t begin(Key const& key) {
+        auto const [at, isNew] = entries_.try_emplace(key);
+        // A hook was scheduled during its run, of which is told when it ends.
+        if (!isNew && at->second.isDue) running_.emplace_back(key, at->second);
+        at->second = Entry{.number = ++last_};
+        return last_;
+    }
+
+    std::uint64_t due(Key const& key, Tick deadline) {
+        auto const found = entries_.find(key);
+        if (found == entries_.end()) return 0;
+        found->second.deadline = deadline;
+        found->second.isDue = true;
+        return found->second.number;
+    }
+
+    std::uint64_t endRun(Key const& key, Tick deadline) {
+        auto const found = std::find_if(running_.begin(), running_.end(), [&](auto const& each) {
+            return each.first == key && each.second.deadline == deadline;
+        });
+        if (found == running_.end()) return end(key);
+        std::uint64_t const number = found->second.number;
+        running_.erase(found);
+        return number;
+    }
+
+    std::uint64_t end(Key const& key) {
+        std::uint64_t const number = find(key).number;
+        entries_.erase(key);
+        return number;
+    }
+
+    std::uint64_t last_ = 0;
+    std::unordered_map<Key, Entry, Hash> entries_;
+    std::vector<std::pair<Key, Entry>> running_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <timingwheel/TimerObserver.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// An event, and the thread that told of it.
+struct TracedEvent {
+    TimerEvent event;
+    std::uint32_t thread;
+};
+
+/// Brings the events of each shard into the order in which they happened: one that comes too early
+/// is held back until those before it have come.
+class TraceOrder {
+public:
+    /// A thread that does not come with its event for so long is not waited for any more.
+    static constexpr std::size_t kMostHeld = 65'536;
+
+    /// Calls `take` with the event and what was waiting for it, or not at all.
+    template <class Take>
+    void add(TracedEvent const& traced, Take&& take) {
+        Shard& shard = shardOf(traced.event.shard);
+        if (traced.event.number > shard.next) {
+            shard.held.emplace(traced.event.number, traced);
+            if (shard.held.size() <= kMostHeld) return;
+            shard.next = shard.held.begin()->first;
+        } else {
+            // One that nobody waits for any more comes out of order.
+            if (traced.event.number == shard.next) ++shard.next;
+            take(traced);
+        }
+        while (!shard.held.empty() && shard.held.begin()->first <= shard.next) {
+            TracedEvent const next = shard.held.begin()->second;
+            shard.held.erase(shard.held.begin());
+            shard.next = next.event.number + 1;
+            take(next);
+        }
+    }
+
+    /// Calls `take` with all that is left.
+    template <class Take>
+    void finish(Take&& take) {
+        for (Shard& shard : shards_) {
+            for (auto const& [number, traced] : shard.held) take(traced);
+            shard.held.clear();
+        }
+    }
+
+private:
+    struct Shard {
+        std::uint64_t next = 0;
+        std::multimap<std::uint64_t, TracedEvent> held;
+    };
+
+    Shard& shardOf(std::uint32_t number) {
+        if (number >= shards_.size()) shards_.resize(std::size_t{number} + 1);
+        return shards_[number];
+    }
+
+    std::vector<Shard> shards_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

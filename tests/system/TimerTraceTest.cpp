@@ -1,0 +1,366 @@
+#include <support/Json.h>
+#include <support/TestTimers.h>
+#include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerTrace.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <api/ThreadSetup.h>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string contentOf(std::filesystem::path const& path) {
+    std::ifstream file{path};
+    EXPECT_TRUE(file.is_open()) << path;
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// A file that goes with the test.
+class TemporaryFile {
+public:
+    TemporaryFile()
+        : path{std::filesystem::path{testing::TempDir()} /
+               (std::string{testing::UnitTest::GetInstance()->current_test_info()->name()} + "-" +
+                std::to_string(++count_) + ".trace")} {}
+    TemporaryFile(TemporaryFile const&) = delete;
+    TemporaryFile& operator=(TemporaryFile const&) = delete;
+    ~TemporaryFile() { std::filesystem::remove(path); }
+
+    std::filesystem::path const path;
+
+private:
+    static inline int count_ = 0;
+};
+
+/// The events of a trace in lines: without the origin.
+std::vector<Json> eventsOf(std::string const& text) {
+    std::vector<Json> events;
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);) events.push_back(Json::parse(line));
+    EXPECT_FALSE(events.empty());
+    if (events.empty()) return events;
+    EXPECT_TRUE(events.front().has("origin"));
+    events.erase(events.begin());
+    return events;
+}
+
+/// What Chrome's format wants of each event, and of all of them: a span begins before its marks,
+/// and ends after them, once.
+struct Spans {
+    explicit Spans(std::vector<Json> const& events) {
+        for (Json const& event : events) {
+            std::string const& phase = event["ph"].text();
+            static_cast<void>(event["pid"].integer());
+            EXPECT_TRUE(phase == "M" || event["ts"].number() >= 0);
+
+            if (phase == "M") named.insert(event["tid"].integer());
+            EXPECT_TRUE(phase == "C" || named.contains(event["tid"].integer()));
+            if (phase == "b" || phase == "n" || phase == "e") follow(event, phase);
+        }
+    }
+
+    void follow(Json const& event, std::string const& phase) {
+        long long const id = event["id"].integer();
+        if (phase == "b") {
+            EXPECT_TRUE(begun.emplace(id, event["ts"].number()).second) << "id " << id << " again";
+            open.insert(id);
+        } else {
+            EXPECT_TRUE(open.contains(id)) << phase << " of " << id;
+            EXPECT_GE(event["ts"].number(), begun[id]);
+        }
+        if (phase == "e") {
+            open.erase(id);
+            ++ended[event["args"]["ended"].text()];
+        }
+    }
+
+    std::set<long long> named;
+    std::map<long long, double> begun;
+    std::set<long long> open;
+    std::map<std::string, std::size_t> ended;
+};
+
+template <class Trace>
+class TimerTrace : public testing::Test {};
+using Traces = testing::Types<JsonLinesTrace, ChromeTrace>;
+struct NamesOfTraces {
+    template <class T>
+    static std::string GetName(int) {
+        return std::is_same_v<T, ChromeTrace> ? "ChromeTrace" : "JsonLinesTrace";
+    }
+};
+TYPED_TEST_SUITE(TimerTrace, Traces, NamesOfTraces);
+
+TYPED_TEST(TimerTrace, WritesATimeoutOf25MillisecondsAsRecorded) {
+    std::ostringstream out;
+    std::thread{[&out] {
+        detail::nameThisThread("golden");
+        TypeParam trace{out};
+        ManualClock clock;
+        ManualTimer timer{{.tick = 1ms, .wheelSize = 20, .clock = clock, .observer = &trace}};
+        timer.newTimeout([] {}, 25ms);
+        clock.advance(30ms);
+    }}.join();
+    std::filesystem::path const golden = TIMINGWHEEL_GOLDEN_DIR;
+    bool const inLines = std::is_same_v<TypeParam, JsonLinesTrace>;
+    EXPECT_EQ(out.str(), contentOf(golden / (inLines ? "timeout-of-25ms.jsonl"  //
+                                                     : "timeout-of-25ms.json")));
+}
+
+TYPED_TEST(TimerTrace, WritesIntoAFile) {
+    TemporaryFile const file;
+    std::ostringstream out;
+    for (bool const intoFile : {true, false}) {
+        auto trace =
+            intoFile ? std::make_unique<TypeParam>(file.path) : std::make_unique<TypeParam>(out);
+        ManualClock clock;
+        ManualTimer timer{{.clock = clock, .observer = trace.get()}};
+        timer.newTimeout([] {}, 25ms);
+        clock.advance(30ms);
+        std::string const before = intoFile ? contentOf(file.path) : out.str();
+        EXPECT_EQ(before, "");
+        trace->flush();
+        std::string const flushed = intoFile ? contentOf(file.path) : out.str();
+        EXPECT_NE(flushed, "");
+    }
+    EXPECT_EQ(contentOf(file.path), out.str());
+}
+
+TYPED_TEST(TimerTrace, NamesTheFileThatCannotBeOpened) {
+    std::string const path = "/nowhere/to/be/found.json";
+    expectThrows<std::system_error>([&] { TypeParam{path}; }, path);
+    try {
+        TypeParam{path};
+    } catch (std::system_error const& error) {
+        EXPECT_EQ(error.code(), std::errc::no_such_file_or_directory);
+    }
+    expectThrows<std::system_error>([] { TypeParam{"/"}; }, "\"/\"");
+}
+
+TYPED_TEST(TimerTrace, TellsOnceOfAWriteThatFails) {
+    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+    std::vector<std::string> told;
+    std::error_code code;
+    ManualClock clock;
+    int runs = 0;
+    {
+        TypeParam trace{"/dev/full", [&](std::system_error const& error) {
+                            told.emplace_back(error.what());
+                            code = error.code();
+                            throw 7;  // changes nothing either
+                        }};
+        ManualTimer timer{{.clock = clock, .observer = &trace}};
+        for (int i = 0; i < 3'000; ++i) timer.newTimeout([&runs] { ++runs; }, 1ms);
+        clock.advance(1ms);
+        trace.flush();
+    }
+    EXPECT_EQ(runs, 3'000);
+    EXPECT_EQ(told.size(), 1U);
+    EXPECT_EQ(code, std::errc::no_space_on_device);
+    EXPECT_NE(told.at(0).find("/dev/full"), std::string::npos);
+}
+
+TYPED_TEST(TimerTrace, TellsOfAStreamThatFails) {
+    std::ostringstream out;
+    out.exceptions(std::ios::badbit);
+    out.setstate(std::ios::eofbit);
+    int told = 0;
+    {
+        TypeParam trace{out, [&told](std::system_error const&) { ++told; }};
+        ManualClock clock;
+        ManualTimer timer{{.clock = clock, .observer = &trace}};
+        timer.newTimeout([] {}, 1ms);
+        clock.advance(1ms);
+    }
+    EXPECT_EQ(told, 1);
+}
+
+TEST(TimerTrace, ShowsAllNineStagesWithAnExecutorAndTheCancel) {
+    std::ostringstream out;
+    {
+        JsonLinesTrace trace{out};
+        ManualClock clock;
+        SynchronousExecutor executor;
+        SystemTimer timer{{.clock = clock, .executor = executor, .observer = &trace}};
+        timer.newTimeout([] {}, 8500ms);
+        timer.newTimeout([] {}, 8500ms).cancel();
+        clock.advance(9s);
+    }
+    std::set<std::string> stages;
+    for (Json const& event : eventsOf(out.str())) stages.insert(event["stage"].text());
+    EXPECT_EQ(stages, (std::set<std::string>{"schedule", "intake", "place", "arm", "wake",
+                                             "cascade", "expire", "dispatch", "run", "cancel"}));
+}
+
+TEST(TimerTrace, NumbersTimeoutsAnewWhoseAddressIsUsedAgain) {
+    std::ostringstream lines;
+    std::ostringstream chrome;
+    std::set<void const*> addresses;
+    constexpr long long kTimeouts = 1000;
+    for (bool const inLines : {true, false}) {
+        std::unique_ptr<TimerObserver> trace;
+        if (inLines)
+            trace = std::make_unique<JsonLinesTrace>(lines);
+        else
+            trace = std::make_unique<ChromeTrace>(chrome);
+        ManualClock clock;
+        ManualTimer timer{{.clock = clock, .observer = trace.get()}};
+        for (long long i = 0; i < kTimeouts; ++i) {
+            Timeout const t = timer.newTimeout([] {}, 1ms);
+            addresses.insert(TimerObserver::entryOf(t));
+            if (i % 2 == 0) t.cancel();
+            clock.advance(1ms);
+        }
+    }
+    ASSERT_LT(addresses.size(), 100U);
+    std::map<long long, std::string> stages;
+    for (Json const& event : eventsOf(lines.str()))
+        if (event.has("entry") && event["stage"].text() != "arm")
+            stages[event["entry"].integer()] += event["stage"].text() + " ";
+    ASSERT_EQ(stages.size(), kTimeouts);
+    for (auto const& [id, line] : stages)
+        EXPECT_EQ(line, id % 2 == 1 ? "schedule intake place cancel "
+                                    : "schedule intake place expire run ");
+    Spans const spans{Json::parse(chrome.str()).items()};
+    EXPECT_EQ(spans.begun.size(), static_cast<std::size_t>(kTimeouts));
+    EXPECT_TRUE(spans.open.empty());
+}
+
+TEST(TimerTrace, TellsTheRunOfAHookFromItsNextTimeout) {
+    struct Object {
+        explicit Object(ManualTimer& wheel) : timer{wheel} {}
+        void onDue() {
+            if (++runs < 3) timer.schedule(hook, 5ms);
+        }
+        ManualTimer& timer;
+        int runs = 0;
+        TimerHook<&Object::onDue> hook{*this};
+    };
+    std::ostringstream out;
+    {
+        JsonLinesTrace trace{out};
+        ManualClock clock;
+        ManualTimer timer{{.clock = clock, .observer = &trace}};
+        Object object{timer};
+        timer.schedule(object.hook, 5ms);
+        clock.advance(20ms);
+    }
+    std::map<long long, long long> deadlines;
+    for (Json const& event : eventsOf(out.str()))
+        if (event["stage"].text() == "run")
+            deadlines[event["entry"].integer()] = event["deadline"].integer();
+    EXPECT_EQ(deadlines, (std::map<long long, long long>{{1, 5}, {2, 10}, {3, 15}}));
+}
+
+TEST(TimerTrace, ShowsAPeriodicTimeoutAsOneSpan) {
+    std::ostringstream out;
+    {
+        ChromeTrace trace{out};
+        ManualClock clock;
+        ManualTimer timer{{.clock = clock, .observer = &trace}};
+        Timeout const t = timer.scheduleAtFixedRate([] {}, 5ms, 5ms);
+        clock.advance(17ms);
+        t.cancel();
+    }
+    Spans const spans{Json::parse(out.str()).items()};
+    EXPECT_EQ(spans.ended, (std::map<std::string, std::size_t>{{"cancel", 1}}));
+    EXPECT_TRUE(spans.open.empty());
+}
+
+TEST(TimerTrace, IsValidJsonThoughNothingHappened) {
+    std::ostringstream chrome;
+    std::ostringstream lines;
+    {
+        ChromeTrace const trace{chrome};
+        JsonLinesTrace const other{lines};
+    }
+    EXPECT_TRUE(Json::parse(chrome.str()).items().empty());
+    EXPECT_EQ(lines.str(), "");
+}
+
+// The array may lack its end only.
+TEST(TimerTrace, LacksOnlyTheEndWhileItIsWritten) {
+    std::ostringstream out;
+    ManualClock clock;
+    ChromeTrace trace{out};
+    ManualTimer timer{{.clock = clock, .observer = &trace}};
+    timer.newTimeout([] {}, 25ms);
+    for (int i = 0; i < 3; ++i) {
+        trace.flush();
+        EXPECT_FALSE(Json::parse(out.str() + "]").items().empty());
+        clock.advance(12ms);
+    }
+}
+
+/// Timeouts of several threads, some cancelled, some rescheduled, some run.
+template <class Trace, class Options>
+std::string traceOfThreads(std::size_t timeouts) {
+    constexpr std::size_t kThreads = 4;
+    std::ostringstream out;
+    {
+        Trace trace{out};
+        Options options{};
+        options.observer = &trace;
+        ManualClock clock;
+        options.clock = clock;
+        options.tick = 1ms;
+        std::conditional_t<std::is_same_v<Options, TimerOptions>, SystemTimer, HashedWheelTimer>
+            timer{options};
+        std::vector<std::thread> threads;
+        for (std::size_t thread = 0; thread < kThreads; ++thread)
+            threads.emplace_back([&timer, timeouts, thread] {
+                for (std::size_t i = thread; i < timeouts; i += kThreads) {
+                    Timeout const t = timer.newTimeout([] {}, std::chrono::milliseconds{i % 7});
+                    if (i % 3 == 0) t.cancel();
+                    if constexpr (std::is_same_v<Options, TimerOptions>)
+                        if (i % 5 == 0) timer.reschedule(t, 2ms);
+                }
+            });
+        clock.advance(20ms);
+        for (std::thread& thread : threads) thread.join();
+        clock.advance(3ms);
+        static_cast<void>(timer.stop());
+    }
+    return out.str();
+}
+
+TEST(TimerTrace, ShowsTheTimeoutsOfManyThreads) {
+    constexpr std::size_t kTimeouts = 4'000;
+    Spans const spans{Json::parse(traceOfThreads<ChromeTrace, TimerOptions>(kTimeouts)).items()};
+    EXPECT_EQ(spans.begun.size(), kTimeouts);
+    EXPECT_TRUE(spans.open.empty());
+    EXPECT_GE(spans.named.size(), 4U);
+
+    std::map<long long, long long> next;
+    for (Json const& event : eventsOf(traceOfThreads<JsonLinesTrace, TimerOptions>(kTimeouts)))
+        ASSERT_EQ(event["number"].integer(), next[event["shard"].integer()]++);
+}
+
+TEST(TimerTrace, ShowsTheTimeoutsOfAFlatTimer) {
+    constexpr std::size_t kTimeouts = 4'000;
+    Spans const spans{
+        Json::parse(traceOfThreads<ChromeTrace, HashedWheelTimerOptions>(kTimeouts)).items()};
+    EXPECT_EQ(spans.begun.size(), kTimeouts);
+    EXPECT_TRUE(spans.open.empty());
+}
+
+}  // namespace
+}  // namespace timingwheel::test
