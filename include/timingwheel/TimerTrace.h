@@ -28,12 +28,12 @@ using TraceErrorHandler = std::function<void(std::system_error const&)>;
 /// The first line states the origin, the first event's time on the timer's clock: {"origin":0}.
 /// Each other line is an event:
 ///
-///     {"time":20000000,"stage":"cascade","entry":1,"shard":0,"number":6,"thread":1,"deadline":25,
-///      "fromLevel":1,"level":0,"slot":5,"expiration":25}
+///     {"time":20000000,"stage":"cascade","entry":1,"shard":0,"number":5,"thread":1,
+///      "deadline":25,"fromLevel":1,"level":0,"slot":5,"expiration":25}
 ///
 /// time       of the event, from the origin; a run's is when it began
-/// entry      which timeout, from 1 in the order in which they were scheduled: unlike its address it
-///            is not used again. A wake has none
+/// entry      which timeout, from 1 in the order of their schedules: unlike its address it is not
+///            used again. A wake has none
 /// number     within the shard; the lines of a shard are in this order
 /// thread     on which it happened, from 1
 /// periodic   is there, and true, if the timeout is periodic

@@ -2,6 +2,7 @@
 
 #include "demo/Format.h"
 #include "demo/Interrupt.h"
+#include "demo/Trace.h"
 #include "demo/WayDown.h"
 
 #include <timingwheel/SystemTimer.h>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -28,7 +30,12 @@ using Style = Terminal::Style;
 /// Keeps what the timer's threads tell of until the main thread prints it.
 class Witness final : public timingwheel::TimerObserver {
 public:
+    /// Passes on to `trace` as well, if there is one.
+    explicit Witness(std::unique_ptr<timingwheel::TimerObserver> trace)
+        : trace_{std::move(trace)} {}
+
     void onEvent(TimerEvent const& event) noexcept override {
+        if (trace_ != nullptr) trace_->onEvent(event);
         {
             std::lock_guard const lock{mutex_};
             events_.push_back(event);
@@ -47,6 +54,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<TimerEvent> events_;
+    std::unique_ptr<timingwheel::TimerObserver> const trace_;
 };
 
 /// Tells the story of one task.
@@ -202,7 +210,7 @@ Followed followOneTask(Options const& options, Terminal& terminal) {
     Followed followed;
     std::atomic<std::uint64_t> runs{0};
     std::atomic<std::uint64_t> early{0};
-    Witness witness;
+    Witness witness{makeTrace(options.trace)};
     // Before the timer starts to count, so that the deadline is not one tick more than wanted.
     TimePoint const due = timingwheel::Clock::steady().now() + options.tick * deadline;
     timingwheel::SystemTimer timer{{.tick = options.tick,

@@ -3,6 +3,7 @@
 #include "demo/Format.h"
 #include "demo/Interrupt.h"
 #include "demo/Progress.h"
+#include "demo/Trace.h"
 #include "demo/Watch.h"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ Load::Load(Options const& options)
     : options_{options},
       occupancy_{options.tick},
       pool_{options.usePool ? options.poolThreads : 0, options.poolQueue},
+      trace_{options.follow.count() == 0 ? makeTrace(options.trace) : nullptr},
       timer_{timerOptions()} {
     double const share = options_.scale / options_.threads;
     for (unsigned i = 0; i < options_.threads; ++i)
@@ -71,6 +73,7 @@ timingwheel::TimerOptions Load::timerOptions() {
     options.tick = options_.tick;
     options.wheelSize = options_.wheelSize;
     options.name = "load";
+    options.observer = trace_.get();
     if (options_.usePool) options.executor = pool_;
     if (options_.watch) options.observer = &occupancy_;
     // A thread of one's own making: here it tells how much CPU it used.

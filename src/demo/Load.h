@@ -9,11 +9,13 @@
 #include "demo/WorkerPool.h"
 
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerObserver.h>
 #include <timingwheel/TimerStatistics.h>
 
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <random>
 
 namespace demo {
@@ -51,6 +53,7 @@ private:
     // The timer dies first: its tasks use what stands above it.
     std::deque<Producer> producers_;
     WorkerPool pool_;
+    std::unique_ptr<timingwheel::TimerObserver> trace_;
     timingwheel::SystemTimer timer_;
     Server server_{timer_, ledger_};
 };

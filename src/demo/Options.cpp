@@ -1,6 +1,7 @@
 #include "demo/Options.h"
 
 #include "demo/Format.h"
+#include "demo/Trace.h"
 
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/TimingWheelBase.h>
@@ -77,6 +78,11 @@ void addTo(CLI::App& app, Options& options, double& follow, double& duration, st
     app.add_option("--seed", options.seed, "of everything random (1)")
         ->check(between<std::int64_t>(0, 999'999'999))
         ->type_name("NUMBER");
+    app.add_option("--trace", options.trace,
+                   "write each step of the followed task,\nwith --follow 0 of the load: .json for\n"
+                   "Perfetto, .jsonl for JSON lines")
+        ->check(CLI::Validator{checkTrace, ""})
+        ->type_name("FILE");
     app.add_option("--tick", tick, "the wheel's resolution: us, ms or s (1ms)")
         ->check(CLI::Validator{checkTick, ""})
         ->type_name("TIME")
@@ -137,6 +143,9 @@ CommandLine parse(int argc, char const* const* argv) {
         if (line.options.watch) {
             if (app.count("--follow") > 0)
                 throw CLI::ValidationError{"--watch follows no task: leave --follow out"};
+            if (!line.options.trace.empty())
+                throw CLI::ValidationError{
+                    "a timer has one observer: leave --watch or --trace out"};
             follow = 0;
             if (app.count("--duration") == 0) duration = toSeconds(kWatched);
             if (duration == 0)

@@ -21,6 +21,7 @@ struct Options {
     bool usePool = false;
     unsigned poolThreads = 2;
     std::size_t poolQueue = 10'000;
+    std::string trace;
 };
 
 /// What main should do: run with the options, or exit with a status because all is said.

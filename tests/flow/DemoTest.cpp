@@ -1,4 +1,5 @@
 #include "demo/Format.h"
+#include "demo/Trace.h"
 #include "demo/WayDown.h"
 
 #include <timingwheel/ManualClock.h>
@@ -9,6 +10,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace demo {
@@ -58,6 +64,30 @@ TEST(Demo, ChoosesADeadlineNearTheOneWanted) {
     EXPECT_EQ(deadlineThroughAllLevels(1000, 10), 999);
     EXPECT_EQ(deadlineThroughAllLevels(3, 20), 3);
     EXPECT_EQ(deadlineThroughAllLevels(0, 20), 1);
+}
+
+TEST(Demo, WritesATraceInTheFormatThatTheFileSays) {
+    EXPECT_EQ(checkTrace("a.json"), "");
+    EXPECT_EQ(checkTrace("a.jsonl"), "");
+    EXPECT_EQ(checkTrace("a.txt"),
+              "a.txt ends neither in .json, for Perfetto, nor in .jsonl, for JSON lines");
+    EXPECT_EQ(makeTrace(""), nullptr);
+    EXPECT_THROW(makeTrace("/nowhere/to/be/found.json"), std::system_error);
+    for (auto const& [name, first] : {std::pair{"demo.json", "["}, std::pair{"demo.jsonl", "{"}}) {
+        std::string const path = testing::TempDir() + name;
+        {
+            auto const trace = makeTrace(path);
+            timingwheel::ManualClock clock;
+            timingwheel::ManualTimer timer{{.clock = clock, .observer = trace.get()}};
+            timer.newTimeout([] {}, 25ms);
+            clock.advance(25ms);
+        }
+        std::ifstream file{path};
+        std::string line;
+        EXPECT_TRUE(std::getline(file, line));
+        EXPECT_EQ(line.substr(0, 1), first);
+        std::remove(path.c_str());
+    }
 }
 
 TEST(Demo, PrintsNumbersForPeople) {
