@@ -65,14 +65,8 @@ std::error_code TraceOutput::writeOut() noexcept {
     }
 }
 
-void TraceOutput::fail(std::error_code error) {
-    if (std::exchange(hasFailed_, true)) return;
-    error_ = error;
-}
-
-std::optional<std::system_error> TraceOutput::takeFailure() {
-    if (!error_) return std::nullopt;
-    return std::system_error{std::exchange(error_, {}), name_};
+void TraceOutput::fail(std::error_code error) noexcept {
+    if (!std::exchange(hasFailed_, true)) failure_ = error;
 }
 
 }  // namespace detail

@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -43,10 +43,12 @@ public:
         if (buffer_.size() >= kBufferSize) write();
     }
     void write() noexcept;
-    void fail(std::error_code error);
+    void fail(std::error_code error) noexcept;
     bool hasFailed() const noexcept { return hasFailed_; }
     /// The failure, to the first who asks.
-    std::optional<std::system_error> takeFailure();
+    std::error_code takeFailure() noexcept { return std::exchange(failure_, {}); }
+    /// What errors are told with.
+    std::string const& name() const noexcept { return name_; }
 
 private:
     static constexpr std::size_t kBufferSize = 65'536;
@@ -61,7 +63,7 @@ private:
     std::unique_ptr<std::FILE, Closing> file_;
     std::ostream* stream_ = nullptr;
     std::string buffer_;
-    std::error_code error_;
+    std::error_code failure_;
     bool hasFailed_ = false;
 };
 

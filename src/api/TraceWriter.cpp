@@ -2,7 +2,7 @@
 
 #include <cstdio>
 #include <new>
-#include <optional>
+#include <system_error>
 #include <utility>
 
 namespace timingwheel {
@@ -34,7 +34,7 @@ void TraceWriter::finish() noexcept {
 /// A failure is told outside the lock.
 template <class Write>
 void TraceWriter::locked(Write&& write) noexcept {
-    std::optional<std::system_error> failure;
+    std::error_code failure;
     {
         std::lock_guard const lock{mutex_};
         if (output_.hasFailed()) return;
@@ -45,7 +45,7 @@ void TraceWriter::locked(Write&& write) noexcept {
         }
         failure = output_.takeFailure();
     }
-    if (failure) tell(*failure);
+    if (failure) tell(failure);
 }
 
 std::uint32_t TraceWriter::thisThread() {
@@ -61,12 +61,13 @@ void TraceWriter::take(TracedEvent const& traced) {
     write(traced, entry);
 }
 
-void TraceWriter::tell(std::system_error const& failure) const noexcept {
+void TraceWriter::tell(std::error_code failure) const noexcept {
     try {
-        if (onError_) return onError_(failure);
-        std::fprintf(stderr, "%s\n", failure.what());
+        std::system_error const error{failure, output_.name()};
+        if (onError_) return onError_(error);
+        std::fprintf(stderr, "%s\n", error.what());
     } catch (...) {
-        std::fprintf(stderr, "%s; its error handler threw\n", failure.what());
+        std::fprintf(stderr, "%s: its error handler threw\n", output_.name().c_str());
     }
 }
 

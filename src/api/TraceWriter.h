@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -45,7 +46,7 @@ private:
     void locked(Write&& write) noexcept;
     std::uint32_t thisThread();
     void take(TracedEvent const& traced);
-    void tell(std::system_error const& failure) const noexcept;
+    void tell(std::error_code failure) const noexcept;
 
     TraceErrorHandler const onError_;
     std::mutex mutex_;

@@ -1,3 +1,5 @@
+#include "api/ThreadSetup.h"
+
 #include <support/Json.h>
 #include <support/TestTimers.h>
 #include <timingwheel/HashedWheelTimer.h>
@@ -6,20 +8,18 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <api/ThreadSetup.h>
-#include <array>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace timingwheel::test {
@@ -30,7 +30,9 @@ using namespace std::chrono_literals;
 std::string contentOf(std::filesystem::path const& path) {
     std::ifstream file{path};
     EXPECT_TRUE(file.is_open()) << path;
-    return {std::istreambuf_iterator<char>{file}, {}};
+    std::ostringstream content;
+    content << file.rdbuf();
+    return content.str();
 }
 
 /// A file that goes with the test.
