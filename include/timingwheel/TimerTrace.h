@@ -40,7 +40,7 @@ using TraceErrorHandler = std::function<void(std::system_error const&)>;
 /// others     as in `TimerEvent`, where the stage has them: lateness and duration of a run
 ///
 /// Units          time, lateness and duration in nanoseconds; deadline and expiration in ticks
-/// Memory         128 bytes for each timeout that has not ended, and a buffer of 64 KiB
+/// Memory         some 80 bytes for each timeout that has not ended, and a buffer of 64 KiB
 /// Thread safety  as TimerObserver
 /// Lifetime       outlives the timer; a stream outlives it. For one timer
 /// Errors         std::system_error with the path if the file cannot be opened

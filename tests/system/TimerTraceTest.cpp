@@ -213,9 +213,12 @@ TEST(TimerTrace, ShowsAllNineStagesWithAnExecutorAndTheCancel) {
 }
 
 TEST(TimerTrace, NumbersTimeoutsAnewWhoseAddressIsUsedAgain) {
+    struct Object {
+        void onDue() {}
+        TimerHook<&Object::onDue> hook{*this};
+    };
     std::ostringstream lines;
     std::ostringstream chrome;
-    std::set<void const*> addresses;
     constexpr long long kTimeouts = 1000;
     for (bool const inLines : {true, false}) {
         std::unique_ptr<TimerObserver> trace;
@@ -225,14 +228,13 @@ TEST(TimerTrace, NumbersTimeoutsAnewWhoseAddressIsUsedAgain) {
             trace = std::make_unique<ChromeTrace>(chrome);
         ManualClock clock;
         ManualTimer timer{{.clock = clock, .observer = trace.get()}};
+        Object object;
         for (long long i = 0; i < kTimeouts; ++i) {
-            Timeout const t = timer.newTimeout([] {}, 1ms);
-            addresses.insert(TimerObserver::entryOf(t));
-            if (i % 2 == 0) t.cancel();
+            timer.schedule(object.hook, 1ms);
+            if (i % 2 == 0) object.hook.cancel();
             clock.advance(1ms);
         }
     }
-    ASSERT_LT(addresses.size(), 100U);
     std::map<long long, std::string> stages;
     for (Json const& event : eventsOf(lines.str()))
         if (event.has("entry") && event["stage"].text() != "arm")
@@ -345,7 +347,7 @@ std::string traceOfThreads(std::size_t timeouts) {
 }
 
 TEST(TimerTrace, ShowsTheTimeoutsOfManyThreads) {
-    constexpr std::size_t kTimeouts = 4'000;
+    constexpr std::size_t kTimeouts = 1'000;
     Spans const spans{Json::parse(traceOfThreads<ChromeTrace, TimerOptions>(kTimeouts)).items()};
     EXPECT_EQ(spans.begun.size(), kTimeouts);
     EXPECT_TRUE(spans.open.empty());
@@ -357,7 +359,7 @@ TEST(TimerTrace, ShowsTheTimeoutsOfManyThreads) {
 }
 
 TEST(TimerTrace, ShowsTheTimeoutsOfAFlatTimer) {
-    constexpr std::size_t kTimeouts = 4'000;
+    constexpr std::size_t kTimeouts = 1'000;
     Spans const spans{
         Json::parse(traceOfThreads<ChromeTrace, HashedWheelTimerOptions>(kTimeouts)).items()};
     EXPECT_EQ(spans.begun.size(), kTimeouts);
