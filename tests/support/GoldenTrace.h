@@ -54,16 +54,29 @@ class GoldenTrace {
 public:
     enum class Invariants { checkedAfterEveryLine, unchecked };
 
+    explicit GoldenTrace(Invariants invariants) : invariants_{invariants} {}
+
     /// Returns the first difference, or nothing when the wheel matches the whole trace.
     static std::optional<Difference> replay(Lines const& lines, Invariants invariants) {
-        GoldenTrace trace;
-        for (std::size_t at = 0; at < lines.size(); ++at) {
-            std::string const expected = withoutArmed(lines[at]);
-            std::string const actual = trace.follow(lines[at]);
-            if (actual != expected) return Difference{at + 1, expected, actual};
-            if (invariants == Invariants::checkedAfterEveryLine) trace.wheel_->checkInvariants();
-        }
-        if (!trace.done_) return Difference{lines.size() + 1, "(the end)", "no line says done"};
+        GoldenTrace trace{invariants};
+        for (std::string const& line : lines)
+            if (std::optional<Difference> difference = trace.take(line)) return difference;
+        return trace.end();
+    }
+
+    /// The same line by line: how the next one differs, if it does. The first must be a config.
+    std::optional<Difference> take(std::string const& line) {
+        ++lines_;
+        std::string const expected = withoutArmed(line);
+        std::string const actual = follow(line);
+        if (actual != expected) return Difference{lines_, expected, actual};
+        if (invariants_ == Invariants::checkedAfterEveryLine) wheel_->checkInvariants();
+        return std::nullopt;
+    }
+
+    /// After the last line.
+    std::optional<Difference> end() const {
+        if (!done_) return Difference{lines_ + 1, "(the end)", "no line says done"};
         return std::nullopt;
     }
 
@@ -103,7 +116,7 @@ private:
         if (event == "cancel") return cancel(in);
         if (event == "advance") return advance(in);
         if (event == "flush") return flush(in);
-        if (event == "end") return end();
+        if (event == "end") return endOfAdvance();
         if (event == "done") return done();
         return "nothing";
     }
@@ -174,10 +187,11 @@ private:
 
         Tick const tick{expiration / tick_};
         TimingWheelBase& base = wheel_->base();
-        if (listsTasks)
-            takeOutAll(tick);
-        else
+        if (!isWhereASlotBegins(level, slot, tick)) return "no bucket of that slot expires then";
+        if (!listsTasks)
             base.advanceClock(tick);
+        else if (std::optional<Tick> const other = takeOutAll(tick))
+            return "a bucket has expired at " + std::to_string(other->value() * tick_);
 
         std::ostringstream out;
         out << "flush " << level << ' ' << slot << ' ' << base.currentTick().value() * tick_;
@@ -188,21 +202,28 @@ private:
         return out.str();
     }
 
-    // All buckets of one expiration.
-    void takeOutAll(Tick expiration) {
+    // Of a bucket that the trace has as empty, the wheel need not know any more that it was armed.
+    bool isWhereASlotBegins(std::int64_t number, std::int64_t slot, Tick expiration) {
+        if (static_cast<std::size_t>(number) >= wheel_->levels().size()) return false;
+        TimingWheelLevel const& level = wheel_->levels()[static_cast<std::size_t>(number)];
+        std::int64_t const slots = expiration.value() / level.granularity();
+        return slots * level.granularity() == expiration.value() &&
+               slots % wheel_->base().wheelSize() == slot;
+    }
+
+    // All buckets of one expiration; returns that of another one that held tasks.
+    std::optional<Tick> takeOutAll(Tick expiration) {
         TimingWheelBase& base = wheel_->base();
         while (std::optional<TimingWheelBase::Flush> const flush = base.flush(expiration)) {
+            if (base.hasFlushed() && flush->expiration != expiration) return flush->expiration;
             std::vector<Task*>& tasks = takenOut_[{flush->level, flush->slot}];
             while (base.hasFlushed()) tasks.push_back(static_cast<Task*>(&base.takeFlushed()));
         }
+        return std::nullopt;
     }
 
     // A bucket that the trace has as empty.
     void listEntries(std::ostream& out, std::int64_t level, std::int64_t slot) const {
-        if (static_cast<std::size_t>(level) >= wheel_->levels().size()) {
-            out << " (no such level)";
-            return;
-        }
         for (TimerTaskEntry const& entry : wheel_->levels()[static_cast<std::size_t>(level)]
                                                .buckets()[static_cast<std::size_t>(slot)]
                                                .entries())
@@ -224,7 +245,7 @@ private:
         did_.push_back("fire " + std::to_string(task.id));
     }
 
-    std::string end() const {
+    std::string endOfAdvance() const {
         for (auto const& [place, tasks] : takenOut_)
             if (!tasks.empty())
                 return "a bucket of level " + std::to_string(place.first) + " has expired too";
@@ -257,6 +278,8 @@ private:
         return out.str();
     }
 
+    Invariants invariants_;
+    std::size_t lines_ = 0;
     std::map<std::int64_t, Task> tasks_;
     std::optional<TimingWheel<Task>> wheel_;  // dies before the tasks
     std::map<Place, std::vector<Task*>> takenOut_;
