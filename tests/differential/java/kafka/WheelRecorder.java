@@ -86,11 +86,11 @@ public final class WheelRecorder {
     private void record(long operations) throws Exception {
         out.append("config tick=").append(tick).append(" wheelSize=").append(wheelSize)
                 .append(" start=").append(now).append('\n');
-        // So many of ten operations move the clock, so many of the others cancel.
-        int advances = 1 + random.nextInt(5);
+        // So many of a hundred operations move the clock, so many of ten others cancel.
+        int advances = 1 + random.nextInt(random.nextBoolean() ? 50 : 5);
         int cancels = random.nextInt(5);
         for (long done = 0; done < operations; ++done) {
-            if (random.nextInt(10) < advances) {
+            if (random.nextInt(100) < advances) {
                 advance(now + step());
             } else if (random.nextInt(10) < cancels && !tasks.isEmpty()) {
                 cancel(anyTask());
