@@ -7,7 +7,7 @@ namespace walkthrough {
 Playback::Playback(Story::Options options)
     : options_{options}, story_{std::make_unique<Story>(options)} {}
 
-void Playback::perform(Command command) {
+void Playback::perform(Command const& command) {
     switch (command.kind) {
         case Command::Kind::schedule:
             story_->schedule(command.argument);
@@ -22,7 +22,6 @@ void Playback::perform(Command command) {
             story_->wait(command.argument);
             break;
     }
-    command.frames = story_->frames().size();
     commands_.push_back(command);
 }
 

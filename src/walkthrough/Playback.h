@@ -34,10 +34,9 @@ private:
         enum class Kind : std::uint8_t { schedule, cancel, wake, wait };
         Kind kind;
         std::int64_t argument;
-        std::size_t frames = 0;  ///< of the story once it was performed
     };
 
-    void perform(Command command);
+    void perform(Command const& command);
 
     Story::Options options_;
     std::unique_ptr<Story> story_;

@@ -41,10 +41,11 @@ std::string schedule(TaskPicture const& task) {
 }
 
 std::string place(TaskPicture const& task, timingwheel::TimingWheelLevel const& level,
-                  timingwheel::TimingWheelLevel const* below, Place const& to, bool isBuilt) {
+                  timingwheel::TimingWheelLevel const* below,
+                  timingwheel::TimingWheelLevel const& highest, Place const& to) {
     std::string const due = grouped(task.deadline);
     std::string const reach = grouped(level.limit() - 1);
-    std::int64_t const slots = static_cast<std::int64_t>(level.buckets().size());
+    auto const slots = static_cast<std::int64_t>(level.buckets().size());
     std::int64_t const width = level.granularity();
     std::string told;
     if (below == nullptr) {
@@ -54,10 +55,20 @@ std::string place(TaskPicture const& task, timingwheel::TimingWheelLevel const& 
                     ". ";
         return told + "A slot of level 0 is 1 ms wide: this bucket expires at " + due + ".";
     }
-    told = "Level " + std::to_string(below->number()) + " reaches up to " +
-           grouped(below->limit() - 1) + ": too short for " + due + ". It overflows to " +
-           levelName(to.level) + ", " +
-           (isBuilt ? "built now, which reaches up to " : "which reaches up to ") + reach + ". ";
+    auto const tooShort = [&due](timingwheel::TimingWheelLevel const& of) {
+        return "Level " + std::to_string(of.number()) + " reaches up to " +
+               grouped(of.limit() - 1) + ": too short for " + due + ". ";
+    };
+    if (to.level <= highest.number())
+        told = tooShort(*below) + "It overflows to " + levelName(to.level) +
+               ", which reaches up to " + reach + ". ";
+    else if (below == &highest)
+        told = tooShort(highest) + "It overflows to " + levelName(to.level) +
+               ", built now, which reaches up to " + reach + ". ";
+    else
+        told = tooShort(highest) + "It overflows: levels " + std::to_string(highest.number() + 1) +
+               " to " + std::to_string(to.level) + " are built, and " + levelName(to.level) +
+               " reaches up to " + reach + ". ";
     std::int64_t const turns = to.expiration / width;
     told += due + " / " + grouped(width) + " is " + grouped(turns);
     if (turns >= slots) told += ", mod " + std::to_string(slots) + " is " + std::to_string(to.slot);
@@ -66,22 +77,25 @@ std::string place(TaskPicture const& task, timingwheel::TimingWheelLevel const& 
            grouped(to.expiration) + ".";
 }
 
-std::string arm(Place const& to, std::int64_t earliestBefore, bool wasEmpty) {
+std::string arm(Place const& to, std::optional<std::int64_t> earliestBefore, std::int64_t now) {
     std::string const at = grouped(to.expiration);
     std::string const told =
         "The bucket was empty, so it is armed: it enters the delay heap, at " + at + ". ";
-    if (wasEmpty) return told + "It is the only one there: the driver will sleep until " + at + ".";
-    if (to.expiration < earliestBefore)
+    if (!earliestBefore)
+        return told + "It is the only one there: the driver will sleep until " + at + ".";
+    if (to.expiration < *earliestBefore)
         return told + "Nothing is earlier: the driver will wake at " + at + ", not at " +
-               grouped(earliestBefore) + ".";
-    if (to.expiration == earliestBefore)
-        return told + "Another bucket stands there at " + at + ": one wake-up will do for both.";
-    return told + grouped(earliestBefore) + " is earlier still: the driver sleeps on.";
+               grouped(*earliestBefore) + ".";
+    if (*earliestBefore <= now)
+        return told + "The driver is awake, for what expires at " + grouped(*earliestBefore) + ".";
+    if (to.expiration == *earliestBefore)
+        return told + "Another bucket stands there at " + at + ": one wake-up will do.";
+    return told + grouped(*earliestBefore) + " is earlier still: the driver sleeps on.";
 }
 
 std::string isArmedAlready(Place const& to) {
     return "That bucket stands in the delay heap already, at " + grouped(to.expiration) +
-           ": one more task changes neither.";
+           ": one more task does not change that.";
 }
 
 std::string wake(Place const& from, std::int64_t slept, std::size_t tasks) {
@@ -103,7 +117,7 @@ std::string cascade(TaskPicture const& task, Place const& from, Place const& to,
                        levelName(from.level) + " to slot " + std::to_string(to.slot) + " of " +
                        levelName(to.level);
     if (to.level + 1 < from.level) told += ", past " + listOfLevels(to.level + 1, from.level - 1);
-    return told + "; that bucket " + (arms ? "is armed, at " : "is armed already, at ") +
+    return told + "; that bucket " + (arms ? "is armed, at " : "was armed already, at ") +
            grouped(to.expiration) + ".";
 }
 
@@ -119,15 +133,33 @@ std::string runAtOnce(TaskPicture const& task) {
     return task.name + " is due already: it is put into no bucket and runs at once.";
 }
 
-std::string cancel(TaskPicture const& task, Place const& from) {
+std::string cancel(TaskPicture const& task, Place const& from, bool wasAlone) {
+    if (wasAlone)
+        return task.name + " is cancelled: it is unlinked from " + slotName(from) +
+               ". The bucket is empty now, but stays in the heap until it comes to the top, at " +
+               grouped(from.expiration) + ".";
     return task.name + " is cancelled: its neighbours in " + slotName(from) +
-           " are linked to each other, and that is all. The bucket stays armed; should it be empty "
-           "when it expires, the wake-up is for nothing, once.";
+           " are linked to each other, and that is all.";
 }
 
-std::string wait(std::int64_t now, std::int64_t ticks) {
-    return counted(ticks, "millisecond") + (ticks == 1 ? " passes" : " pass") + ": it is " +
-           grouped(now) + ". The wheel does not move for that; it catches up when somebody calls.";
+std::string waitBegins(std::int64_t until) {
+    return "Nobody calls until " + grouped(until) + ". But buckets expire before that:";
+}
+
+std::string wait(std::int64_t now, std::int64_t clock) {
+    std::string const told = "It is " + grouped(now) + ". ";
+    if (clock == now) return told + "The wheel's clock stands there, too.";
+    return told + "The wheel's clock stands at " + grouped(clock) +
+           ", where something happened last: it catches up when somebody calls.";
+}
+
+std::string flatBegin(Story::Options const& options) {
+    return "An empty flat wheel at 0 ms: " + std::to_string(options.flatSlots) +
+           " slots of 1 ms. Nothing is pending, so the hand stands still.";
+}
+
+std::string flatStill(std::int64_t now) {
+    return "It is " + grouped(now) + ". Nothing is pending, so the hand does not walk.";
 }
 
 std::string flatPlace(TaskPicture const& task, FlatPicture::Entry const& entry,

@@ -85,7 +85,8 @@ Story::Story(Options options)
     : wheel_{{.wheelSize = checked(options).wheelSize}},
       flat_{{.ticksPerWheel = options.flatSlots}} {
     wheel_.base().reserve(Tick{0});
-    tell(Frame::Stage::begin, Frame::kNobody, sentence::begin(options));
+    tell(Frame::Stage::begin, Frame::kNobody, sentence::begin(options)).flatSentence =
+        sentence::flatBegin(options);
 }
 
 Story::~Story() {
@@ -131,7 +132,8 @@ void Story::schedule(std::int64_t delay) {
 void Story::placeNew(Task& task, std::size_t number, std::size_t levelsBefore) {
     auto const& heap = wheel_.delayHeap();
     std::size_t const armedBefore = heap.size();
-    std::int64_t const earliestBefore = heap.top().expiration;
+    std::optional<std::int64_t> earliestBefore;
+    if (!heap.empty()) earliestBefore = heap.top().expiration;
     timingwheel::Placement const placement = wheel_.add(task.entry, Tick{task.picture.deadline});
     if (placement.isDue()) {
         task.picture.state = TaskPicture::State::ran;
@@ -142,30 +144,35 @@ void Story::placeNew(Task& task, std::size_t number, std::size_t levelsBefore) {
     }
     Place const to = placeOf(placement.bucket());
     bool const arms = heap.size() > armedBefore;
+    // Whoever makes the earliest bucket earlier wakes the driver, which sleeps anew.
+    if (placement.isEarliest()) asleepSince_ = now_;
     auto const levels = wheel_.levels();
     std::string told = sentence::place(task.picture, levels[to.level],
-                                       to.level == 0 ? nullptr : &levels[to.level - 1], to,
-                                       to.level >= levelsBefore);
+                                       to.level == 0 ? nullptr : &levels[to.level - 1],
+                                       levels[levelsBefore - 1], to);
     if (!arms) told += " " + sentence::isArmedAlready(to);
     tell(Frame::Stage::place, number, std::move(told)).to = to;
-    if (arms)
-        tell(Frame::Stage::arm, number, sentence::arm(to, earliestBefore, armedBefore == 0)).to =
-            to;
+    if (arms) tell(Frame::Stage::arm, number, sentence::arm(to, earliestBefore, now_)).to = to;
 }
 
 bool Story::cancel(std::size_t number) {
     if (number >= tasks_.size() || !tasks_[number].entry.isQueued()) return false;
     Task& task = tasks_[number];
     Place from{};
+    bool wasAlone = false;
     for (auto const& level : wheel_.levels())
         for (TimerTaskList const& bucket : level.buckets())
             for (TimerTaskEntry const& entry : bucket.entries())
-                if (&entry == &task.entry) from = placeOf(bucket);
+                if (&entry == &task.entry) {
+                    from = placeOf(bucket);
+                    wasAlone = bucket.entries().size() == 1;
+                }
     wheel_.cancel(task.entry);
     flat_.cancel(task.flatEntry);
     task.picture.state = TaskPicture::State::cancelled;
     task.picture.endedAt = now_;
-    Frame& told = tell(Frame::Stage::cancel, number, sentence::cancel(task.picture, from));
+    Frame& told =
+        tell(Frame::Stage::cancel, number, sentence::cancel(task.picture, from, wasAlone));
     told.from = from;
     told.flatSentence = sentence::flatCancel(task.picture);
     return true;
@@ -174,10 +181,10 @@ bool Story::cancel(std::size_t number) {
 bool Story::wake() {
     std::optional<Tick> const next = wheel_.nextExpiration();
     if (!next) return false;
-    std::int64_t const slept = next->value() - now_;
-    now_ = next->value();
-    if (slept > 0 || wakeUps_ == 0) ++wakeUps_;
-    std::string flatSentence = advanceFlat(now_);
+    std::int64_t const slept = next->value() - asleepSince_;
+    now_ = asleepSince_ = next->value();
+    if (slept > 0) ++wakeUps_;
+    std::string flatSentence = advanceFlat(now_, false);
 
     TimerTaskList const& bucket = *wheel_.delayHeap().top().bucket;
     Place const from = placeOf(bucket);
@@ -217,35 +224,39 @@ void Story::takeOne(Place const& from) {
 void Story::wait(std::int64_t ticks) {
     check("wait", ticks, 1, kMaxDelay);
     std::int64_t const until = now_ + ticks;
-    while (wheel_.nextExpiration() && wheel_.nextExpiration()->value() <= until) wake();
+    auto const expiresMeanwhile = [&] {
+        auto const next = wheel_.nextExpiration();
+        return next && next->value() <= until;
+    };
+    if (expiresMeanwhile()) tell(Frame::Stage::wait, Frame::kNobody, sentence::waitBegins(until));
+    while (expiresMeanwhile()) wake();
     if (now_ == until) return;
-    std::int64_t const passed = until - now_;
     now_ = until;
-    std::string flatSentence = advanceFlat(now_);
-    tell(Frame::Stage::wait, Frame::kNobody, sentence::wait(now_, passed)).flatSentence =
-        std::move(flatSentence);
+    std::string flatSentence = advanceFlat(now_, true);
+    tell(Frame::Stage::wait, Frame::kNobody, sentence::wait(now_, wheel_.currentTick().value()))
+        .flatSentence = std::move(flatSentence);
 }
 
-/// Walks tick by tick, as a flat wheel must, and counts what that costs.
-std::string Story::advanceFlat(std::int64_t now) {
-    std::int64_t walked = 0;
-    std::int64_t passedOver = 0;
+/// Walks tick by tick, as a flat wheel must, and counts what that costs. Told when something ran,
+/// or when it has to be.
+std::string Story::advanceFlat(std::int64_t now, bool isTold) {
     std::string ran;
     auto& wheel = flat_.base();
     while (wheel.beginTick(Tick{now})) {
-        ++walked;
+        ++ticksWalked_;
         auto const slot =
             static_cast<std::size_t>(wheel.currentTick().value()) % wheel.slots().size();
-        passedOver += static_cast<std::int64_t>(wheel.slots()[slot].size());
+        passedOver_ += static_cast<std::int64_t>(wheel.slots()[slot].size());
         while (TimerTaskEntry* const entry = wheel.takeDue()) {
-            --passedOver;
+            --passedOver_;
             std::size_t const task = static_cast<Entry*>(entry)->task;
             ran += (ran.empty() ? "" : ", ") + tasks_[task].picture.name;
         }
     }
-    ticksWalked_ += walked;
-    passedOver_ += passedOver;
-    return walked == 0 ? std::string{} : sentence::flatWalk(walked, passedOver, ran);
+    if (ran.empty() && !isTold) return {};
+    std::int64_t const walked = ticksWalked_ - std::exchange(walkedThen_, ticksWalked_);
+    std::int64_t const passedOver = passedOver_ - std::exchange(passedOverThen_, passedOver_);
+    return walked == 0 ? sentence::flatStill(now) : sentence::flatWalk(walked, passedOver, ran);
 }
 
 // ---- what is where -----------------------------------------------------------------------------

@@ -102,7 +102,7 @@ private:
     Frame& tell(Frame::Stage stage, std::size_t task, std::string sentence);
     void placeNew(Task& task, std::size_t number, std::size_t levelsBefore);
     void takeOne(Place const& from);
-    std::string advanceFlat(std::int64_t now);
+    std::string advanceFlat(std::int64_t now, bool isTold);
     static std::vector<std::size_t> tasksIn(timingwheel::TimerTaskList const& bucket);
     static BucketPicture lookAt(timingwheel::TimerTaskList const& bucket);
     Picture look() const;
@@ -112,10 +112,14 @@ private:
     timingwheel::HashedWheel<Entry> flat_;
     std::deque<Task> tasks_;
     std::int64_t now_ = 0;
+    std::int64_t asleepSince_ = 0;
     std::size_t wakeUps_ = 0;
     std::size_t cascades_ = 0;
     std::int64_t ticksWalked_ = 0;
     std::int64_t passedOver_ = 0;
+    // When the flat wheel was told of last.
+    std::int64_t walkedThen_ = 0;
+    std::int64_t passedOverThen_ = 0;
     std::vector<Frame> frames_;
 };
 

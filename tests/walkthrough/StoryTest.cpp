@@ -147,6 +147,73 @@ TEST(Story, WakesOnceForABucketThatWasEmptied) {
     EXPECT_FALSE(story.wake());
 }
 
+TEST(Story, CountsTheSleepFromTheLastWakeUpWhateverTheReaderWaitedFor) {
+    Story story;
+    story.schedule(25);
+    story.wait(10);
+    story.schedule(300);
+    EXPECT_TRUE(story.wake());
+    EXPECT_THAT(story.frames()[story.frames().size() - 2].sentence, HasSubstr("slept for 20 ms"));
+}
+
+TEST(Story, CountsTheSleepFromTheCallThatMadeItShorter) {
+    Story story;
+    story.schedule(25);
+    story.wait(10);
+    story.schedule(3);
+    EXPECT_TRUE(story.wake());
+    EXPECT_THAT(story.frames()[story.frames().size() - 2].sentence, HasSubstr("slept for 3 ms"));
+}
+
+TEST(Story, TellsOfAllLevelsThatAreBuilt) {
+    Story story;
+    story.schedule(9'999'999);
+    EXPECT_THAT(story.frames()[2].sentence,
+                HasSubstr("Level 0 reaches up to 19: too short for 9,999,999. It overflows: levels "
+                          "1 to 5 are built, and level 5 reaches up to 63,999,999."));
+}
+
+TEST(Story, TellsThatTheDriverIsAwakeBetweenTwoBucketsOfOneInstant) {
+    Story story;
+    story.schedule(20);
+    story.wait(5);
+    story.schedule(15);
+    story.wake();
+    story.schedule(5);
+    EXPECT_THAT(story.frames().back().sentence, HasSubstr("awake, for what expires at 20"));
+}
+
+TEST(Story, TellsWhetherACancelledTaskHadNeighbours) {
+    Story story;
+    story.schedule(25);
+    story.schedule(30);
+    story.cancel(0);
+    EXPECT_THAT(story.frames().back().sentence, HasSubstr("neighbours in slot 1 of level 1"));
+    story.cancel(1);
+    EXPECT_THAT(story.frames().back().sentence, HasSubstr("is empty now, but stays in the heap"));
+}
+
+TEST(Story, TellsOfAWaitBeforeWhatHappensMeanwhile) {
+    Story story;
+    story.schedule(5);
+    story.wait(100);
+    std::vector<Stage> const stages = stagesFrom(story.frames(), 4);
+    EXPECT_THAT(stages, ElementsAre(Stage::wait, Stage::wake, Stage::run, Stage::wait));
+    EXPECT_THAT(story.frames().back().sentence, HasSubstr("clock stands at 5,"));
+    EXPECT_THAT(story.frames().back().flatSentence, HasSubstr("does not walk"));
+}
+
+TEST(Story, TellsOfTheFlatWheelOnlyWhenItRanSomething) {
+    Story story;
+    story.schedule(399);
+    story.wake();
+    EXPECT_EQ(story.frames().back().picture.now, 380);
+    EXPECT_THAT(story.frames()[4].flatSentence, "");
+    story.wake();
+    EXPECT_THAT(story.frames()[6].flatSentence,
+                HasSubstr("walked 399 slots, one by one, and passed over 12 entries"));
+}
+
 TEST(Story, RunsAtOnceWhatIsDueAlready) {
     Story story;
     story.schedule(0);

@@ -54,11 +54,11 @@ private:
 /// The hierarchical timing wheel, without the type of its entries: `TimingWheel` adds that.
 ///
 /// Level k has `wheelSize` buckets of wheelSize^k ticks each. An entry goes to the lowest level
-/// whose range its deadline lies in; each level is built by the first entry that overflows into it.
-/// When a bucket expires its entries are placed again: each lands on a lower level, nearer to its
-/// deadline, or is due. That is a cascade, and a timeout makes at most one per level, so adding and
-/// cancelling cost the same however many are pending. The delay heap knows the earliest bucket, so
-/// nothing needs to tick while nothing is due.
+/// whose range its deadline lies in; levels are built, as far as is needed, by the first entry that
+/// overflows those that are there. When a bucket expires its entries are placed again: each lands
+/// on a lower level, nearer to its deadline, or is due. That is a cascade, and a timeout makes at
+/// most one per level, so adding and cancelling cost the same however many are pending. The delay
+/// heap knows the earliest bucket, so nothing needs to tick while nothing is due.
 ///
 /// Time goes into memory: three cache lines to take an entry out, and the next entry of a bucket to
 /// wait for. So arithmetic is kept short, without a division: the fewer instructions an operation

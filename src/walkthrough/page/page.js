@@ -4,17 +4,17 @@
 
 const WHEEL_SIZE = 20;
 const FLAT_SLOTS = 32;
-const NARROW = matchMedia("(max-width: 560px)");
+const NARROW = matchMedia("(max-width: 35em)");
 const discSize = () => (NARROW.matches ? 22 : 14);
 const FLOW = ["schedule", "place", "arm", "wake", "cascade", "run"];
 
 const SCENARIOS = {
+  one: { title: "one task, due in 25 ms", tell: (s) => s.schedule(25) },
   example: {
     title: "the worked example: nine tasks",
     tell: (s) => s.scheduleExample(),
   },
   empty: { title: "an empty wheel", tell: () => {} },
-  one: { title: "one task, due in 25 ms", tell: (s) => s.schedule(25) },
   far: { title: "one task, due in two hours", tell: (s) => s.schedule(7199999) },
   again: {
     title: "a ring that is used again: at 10, due in 11 ms",
@@ -57,9 +57,15 @@ class Teller {
     this.frames = [];
     this.finish(0);
   }
-  /** Does something after the frame `at`, forgets what came later; returns the first new frame. */
+  /**
+   * Does something after the frame `at`; returns the first new frame. What had been asked for after that
+   * frame is forgotten, and tells whether there was any such thing in `forgot`.
+   */
   branch(at, command) {
     const kept = this.engine._storyTakeBackTo(at);
+    this.forgot = this.frames
+      .slice(kept)
+      .some((frame) => ["schedule", "cancel", "wait"].includes(frame.stage));
     command(this.engine);
     this.finish(kept);
     return Math.min(kept, this.frames.length - 1);
@@ -93,6 +99,39 @@ function html(name, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;
+}
+
+const isOver = (task) => task.state === "ran" || task.state === "cancelled";
+
+/** A task as the flat wheel has it: what is due runs before the levels have got to it. */
+function flatTask(frame, i) {
+  const task = frame.tasks[i];
+  if (isOver(task) || frame.flat.entries.some((entry) => entry.task === i)) return task;
+  return { ...task, state: "ran", endedAt: task.deadline };
+}
+
+/** What the driver does, in two short lines. */
+function driverState(frame) {
+  const next = frame.heap[0]?.expiration;
+  if (frame.tasks.some((task) => task.state === "flushed") || next <= frame.now)
+    return ["awake", ""];
+  return next === undefined ? ["asleep", ""] : ["asleep until", grouped(next)];
+}
+
+function handState(frame) {
+  return ["the hand", frame.flat.entries.length ? "walks" : "stands still"];
+}
+
+/** The wheel in words, for those who do not see it. */
+function describe(frame, view) {
+  const names = (tasks) => tasks.map((i) => frame.tasks[i].name).join(", ") || "nobody";
+  const told =
+    view === "flat"
+      ? frame.flat.entries.map((each) => `slot ${each.slot} holds ${names([each.task])}`)
+      : frame.heap.map(
+          (each) => `slot ${each.slot} of level ${each.level} holds ${names(each.tasks)}`,
+        );
+  return `The wheel at ${grouped(frame.now)} ms: ${told.join("; ") || "empty"}.`;
 }
 
 const levelColour = (level) => `--of: var(--level-${level % 8})`;
@@ -164,6 +203,13 @@ class Ring {
     while (Math.ceil(n / columns) * (width / columns) > depth * 1.15 && columns < n) ++columns;
     const rows = Math.ceil(n / columns);
     const size = Math.min(largest, depth / rows / 2.1, width / columns / 2.1);
+    // Too small to be read: one disc for all of them, with their number.
+    if (size < discSize() / 2)
+      return {
+        xy: at(this.inner + 3 + depth / 2, (slot + 0.5) / this.slots),
+        size: largest,
+        count: n,
+      };
     const row = Math.floor(i / columns);
     const column = i % columns;
     const radius = this.inner + 3 + (depth * (rows - row - 0.5)) / rows;
@@ -190,7 +236,7 @@ class Stage {
       this.rings.push(new Ring(rings, 190, RIM, FLAT_SLOTS, levelColour(0)));
     } else {
       const shown = Math.max(levels, 2);
-      const width = (RIM - MIDDLE) / Math.max(shown, 3);
+      const width = (RIM - MIDDLE) / shown;
       for (let level = 0; level < shown; ++level) {
         const inner = MIDDLE + 4 + level * width;
         const outer = MIDDLE + (level + 1) * width;
@@ -208,11 +254,15 @@ class Stage {
         this.rings.push(new Ring(rings, inner, outer, WHEEL_SIZE, levelColour(level)));
       }
     }
-    this.clock = make("text", { class: "clock", x: CENTER, y: CENTER - 6 });
+    this.clock = make("text", { class: "clock", x: CENTER, y: CENTER - 14 });
+    this.driver = make("text", { class: "unit", x: CENTER, y: CENTER + 30 });
+    this.until = make("text", { class: "unit", x: CENTER, y: CENTER + 46 });
     this.svg.append(
       make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }),
       this.clock,
-      make("text", { class: "unit", x: CENTER, y: CENTER + 26 }, "ms"),
+      make("text", { class: "unit", x: CENTER, y: CENTER + 8 }, "ms"),
+      this.driver,
+      this.until,
     );
     this.caller = make("text", { class: "caller", x: 12, y: 26 });
     this.trail = make("path", { class: "trail", style: "display: none" });
@@ -221,7 +271,13 @@ class Stage {
   }
 
   show(frame) {
-    this.clock.textContent = grouped(frame.now);
+    const now = grouped(frame.now);
+    this.clock.textContent = now;
+    this.clock.setAttribute("style", now.length > 9 ? "font-size: 19px" : "");
+    const [driver, until] = this.view === "flat" ? handState(frame) : driverState(frame);
+    this.driver.textContent = driver;
+    this.until.textContent = until;
+    this.svg.setAttribute("aria-label", describe(frame, this.view));
     for (const [task, disc] of this.discs)
       if (task >= frame.tasks.length) {
         disc.remove();
@@ -287,8 +343,10 @@ class Stage {
       );
     ring.show({ slotsUpTo: frame.flat.clock, armed: new Set(bySlot.keys()), left: -1, target: -1 });
     const flown = { xy: [CENTER, CENTER + 110], size: discSize(), colour: levelColour(0) };
-    frame.tasks.forEach((task, i) => this.showDisc(frame, task, i, places.get(i) ?? flown));
-    this.tellCaller(frame, places);
+    frame.tasks.forEach((task, i) =>
+      this.showDisc(frame, flatTask(frame, i), i, places.get(i) ?? flown),
+    );
+    this.caller.textContent = "";
   }
 
   /** Taken out of a bucket, run, or not placed yet. */
@@ -296,10 +354,11 @@ class Stage {
     if (task.state === "queued") return { xy: [40, 60], size: discSize(), colour: levelColour(0) };
     const colour = levelColour(from?.level ?? 0);
     if (task.state === "flushed") {
-      const turn = 0.5 + (i - (n - 1) / 2) * Math.min(NARROW.matches ? 0.11 : 0.085, 0.9 / n);
-      return { xy: at(MIDDLE - 4, turn), size: discSize(), colour };
+      const step = Math.min(NARROW.matches ? 0.115 : 0.075, 0.96 / n);
+      const size = Math.min(discSize(), Math.PI * step * (MIDDLE - 4));
+      return { xy: at(MIDDLE - 4, 0.5 + (i - (n - 1) / 2) * step), size, colour };
     }
-    return { xy: at(MIDDLE - 28, 0), size: discSize(), colour };
+    return { xy: at(MIDDLE - 16, 0), size: discSize(), colour };
   }
 
   /** The way of a task that was moved just now. */
@@ -318,7 +377,7 @@ class Stage {
     this.caller.textContent = waiting ? "the caller's thread" : "";
   }
 
-  showDisc(frame, task, i, { xy, size, colour, place, rounds }) {
+  showDisc(frame, task, i, { xy, size, colour, place, rounds, count }) {
     let disc = this.discs.get(i);
     if (!disc) {
       disc = make("g", { "data-task": i });
@@ -331,19 +390,20 @@ class Stage {
       this.tasks.append(disc);
     }
     const isTold = frame.task === i;
-    const isOver = task.state === "ran" || task.state === "cancelled";
+    const over = isOver(task);
     disc.setAttribute(
       "class",
-      `task ${task.state}${isTold ? " told" : ""}${isOver && !(isTold && this.view === "levels") ? " hidden" : ""}`,
+      `task ${task.state}${isTold ? " told" : ""}${over && !(isTold && this.view === "levels") ? " hidden" : ""}`,
     );
     disc.setAttribute("data-place", place ?? task.state);
     // The colours of what has ended come from the class.
-    disc.setAttribute("style", isOver ? "" : colour);
+    disc.setAttribute("style", over ? "" : colour);
     disc.style.transform = `translate(${xy[0].toFixed(1)}px, ${xy[1].toFixed(1)}px)`;
     const [circle, name, badge] = disc.children;
     circle.setAttribute("r", size.toFixed(1));
+    name.textContent = count ?? task.name;
     name.setAttribute("style", `font-size: ${(size * 1.05).toFixed(1)}px`);
-    badge.textContent = rounds ? grouped(rounds) : "";
+    badge.textContent = rounds && !count && size > 10 ? grouped(rounds) : "";
     badge.setAttribute("y", (size + 9).toFixed(1));
   }
 }
@@ -376,8 +436,14 @@ function showHeap(frame) {
       ),
     ),
   );
-  if (!rows.length)
-    rows.push(html("li", { class: "none" }, "Empty: the driver sleeps until somebody schedules."));
+  const isAtWork = frame.tasks.some((task) => task.state === "flushed");
+  const why = isAtWork
+    ? "the driver is at work on what it took out"
+    : "the driver sleeps until somebody calls";
+  if (!rows.length) rows.push(html("li", { class: "none" }, `Empty: ${why}.`));
+  const next = frame.heap.slice(0, 4).map((bucket) => grouped(bucket.expiration));
+  $("upcoming").textContent =
+    `Delay heap: ${next.join(" · ") || "empty"}${frame.heap.length > 4 ? " …" : ""}`;
   $("heap").replaceChildren(...rows);
 }
 
@@ -400,7 +466,7 @@ function showLevelList(view, frame) {
             html(
               "span",
               {},
-              html("span", { class: "more" }, "slots of "),
+              html("span", { class: "more" }, `${WHEEL_SIZE} × `),
               `${grouped(level.granularity)} ms`,
               html(
                 "span",
@@ -414,50 +480,44 @@ function showLevelList(view, frame) {
 }
 
 function whereIs(frame, view, i) {
-  const task = frame.tasks[i];
+  const task = view === "flat" ? flatTask(frame, i) : frame.tasks[i];
   if (task.state === "ran") return `ran at ${grouped(task.endedAt)}`;
   if (task.state === "cancelled") return `cancelled at ${grouped(task.endedAt)}`;
   if (view === "flat") {
     const entry = frame.flat.entries.find((each) => each.task === i);
-    if (entry) return `slot ${entry.slot}, ${plural(entry.rounds, "round")} to go`;
+    return `slot ${entry.slot}, ${plural(entry.rounds, "round")} to go`;
   }
   if (task.state === "flushed") return "taken out";
   const bucket = frame.heap.find((each) => each.tasks.includes(i));
   return bucket ? `level ${bucket.level}, slot ${bucket.slot}` : "being placed";
 }
 
+function makeTaskRow(task, i, cancel) {
+  const button = html("button", { type: "button", "aria-label": `Cancel ${task.name}` }, "cancel");
+  button.addEventListener("click", () => cancel(i));
+  const cells = [html("span", {}, task.name), "", "", "", button].map((each) =>
+    html("td", {}, each),
+  );
+  return html("tr", {}, ...cells);
+}
+
+/** Rows stay as long as their tasks do, so that a button is there when a finger comes down on it. */
 function showTasks(frame, view, cancel) {
-  const rows = frame.tasks.map((task, i) => {
-    const isOver = task.state === "ran" || task.state === "cancelled";
-    const bucket = frame.heap.find((each) => each.tasks.includes(i));
-    const name = html(
-      "td",
-      {},
-      html(
-        "span",
-        { class: `dot ${isOver ? task.state : ""}`, style: isOver ? "" : colourOf(frame, view, i) },
-        task.name,
-      ),
-    );
-    const button = html(
-      "button",
-      { type: "button", "aria-label": `Cancel ${task.name}` },
-      "cancel",
-    );
-    button.addEventListener("click", () => cancel(i));
-    const isPending = task.state === "queued" && bucket;
-    return html(
-      "tr",
-      { class: isOver ? "ended" : "" },
-      name,
-      html("td", {}, grouped(task.deadline)),
-      html("td", {}, whereIs(frame, view, i)),
-      html("td", {}, view === "flat" ? "–" : String(task.cascades)),
-      html("td", {}, ...(isPending ? [button] : [])),
-    );
+  const table = $("tasks");
+  while (table.rows.length > frame.tasks.length) table.lastChild.remove();
+  frame.tasks.forEach((told, i) => {
+    const row = table.rows[i] ?? table.appendChild(makeTaskRow(told, i, cancel));
+    const task = view === "flat" ? flatTask(frame, i) : told;
+    const [name, due, where, moves, button] = row.cells;
+    row.className = isOver(task) ? "ended" : "";
+    name.firstChild.className = `dot ${isOver(task) ? task.state : ""}`;
+    name.firstChild.setAttribute("style", isOver(task) ? "" : colourOf(frame, view, i));
+    due.textContent = grouped(task.deadline);
+    where.textContent = whereIs(frame, view, i);
+    moves.textContent = view === "flat" ? "–" : task.cascades;
+    const isPending = told.state === "queued" && frame.heap.some((each) => each.tasks.includes(i));
+    button.firstChild.hidden = !isPending;
   });
-  if (!rows.length) rows.push(html("tr", {}, html("td", { colspan: 5 }, "None yet.")));
-  $("tasks").replaceChildren(...rows);
 }
 
 function showCosts(frame) {
@@ -487,6 +547,9 @@ class Player {
   }
   start(scenario) {
     this.pause();
+    $("note").textContent = $("problem").textContent = "";
+    $("scenario").value = scenario;
+    history.replaceState(null, "", `#${scenario}`);
     this.teller.begin(scenario);
     this.layOut();
     this.go(0);
@@ -509,16 +572,13 @@ class Player {
     this.stage.show(frame);
     showHeap(frame);
     showLevelList(this.view, frame);
-    showTasks(frame, this.view, (i) => this.change((engine) => engine._storyCancel(i)));
+    showTasks(frame, this.view, this.cancel);
     showCosts(frame);
     showFlow(frame);
     const told = this.view === "flat" ? this.flatSentence() : frame.sentence;
     const hint = this.at === 0 && this.last > 0 ? " Press play, or go on step by step." : "";
-    const over =
-      this.at === this.last && !frame.heap.length && this.last > 0
-        ? " Nothing is pending any more."
-        : "";
-    $("sentence").textContent = told + hint + over;
+    const isEnd = this.at === this.last && !frame.heap.length && this.last > 0;
+    $("sentence").textContent = told + hint + (isEnd ? " Nothing is pending any more." : "");
     $("scrub").max = this.last;
     $("scrub").value = this.at;
     $("scrub").setAttribute(
@@ -526,8 +586,9 @@ class Player {
       `step ${this.at} of ${this.last}, at ${grouped(frame.now)} ms`,
     );
     $("where").textContent = `${this.at} of ${this.last}`;
-    $("back").disabled = this.at === 0;
-    $("step").disabled = $("next").disabled = this.at === this.last;
+    $("back").setAttribute("aria-disabled", String(this.at === 0));
+    for (const each of ["step", "next"])
+      $(each).setAttribute("aria-disabled", String(this.at === this.last));
     Object.assign(document.body.dataset, {
       view: this.view,
       stage: frame.stage,
@@ -544,12 +605,11 @@ class Player {
       frames.reverse().find((frame) => frame.flatSentence)?.flatSentence ?? this.frame.sentence
     );
   }
-  /** The next frame that shows something in this view, forwards or backwards. */
+  /** To the next frame that tells something in this view, forwards or backwards. */
   step(by) {
+    const { frames } = this.teller;
     let to = this.at + by;
-    const isDull = (i) =>
-      this.view === "flat" && i > 0 && i < this.last && !this.teller.frames[i].flatSentence;
-    while (isDull(to)) to += by;
+    while (this.view === "flat" && to > 0 && to < this.last && !frames[to].flatSentence) to += by;
     this.go(to);
   }
   /** To the frame that tells of the next wake-up, and past it what it brings. */
@@ -560,13 +620,21 @@ class Player {
   }
   change(command) {
     this.pause();
+    const from = this.at;
     this.go(this.teller.branch(this.at, command));
+    $("scenario").value = "own";
+    $("note").textContent = this.teller.forgot
+      ? `The story goes on from step ${from} now. What was asked for after that is forgotten.`
+      : "";
   }
+  cancel = (task) => {
+    this.change((engine) => engine._storyCancel(task));
+    (document.querySelector("#tasks button:not([hidden])") ?? $("step")).focus();
+  };
   show(view) {
     this.view = view;
     for (const each of ["levels", "flat"])
-      $(`view-${each}`).setAttribute("aria-selected", String(each === view));
-    $("stage").setAttribute("aria-labelledby", `view-${view}`);
+      $(`view-${each}`).setAttribute("aria-pressed", String(each === view));
     this.layOut();
     this.go(this.at);
   }
@@ -604,7 +672,7 @@ class Player {
 function readDelay(least, most) {
   const written = $("delay").value.replace(/[\s,_']/g, "");
   const value = Number(written);
-  if (written === "" || !Number.isInteger(value) || value < least || value > most)
+  if (!/^\d+$/.test(written) || value < least || value > most)
     throw new RangeError(
       `${$("delay").value.trim() || "Nothing"} is not a whole number of milliseconds from ${least} to ${grouped(most)}.`,
     );
@@ -668,7 +736,7 @@ function listen(player) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (
-      event.target.closest("input, select") ||
+      event.target.closest("input:not([type=range]), select") ||
       (event.key === " " && event.target.closest("button"))
     )
       return;
@@ -689,12 +757,15 @@ function explainColours() {
 loadWheel().then((engine) => {
   for (const [name, { title }] of Object.entries(SCENARIOS))
     $("scenario").append(html("option", { value: name }, title));
+  $("scenario").append(html("option", { value: "own", hidden: "" }, "a story of your own"));
   explainColours();
   const player = new Player(new Teller(engine));
-  const asked = location.hash.slice(1);
-  const scenario = asked in SCENARIOS ? asked : "example";
-  $("scenario").value = scenario;
+  const startAsAsked = () => {
+    const asked = location.hash.slice(1);
+    player.start(asked in SCENARIOS ? asked : "one");
+  };
   listen(player);
-  player.start(scenario);
+  addEventListener("hashchange", startAsAsked);
+  startAsAsked();
   document.body.dataset.ready = "yes";
 });

@@ -2,7 +2,7 @@
 
 import math
 
-from example import COLUMNS, grouped
+from example import COLUMNS, counted, grouped
 from svg import Drawing
 
 FOLLOWED = 123456  # the delay of the task that is followed all the way down
@@ -287,7 +287,8 @@ def flat(facts):
         1000, 330, f"A flat wheel with {frame['flat']['slots']} slots",
         "Its hand visits a slot every second: " + ", ".join(
             f"{task['name']} of {task['delay']} s is in slot {entries[i]['slot']} with "
-            f"{entries[i]['rounds']} rounds to go" for i, task in enumerate(frame["tasks"])) + ".",
+            f"{counted(entries[i]['rounds'], 'round')} to go"
+            for i, task in enumerate(frame["tasks"])) + ".",
     )  # fmt: skip
     drawing.text(24, 36, "A flat wheel walks every tick", "title")
     clockFace(drawing, frame["flat"], frame["tasks"], 160, 186, 112, 62)
@@ -312,8 +313,10 @@ def flat(facts):
             drawing.text(x + cell / 2, 160, "passed over", "small muted middle")
         drawing.text(x + cell / 2, 222, f"{tick} s", "small muted middle")
         drawing.text(x + cell / 2, 302, f"{tick} s", "small muted middle")
-    drawing.text(left, 142, f"{story.last['flat']['ticksWalked']} wake-ups", "muted")
-    drawing.text(left, 243, f"{story.last['wakeUps']} wake-ups", "muted")
+    drawing.text(left, 142, f"{counted(frame['flat']['slots'], 'slot')}: "
+                 f"{story.last['flat']['ticksWalked']} wake-ups", "muted")  # fmt: skip
+    drawing.text(left, 243, f"level 0 of {counted(facts.wheelSize, 'slot')}: "
+                 f"{story.last['wakeUps']} wake-ups", "muted")  # fmt: skip
     return drawing.done()
 
 
@@ -327,7 +330,7 @@ def ladder(facts):
     drawing = Drawing(
         1000, top + pitch * len(costs) + 40, "What each way costs",
         f"{tasks} tasks of which {cancelled} are cancelled. " + ". ".join(
-            cost["way"] + ": " + ", ".join(f"{cost[key]} {name}" for key, name in COLUMNS.items())
+            cost["way"] + ": " + ", ".join(f"{name} {cost[key]}" for key, name in COLUMNS.items())
             for cost in costs) + ".",
     )  # fmt: skip
     longest = grouped(facts.document["waysLongest"])

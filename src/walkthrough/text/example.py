@@ -21,6 +21,10 @@ def grouped(number):
     return f"{number:,}"
 
 
+def counted(number, what):
+    return f"{grouped(number)} {what}{'' if number == 1 else 's'}"
+
+
 class Story:
     """The frames of one story."""
 

@@ -25,7 +25,8 @@ GOLDEN = ROOT / "tests" / "golden" / "placements-t1-w20.txt"
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 SKIPPED = 77
 PATIENCE = 60  # seconds, for what takes a fraction of one on an idle machine
-SIZES = {"wide": (1280, 900), "tablet": (820, 1180), "phone": (390, 844), "small": (360, 640)}
+SIZES = {"wide": (1280, 900), "tablet": (820, 1180), "phone": (390, 844), "small": (320, 568),
+         "zoomed": (640, 450)}  # fmt: skip
 
 # For every disc where it is, and what the page tells about the moment.
 LOOK = """
@@ -226,6 +227,29 @@ class WalkthroughPage(unittest.TestCase):
         self.assertEqual([look["stage"] for look in looks], ["cancel", "wake"])
         self.assertIn("nobody is in it", looks[-1]["sentence"])
         self.assertEqual(looks[-1]["tasks"]["0"], "cancelled")
+
+    def testTellsWhatIsForgotten(self):
+        self.page.scrubTo(10)
+        self.page.add("7")
+        self.assertIn("from step 10 now", self.page.text("#note"))
+        self.assertEqual(self.page.find("#scenario").get_attribute("value"), "own")
+        self.page.find("#scenario").send_keys("the worked")
+        self.assertEqual(self.page.text("#note"), "")
+        self.assertEqual(self.page.look()["last"], "53")
+
+    def testKeepsTheKeyboardWhereItIs(self):
+        self.page.press(Keys.END)
+        self.page.scrubTo(24)
+        self.page.click("#tasks button")
+        active = self.driver.switch_to.active_element
+        self.assertEqual(active.get_attribute("aria-label"), "Cancel B")
+        self.page.find("#scrub").send_keys("n")
+        self.assertEqual(self.page.look()["stage"], "wake")
+
+    def testFollowsTheAddress(self):
+        self.driver.execute_script("location.hash = 'crowd'")
+        self.page.waitUntil(lambda page: page.look()["last"] != "53")
+        self.assertEqual(self.page.find("#scenario").get_attribute("value"), "crowd")
 
     def testTimePassesWhenOneWaits(self):
         self.page.open("empty")
