@@ -56,14 +56,16 @@ def compileEngine():
 
 
 def fill(engine):
-    parts = {"style": "page.css", "script": "page.js"}
-    texts = {name: (HERE / file).read_text(encoding="utf-8") for name, file in parts.items()}
-    texts["engine"] = engine
-    page = (HERE / "page.html.in").read_text(encoding="utf-8")
+    def read(name):
+        return (HERE / name).read_text(encoding="utf-8").strip()
+
+    scripts = ["teller.js", "frame.js", "stage.js", "panels.js", "player.js"]
+    texts = {"style": read("page.css"), "engine": engine, "script": "\n\n".join(map(read, scripts))}
+    page = read("page.html.in") + "\n"
     for name, text in texts.items():
         if name != "style" and "</script" in text:
             raise SystemExit(f"{name}: </script would end it")
-        page = page.replace("{{" + name + "}}", text.strip())
+        page = page.replace("{{" + name + "}}", text)
     return page
 
 
