@@ -62,6 +62,16 @@ void Shard::reserve(Tick deadline) {
     publishReach();
 }
 
+/// For the next run of a periodic timeout, which lies beyond the levels only after the clock has
+/// jumped. Without them it is placed again once in each turn of the coarsest, on its way there.
+void Shard::reserveIfPossible(Tick deadline) noexcept {
+    try {
+        reserve(deadline);
+    } catch (std::bad_alloc const&) {
+        // Late by nothing, only dearer.
+    }
+}
+
 /// Says how far a pending entry may be pushed back without the lock: not at all until somebody
 /// has tried, so that a timer whose timeouts are never moved need not reckon with it.
 void Shard::publishReach() noexcept {
@@ -322,12 +332,12 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
         } else if (periodic.missed == MissedTicks::shift) {
             periodic.next = TickScale::add(ended, period);
         } else {
-            auto const behind = TickScale::between(next, ended);
-            periodic.next = TickScale::add(ended, period - behind % period);
+            periodic.next = TickScale::add(ended, period - TickScale::rest(next, ended, period));
         }
     }
     catchUp(ended);
     periodic.scheduled = context_.scale.deadlineToTick(periodic.next);
+    reserveIfPossible(periodic.scheduled);
     TimeoutWord{periodic.scheduled, TimeoutState::pending}.storeIn(node);
     ++pending_;
     TimerTaskList const* const bucket = put(node, section);

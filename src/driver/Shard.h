@@ -92,6 +92,7 @@ private:
     using Stage = TimerEvent::Stage;
 
     void reserve(Tick deadline);
+    void reserveIfPossible(Tick deadline) noexcept;
     /// Moves the wheel's clock to now, as far as no bucket is in the way, so that an entry goes to
     /// the lowest level that can hold it. Once a tick is enough.
     void catchUp(Clock::TimePoint now) noexcept {

@@ -92,6 +92,18 @@ public:
         return std::chrono::nanoseconds{difference};
     }
 
+    /// What is left of `later` - `earlier` after whole periods, also where the difference itself
+    /// is too large to be told. REQUIRES: earlier <= later.
+    static std::chrono::nanoseconds rest(Clock::TimePoint earlier, Clock::TimePoint later,
+                                         std::chrono::nanoseconds period) noexcept {
+        auto const count = [](Clock::TimePoint time) {
+            return static_cast<std::uint64_t>(time.time_since_epoch().count());
+        };
+        auto const length = static_cast<std::uint64_t>(period.count());
+        return std::chrono::nanoseconds{
+            static_cast<std::int64_t>((count(later) - count(earlier)) % length)};
+    }
+
 private:
     std::uint64_t sinceOrigin(std::int64_t time) const noexcept {
         return static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(origin_);

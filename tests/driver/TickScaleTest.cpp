@@ -153,6 +153,8 @@ TEST(TickScale, AddsAndSubtractsWithoutOverflow) {
     EXPECT_EQ(TickScale::between(at(3), at(1)), -2ns);
     EXPECT_EQ(TickScale::between(at(kLeast), at(1)), nanoseconds::max());
     EXPECT_EQ(TickScale::between(at(1), at(kLeast)), nanoseconds::min());
+    EXPECT_EQ(TickScale::rest(at(1), at(14), 5ns), 3ns);
+    EXPECT_EQ(TickScale::rest(at(kLeast), at(kMost), 10ns), 5ns);  // 2^64 - 1
 }
 
 }  // namespace

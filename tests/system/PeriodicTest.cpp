@@ -1,4 +1,5 @@
 #include <support/TestTimers.h>
+#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +49,46 @@ TYPED_TEST(Periodic, DoesNotDriftWhereTheTickDoesNotDivideThePeriod) {
     this->clock.advance(10'004ms);
     EXPECT_EQ(runs, 1000);
     EXPECT_EQ(wrong, 0U);
+}
+
+// Bug pattern: after a jump of the clock the next run lies beyond the levels that exist, and is
+// placed again in each turn of the coarsest until its time has come.
+TEST(PeriodicFar, TheNextRunAfterAJumpIsNotWalkedTo) {
+    class Counter final : public TimerObserver {
+    public:
+        void onEvent(TimerEvent const& event) noexcept override {
+            placed += event.stage == TimerEvent::Stage::place ? 1U : 0U;
+        }
+        std::uint64_t placed = 0;
+    } counter;
+    SettableClock clock;
+    ManualTimer timer{{.tick = 1us, .clock = clock, .observer = &counter}};
+    int runs = 0;
+    timer.scheduleWithFixedDelay([&] { ++runs; }, 10us, 10us);
+    timer.newTimeout([] {}, 12us);  // the wheel cannot pass it before it has run
+    clock.add(1s);
+    timer.advanceTo(clock.now());
+    clock.add(10us);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(runs, 2);
+    EXPECT_LE(counter.placed, 10U);
+}
+
+TEST(PeriodicFar, KeepsItsRasterOverMoreThanADurationCanTell) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    std::vector<Clock::TimePoint> deadlines;
+    // It counts from 292 years before the clock: nanoseconds::min() + k * 10 ms.
+    timer.scheduleAtFixedRate([&](Timeout const& self) { deadlines.push_back(self.deadline()); },
+                              nanoseconds::min(), 10ms);
+    clock.add(14ms);
+    timer.advanceTo(clock.now());
+    clock.add(10ms);
+    timer.advanceTo(clock.now());
+    ASSERT_EQ(deadlines.size(), 2U);
+    nanoseconds const offset = (nanoseconds::min() % 10ms + 10ms) % 10ms;
+    auto const exact = Clock::TimePoint{10ms + offset};
+    EXPECT_EQ(deadlines.back(), std::chrono::ceil<milliseconds>(exact));
 }
 
 /// A rate of 10 ms that could not run from 30 to 55 ms: when it ran until 100 ms.
