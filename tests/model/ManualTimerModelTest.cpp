@@ -1,0 +1,87 @@
+#include <support/Effort.h>
+#include <support/TestTimers.h>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <iomanip>
+#include <model/TimerSimulation.h>
+#include <ostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+// A ManualTimer and a std::multimap are put through random commands, from hostile starts of the
+// clock, also from inside tasks and destructors. TIMINGWHEEL_SEED=<seed> runs a failure again,
+// TIMINGWHEEL_STRESS_SCALE=<n> makes it n times as many.
+
+namespace timingwheel::model {
+namespace {
+
+using Head = std::array<std::uint8_t, Scenario::kHeadBytes>;
+using CommandBytes = std::array<std::uint8_t, Scenario::kCommandBytes>;
+
+/// What is drawn and shrunk: a command at a time.
+struct Draft {
+    Head head;
+    std::vector<CommandBytes> commands;
+
+    std::vector<std::uint8_t> bytes() const {
+        std::vector<std::uint8_t> all{head.begin(), head.end()};
+        for (CommandBytes const& command : commands)
+            all.insert(all.end(), command.begin(), command.end());
+        return all;
+    }
+
+    friend std::ostream& operator<<(std::ostream& out, Draft const& draft) {
+        out << Scenario::decode(draft.bytes()) << "\nas bytes, for tests/fuzz/corpus:\n"
+            << std::hex << std::setfill('0');
+        for (std::uint8_t const byte : draft.bytes()) out << std::setw(2) << unsigned{byte};
+        return out << std::dec;
+    }
+};
+
+template <class Bytes>
+rc::Gen<Bytes> bytes() {
+    // Any byte at any size: what is small is decided by Scenario.
+    return rc::gen::container<Bytes>(
+        rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint8_t>()));
+}
+
+rc::Gen<Draft> drafts() {
+    return rc::gen::map(rc::gen::pair(bytes<Head>(), rc::gen::container<std::vector<CommandBytes>>(
+                                                         bytes<CommandBytes>())),
+                        [](std::pair<Head, std::vector<CommandBytes>> drawn) {
+                            return Draft{drawn.first, std::move(drawn.second)};
+                        });
+}
+
+TEST(ManualTimerModel, AgreesWithAMultimapAfterEveryCommand) {
+    test::Watchdog const watchdog{"the model test", std::chrono::seconds{50}};
+    std::string const seed = std::to_string(test::seedOr(20'240'131));
+    setenv("RC_PARAMS", ("seed=" + seed).c_str(), 0);  // what rapidcheck reads, and prints
+    rc::detail::TestParams parameters = rc::detail::configuration().testParams;
+    parameters.maxSuccess = static_cast<int>(test::scaled(10'000));
+    auto const result = rc::detail::checkTestable(
+        [] {
+            Draft const draft = *drafts();
+            try {
+                TimerSimulation::run(Scenario::decode(draft.bytes()));
+            } catch (std::logic_error const& error) {
+                RC_FAIL(error.what());
+            }
+        },
+        rc::detail::TestMetadata{}, parameters);
+    if (result.is<rc::detail::SuccessResult>()) return;
+    std::ostringstream message;
+    printResultMessage(result, message);
+    FAIL() << message.str() << "\nTIMINGWHEEL_SEED=" << seed;
+}
+
+}  // namespace
+}  // namespace timingwheel::model
