@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <model/TimerSimulation.h>

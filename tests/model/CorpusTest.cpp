@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <model/TimerSimulation.h>
+#include <model/WheelScenario.h>
 #include <string>
 #include <vector>
 
@@ -29,14 +31,22 @@ std::vector<std::uint8_t> bytesOf(std::filesystem::path const& path) {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-TEST(Corpus, OfTheTimerAgreesWithItsModel) {
-    test::Watchdog const watchdog{"the corpus of the timer", std::chrono::seconds{50}};
-    auto const files = corpus("timer");
+/// Runs every file of a corpus as what it says.
+template <class Decoded, class Run>
+void replay(char const* target, Run run) {
+    test::Watchdog const watchdog{target, std::chrono::seconds{50}};
+    auto const files = corpus(target);
     EXPECT_FALSE(files.empty());
     for (auto const& file : files) {
-        Scenario const scenario = Scenario::decode(bytesOf(file));
-        EXPECT_NO_THROW(TimerSimulation::run(scenario)) << file << '\n' << scenario;
+        Decoded const scenario = Decoded::decode(bytesOf(file));
+        EXPECT_NO_THROW(run(scenario)) << file << '\n' << scenario;
     }
+}
+
+TEST(Corpus, OfTheTimerAgreesWithItsModel) { replay<Scenario>("timer", TimerSimulation::run); }
+
+TEST(Corpus, OfTheWheelsAgreesWithTheirModel) {
+    replay<wheel::WheelScenario>("wheel", [](auto const& scenario) { scenario.run(); });
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(ManualTimerModel, AgreesWithAMultimapAfterEveryCommand) {
     std::string const seed = std::to_string(test::seedOr(20'240'131));
     setenv("RC_PARAMS", ("seed=" + seed).c_str(), 0);  // what rapidcheck reads, and prints
     rc::detail::TestParams parameters = rc::detail::configuration().testParams;
-    parameters.maxSuccess = static_cast<int>(test::scaled(10'000));
+    parameters.maxSuccess = static_cast<int>(test::scaled(5'000));
     auto const result = rc::detail::checkTestable(
         [] {
             Draft const draft = *drafts();

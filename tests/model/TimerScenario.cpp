@@ -25,75 +25,14 @@ std::int64_t saturatedSum(std::int64_t a, std::int64_t b) {
 }
 
 /// The width of a slot of a level.
-std::int64_t slotWidth(Setting const& setting, int level) {
-    std::int64_t width = setting.tick.count();
-    for (; level > 0; --level) width = saturatedProduct(width, setting.wheelSize);
+std::int64_t slotWidth(std::int64_t tick, std::int64_t wheelSize, int level) {
+    std::int64_t width = tick;
+    for (; level > 0; --level) width = saturatedProduct(width, wheelSize);
     return width;
 }
 
 /// -1, 0 or 1.
 std::int64_t nudge(std::uint8_t value) { return std::int64_t{value} % 3 - 1; }
-
-/// Small ones first, so that shrinking ends there; then those around which levels, ticks and whole
-/// numbers meet.
-nanoseconds amountOf(Setting const& setting, std::uint8_t shape, std::uint8_t value) {
-    std::int64_t const tick = setting.tick.count();
-    switch (shape % 12) {
-        case 0:
-        case 1:
-        case 2:
-            return nanoseconds{saturatedProduct(value % 32, tick)};
-        case 3:
-            return nanoseconds{saturatedProduct(value, tick)};
-        case 4:
-            return nanoseconds{value};
-        case 5:
-            return nanoseconds{saturatedSum(saturatedProduct(value / 3, tick), nudge(value))};
-        case 6:
-        case 7: {
-            std::int64_t const width = slotWidth(setting, value / 9 % 4);
-            std::int64_t const whole = saturatedProduct(width, 1 + value / 3 % 3);
-            return nanoseconds{saturatedSum(whole, saturatedProduct(nudge(value), tick))};
-        }
-        case 8: {
-            std::int64_t const width = slotWidth(setting, value / 3 % 64);
-            return nanoseconds{saturatedSum(width, saturatedProduct(nudge(value), tick))};
-        }
-        case 9:
-            return nanoseconds{(std::int64_t{1} << value / 4 % 63) + value % 4 - 2};
-        case 10:
-            return nanoseconds{value < 192 ? saturatedProduct(-std::int64_t{value} % 64, tick)
-                                           : -(std::int64_t{1} << value % 63)};
-        default: {
-            constexpr std::array kEnds{kMax, kMax - 1, kMin, kMin + 1, kMax / 2};
-            return nanoseconds{kEnds[value % kEnds.size()]};
-        }
-    }
-}
-
-Clock::TimePoint startOf(std::uint8_t shape, std::uint8_t value) {
-    std::int64_t time = 0;
-    switch (shape % 6) {
-        case 0:
-            break;
-        case 1:
-            time = (std::int64_t{1} << value % 63) - 5;
-            break;
-        case 2:
-            time = -1;
-            break;
-        case 3:
-            time = kMin + value;
-            break;
-        case 4:
-            time = kMax - 1'000'000 - value;
-            break;
-        default:
-            time = -(std::int64_t{1} << value % 63) - 5;
-            break;
-    }
-    return Clock::TimePoint{nanoseconds{time}};
-}
 
 Setting settingOf(std::array<std::uint8_t, Scenario::kHeadBytes> const& head) {
     using namespace std::chrono_literals;
@@ -102,7 +41,7 @@ Setting settingOf(std::array<std::uint8_t, Scenario::kHeadBytes> const& head) {
     constexpr std::array<std::size_t, 8> kLimits{0, 0, 0, 0, 1, 2, 3, 8};
     return {.tick = kTicks[head[0] % kTicks.size()],
             .wheelSize = kWheelSizes[head[1] % kWheelSizes.size()],
-            .start = startOf(head[2], head[3]),
+            .start = Clock::TimePoint{nanoseconds{startOf(head[2], head[3])}},
             .maxPendingTimeouts = kLimits[head[4] % kLimits.size()],
             .clock = head[5] % 2 == 0 ? ClockKind::settable : ClockKind::manual};
 }
@@ -154,10 +93,11 @@ Command commandOf(Setting const& setting, std::span<std::uint8_t const> bytes) {
     }
     command.action = kActionOf[bytes[1] % kActionOf.size()];
     command.slot = bytes[2] % kSlots;
-    command.amount = amountOf(setting, bytes[3], bytes[4]);
+    command.amount = amountOf(setting.tick, setting.wheelSize, bytes[3], bytes[4]);
     if (option >= 128)
         command.tolerance =
-            nanoseconds{saturatedSum(slotWidth(setting, option % 8), option % 16 < 8 ? 0 : option)};
+            nanoseconds{saturatedSum(slotWidth(setting.tick.count(), setting.wheelSize, option % 8),
+                                     option % 16 < 8 ? 0 : option)};
     std::int64_t const tick = setting.tick.count();
     command.period = nanoseconds{
         saturatedSum(saturatedProduct(tick, 1 + option / 16), option % 8 < 4 ? 0 : tick / 3)};
@@ -168,6 +108,66 @@ Command commandOf(Setting const& setting, std::span<std::uint8_t const> bytes) {
 }
 
 }  // namespace
+
+nanoseconds amountOf(nanoseconds tickLength, std::int64_t wheelSize, std::uint8_t shape,
+                     std::uint8_t value) {
+    std::int64_t const tick = tickLength.count();
+    switch (shape % 12) {
+        case 0:
+        case 1:
+        case 2:
+            return nanoseconds{saturatedProduct(value % 32, tick)};
+        case 3:
+            return nanoseconds{saturatedProduct(value, tick)};
+        case 4:
+            return nanoseconds{value};
+        case 5:
+            return nanoseconds{saturatedSum(saturatedProduct(value / 3, tick), nudge(value))};
+        case 6:
+        case 7: {
+            std::int64_t const width = slotWidth(tick, wheelSize, value / 9 % 4);
+            std::int64_t const whole = saturatedProduct(width, 1 + value / 3 % 3);
+            return nanoseconds{saturatedSum(whole, saturatedProduct(nudge(value), tick))};
+        }
+        case 8: {
+            std::int64_t const width = slotWidth(tick, wheelSize, value / 3 % 64);
+            return nanoseconds{saturatedSum(width, saturatedProduct(nudge(value), tick))};
+        }
+        case 9:
+            return nanoseconds{(std::int64_t{1} << value / 4 % 63) + value % 4 - 2};
+        case 10:
+            return nanoseconds{value < 192 ? saturatedProduct(-std::int64_t{value} % 64, tick)
+                                           : -(std::int64_t{1} << value % 63)};
+        default: {
+            constexpr std::array kEnds{kMax, kMax - 1, kMin, kMin + 1, kMax / 2};
+            return nanoseconds{kEnds[value % kEnds.size()]};
+        }
+    }
+}
+
+std::int64_t startOf(std::uint8_t shape, std::uint8_t value) {
+    std::int64_t time = 0;
+    switch (shape % 6) {
+        case 0:
+            break;
+        case 1:
+            time = (std::int64_t{1} << value % 63) - 5;
+            break;
+        case 2:
+            time = -1;
+            break;
+        case 3:
+            time = kMin + value;
+            break;
+        case 4:
+            time = kMax - 1'000'000 - value;
+            break;
+        default:
+            time = -(std::int64_t{1} << value % 63) - 5;
+            break;
+    }
+    return time;
+}
 
 Scenario Scenario::decode(std::span<std::uint8_t const> bytes) {
     std::array<std::uint8_t, kHeadBytes> head{};

@@ -25,6 +25,13 @@ enum class ClockKind : std::uint8_t {
     manual,    ///< a ManualClock drives the timer
 };
 
+/// What two bytes say: small ones first, so that shrinking ends there; then those around which
+/// ticks, slots, levels and whole numbers meet.
+std::chrono::nanoseconds amountOf(std::chrono::nanoseconds tick, std::int64_t wheelSize,
+                                  std::uint8_t shape, std::uint8_t value);
+/// A hostile start of a clock.
+std::int64_t startOf(std::uint8_t shape, std::uint8_t value);
+
 struct Setting {
     std::chrono::nanoseconds tick;
     std::int64_t wheelSize;

@@ -1,0 +1,318 @@
+#pragma once
+
+#include <timingwheel/wheel/HashedWheel.h>
+#include <timingwheel/wheel/TimingWheel.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <ostream>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+/// Operations on a wheel of one's own, and a multimap that must agree with it after each, also when
+/// entries change the wheel while they are handed over. Both wheels are tried: what only one of
+/// them has is left out for the other.
+namespace timingwheel::model::wheel {
+
+enum class Kind {
+    add,
+    cancel,
+    reschedule,
+    advanceBy,
+    advanceToNextExpiration,
+    advanceClockBy,
+    pushBack,  // the entry's owner stores a later deadline into its word
+    takeAny,
+    whenDueAddSelf,
+    whenDueMoveOther,
+    whenDueCancelOther,
+    whenDuePushBackOther,
+    whenDueThrow,
+};
+
+inline constexpr char const* kNames[] = {"add",
+                                         "cancel",
+                                         "reschedule",
+                                         "advanceBy",
+                                         "advanceToNextExpiration",
+                                         "advanceClockBy",
+                                         "pushBack",
+                                         "takeAny",
+                                         "whenDueAddSelf",
+                                         "whenDueMoveOther",
+                                         "whenDueCancelOther",
+                                         "whenDuePushBackOther",
+                                         "whenDueThrow"};
+
+/// Amounts are relative to the wheel's clock, so that an operation keeps its meaning when those
+/// before it are left out.
+struct Operation {
+    Kind kind;
+    std::size_t entry;
+    std::size_t other;
+    std::int64_t amount;
+
+    friend std::ostream& operator<<(std::ostream& out, Operation const& operation) {
+        return out << kNames[static_cast<int>(operation.kind)] << " entry=" << operation.entry
+                   << " other=" << operation.other << " amount=" << operation.amount;
+    }
+};
+
+struct Setting {
+    std::int64_t wheelSize;
+    Tick start;
+    bool pushesBack;
+    bool usesLanes;
+};
+
+inline constexpr std::size_t kEntries = 24;
+
+struct Entry : TimerTaskEntry {
+    std::size_t index = 0;
+    std::optional<Operation> whenDue;
+};
+
+/// A wheel and its model, kept in step.
+template <class Wheel>
+class Simulation {
+public:
+    explicit Simulation(Setting setting)
+        : setting_{setting}, entries_(kEntries), wheel_{optionsFor(setting)} {
+        for (std::size_t i = 0; i < kEntries; ++i) entries_[i].index = i;
+    }
+
+    /// Throws std::logic_error when wheel and model differ.
+    void run(std::vector<Operation> const& operations) {
+        for (Operation const& operation : operations) {
+            apply(operation);
+            check();
+        }
+        for (Entry& entry : entries_) entry.whenDue.reset();
+        if constexpr (kFlat) finishWalking();
+        advanceTo(Tick::max());
+        check();
+        require(model_.empty(), "an entry was never handed over");
+    }
+
+private:
+    static constexpr bool kFlat = std::is_same_v<Wheel, HashedWheel<Entry>>;
+
+    static auto optionsFor(Setting const& setting) {
+        if constexpr (kFlat) {
+            return HashedWheelOptions{.ticksPerWheel = setting.wheelSize, .start = setting.start};
+        } else {
+            return TimingWheelOptions{.wheelSize = setting.wheelSize,
+                                      .start = setting.start,
+                                      .lanesFrom = setting.usesLanes ? 0 : SIZE_MAX};
+        }
+    }
+
+    /// A flat wheel that holds something walks every tick: not farther than this at a time.
+    static constexpr std::int64_t kFarthestWalk = 5'000;
+
+    struct Thrown {};
+
+    static void require(bool holds, char const* what) {
+        if (!holds) throw std::logic_error{what};
+    }
+
+    void apply(Operation const& operation) {
+        Entry& entry = entries_[operation.entry];
+        Tick const deadline = wheel_.currentTick() + operation.amount;
+        switch (operation.kind) {
+            case Kind::add:
+                if (!entry.isQueued()) place(entry, deadline, How::add);
+                break;
+            case Kind::reschedule:
+                place(entry, deadline, How::reschedule);
+                break;
+            case Kind::cancel:
+                cancel(entry);
+                break;
+            case Kind::advanceBy:
+                advanceTo(deadline);
+                break;
+            case Kind::advanceToNextExpiration:
+                if (wheel_.nextExpiration()) advanceTo(*wheel_.nextExpiration());
+                break;
+            case Kind::advanceClockBy:
+                advanceClock(deadline);
+                break;
+            case Kind::pushBack:
+                pushBack(entry, operation.amount);
+                break;
+            case Kind::takeAny:
+                takeAny();
+                break;
+            default:
+                entry.whenDue = operation;
+                break;
+        }
+    }
+
+    enum class How { add, reschedule };
+
+    void place(Entry& entry, Tick deadline, How how) {
+        std::optional<Tick> const before = wheel_.nextExpiration();
+        auto const placement =
+            how == How::add ? wheel_.add(entry, deadline) : wheel_.reschedule(entry, deadline);
+        std::optional<Tick> const after = wheel_.nextExpiration();
+
+        forget(entry);
+        require(entry.deadline() == deadline, "the deadline is not the one that was asked for");
+        require(placement.isDue() == (deadline <= wheel_.currentTick()), "due, or is it not?");
+        if (!placement.isDue()) model_.emplace(deadline.value(), entry.index);
+        if constexpr (kFlat) {
+            require(placement.isDue() || wheel_.slotOf(entry) < wheel_.slots().size(), "no slot");
+        } else {
+            // While entries wait to be handed over the next expiration is the clock.
+            if (wheel_.base().hasFlushed() || before == wheel_.currentTick()) return;
+        }
+        require(placement.isEarliest() == (after && (!before || *after < *before)),
+                "isEarliest() is not whether the next expiration has become earlier");
+    }
+
+    void cancel(Entry& entry) {
+        require(wheel_.cancel(entry) == forget(entry), "cancel() does not tell the truth");
+        require(!entry.isQueued(), "queued after cancel()");
+    }
+
+    void pushBack([[maybe_unused]] Entry& entry, [[maybe_unused]] std::int64_t amount) {
+        if constexpr (!kFlat) {
+            if (!setting_.pushesBack || amount < 0 || !entry.isQueued()) return;
+            // Beyond the reach of all levels an entry is placed again once a turn of the coarsest:
+            // as far as that takes no more than some dozens of turns.
+            std::int64_t const turn = wheel_.levels().back().interval();
+            Tick const farthest =
+                wheel_.base().reach() + 50 * std::min(turn, std::int64_t{1} << 50);
+            Tick const later = std::min(entry.deadline() + amount, farthest);
+            if (later < entry.deadline()) return;
+            forget(entry);
+            entry.word() = TimerTaskEntry::pack(later, 5);
+            model_.emplace(later.value(), entry.index);
+        }
+    }
+
+    void takeAny() {
+        auto* const entry = static_cast<Entry*>(wheel_.base().takeAny());
+        require((entry == nullptr) == model_.empty(), "takeAny() leaves entries in the wheel");
+        if (entry != nullptr) require(forget(*entry), "takeAny() takes what is in no wheel");
+    }
+
+    void advanceClock([[maybe_unused]] Tick to) {
+        if constexpr (!kFlat) {
+            Tick const before = wheel_.currentTick();
+            Tick const clock = wheel_.base().advanceClock(to);
+            require(clock == wheel_.currentTick(), "advanceClock() does not return the clock");
+            require(clock >= before, "the clock went back");
+            require(clock <= std::max(to, before), "the clock went too far");
+            require(clock >= to || wheel_.nextExpiration() == clock, "the clock stopped early");
+        }
+    }
+
+    // Walks to what is near and takes out what is not.
+    void finishWalking() {
+        while (!model_.empty() &&
+               model_.begin()->first <= wheel_.currentTick().value() + kFarthestWalk)
+            advanceTo(Tick{model_.begin()->first});
+        check();
+        while (!model_.empty()) takeAny();
+    }
+
+    void advanceTo(Tick to) {
+        Tick const before = wheel_.currentTick();
+        if (kFlat && !wheel_.empty()) to = std::min(to, before + kFarthestWalk);
+        std::size_t handedOver = 0;
+        try {
+            std::size_t const returned = wheel_.advanceTo(to, [&](Entry& entry) {
+                ++handedOver;
+                onDue(entry, std::max(to, before));
+            });
+            require(returned == handedOver, "advanceTo() returns another count");
+        } catch (Thrown const&) {
+            return;  // the next operations find the wheel in the middle of a bucket
+        }
+        require(wheel_.currentTick() == std::max(to, before), "the clock stands elsewhere");
+        require(model_.empty() || model_.begin()->first > to.value(),
+                "a due entry was not handed over");
+    }
+
+    void onDue(Entry& entry, Tick to) {
+        Tick const deadline = entry.deadline();
+        require(!entry.isQueued(), "handed over and queued");
+        require(deadline <= to, "handed over early");
+        require(deadline == wheel_.currentTick(), "the clock is not at the deadline");
+        require(!model_.empty() && model_.begin()->first == deadline.value(),
+                "handed over before an earlier deadline");
+        // The multimap keeps equal deadlines in the order in which they came.
+        require(!kFlat || model_.begin()->second == entry.index, "not in the order of arrival");
+        require(forget(entry), "handed over, but was in no wheel");
+        check();
+        if (!entry.whenDue) return;
+        Operation const operation = *entry.whenDue;
+        entry.whenDue.reset();  // once: an entry that adds itself for ever would never end
+        react(entry, operation);
+        check();
+        if (operation.kind == Kind::whenDueThrow) throw Thrown{};
+    }
+
+    void react(Entry& self, Operation const& operation) {
+        Entry& other = entries_[operation.other];
+        Tick const deadline = wheel_.currentTick() + operation.amount;
+        switch (operation.kind) {
+            case Kind::whenDueAddSelf:
+                place(self, deadline, How::add);
+                break;
+            case Kind::whenDueMoveOther:
+                place(other, deadline, How::reschedule);
+                break;
+            case Kind::whenDueCancelOther:
+                cancel(other);
+                break;
+            case Kind::whenDuePushBackOther:
+                pushBack(other, operation.amount);
+                break;
+            default:
+                break;
+        }
+    }
+
+    // Returns whether the model held the entry.
+    bool forget(Entry const& entry) {
+        auto const found = std::find_if(model_.begin(), model_.end(), [&](auto const& item) {
+            return item.second == entry.index;
+        });
+        if (found == model_.end()) return false;
+        model_.erase(found);
+        return true;
+    }
+
+    void check() const {
+        require(wheel_.size() == model_.size(), "the size differs");
+        require(wheel_.empty() == model_.empty(), "empty, or is it not?");
+        std::optional<Tick> const next = wheel_.nextExpiration();
+        if (!model_.empty())
+            require(next && next->value() <= model_.begin()->first,
+                    "the next expiration is later than the earliest deadline");
+        std::size_t queued = 0;
+        for (Entry const& entry : entries_) queued += entry.isQueued() ? 1U : 0U;
+        require(queued == model_.size(), "other entries are queued");
+        if constexpr (kFlat)
+            wheel_.checkInvariants();
+        else
+            wheel_.base().checkInvariants(setting_.pushesBack
+                                              ? TimingWheelBase::Deadlines::mayBeLater
+                                              : TimingWheelBase::Deadlines::asPlaced);
+    }
+
+    Setting setting_;
+    std::multimap<std::int64_t, std::size_t> model_;
+    std::vector<Entry> entries_;
+    mutable Wheel wheel_;  // base() is not const
+};
+
+}  // namespace timingwheel::model::wheel
