@@ -106,6 +106,36 @@ TYPED_TEST(Run, WithoutAnErrorHandlerOneLineGoesToStderr) {
     EXPECT_EQ(heard.find('\n'), heard.size() - 1) << heard;
 }
 
+// G7, G19
+TEST(RunWithoutErrorHandler, SaysWhatFailed) {
+    struct Refusing {
+        void execute(Claim) { throw std::runtime_error{"full"}; }
+    } refusing;
+    struct RunsAndThrows {
+        void execute(Claim claim) {
+            claim();
+            throw std::runtime_error{"too late to refuse"};
+        }
+    } throwing;
+    ManualClock clock;
+    testing::internal::CaptureStderr();
+    {
+        SystemTimer refused{{.name = "refused", .clock = clock, .executor = refusing}};
+        SystemTimer ran{{.name = "ran", .clock = clock, .executor = throwing}};
+        SystemTimer dies{{.name = "dies", .clock = clock}};
+        refused.newTimeout([] {}, 1ms);
+        ran.newTimeout([] {}, 1ms);
+        dies.newTimeout([bad = ThrowsWhenItDies{}] {}, 1ms);
+        clock.advance(1ms);
+    }
+    std::string const heard = testing::internal::GetCapturedStderr();
+    for (char const* line :
+         {"timer \"refused\": the executor rejected a task: full\n",
+          "timer \"ran\": the executor threw: too late to refuse\n",
+          "timer \"dies\": the destructor of a task threw: a capture died badly\n"})
+        EXPECT_NE(heard.find(line), std::string::npos) << line << " in\n" << heard;
+}
+
 // G7
 TYPED_TEST(Run, SurvivesAnErrorHandlerThatThrows) {
     testing::internal::CaptureStderr();

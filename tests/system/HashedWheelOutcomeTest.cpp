@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -790,6 +791,7 @@ TEST_F(HashedWheelExecutor, ATimeoutHasExpiredWhenItWasHandedOver) {
     Timeout const t = addDue();
     makeQueued(1);
     EXPECT_EQ(answersOf(t), kExpired);
+    EXPECT_EQ((std::ostringstream{} << t).str(), "timeout(expired, waits for its executor)");
     EXPECT_FALSE(t.cancel());
     EXPECT_FALSE(t.isDone());
     EXPECT_EQ(timer.pendingTimeouts(), 0U);

@@ -621,5 +621,27 @@ TYPED_TEST(Handle, AScopedOneMayDieWithTheCapturesOfTheTaskItCancels) {
     EXPECT_EQ(timer.statistics().cancelled, 3U);
 }
 
+// A task need not hear of being cancelled.
+TYPED_TEST(Handle, CancelsATaskObjectThatDoesNotAsk) {
+    struct Silent final : TimerTask {
+        void run(Timeout const&) override {}
+    };
+    TypeParam timer{this->options()};
+    auto const task = std::make_shared<Silent>();
+    Timeout const timeout = timer.newTimeout(task, 1ms);
+    EXPECT_TRUE(timeout.cancel());
+    EXPECT_EQ(task.use_count(), 1);
+}
+
+TYPED_TEST(Handle, ATaskOfAHugeAlignmentIsRefused) {
+    struct alignas(65'536) Huge {
+        void operator()() const {}
+    };
+    TypeParam timer{this->options()};
+    auto const huge = std::make_unique<Huge>();
+    EXPECT_THROW(timer.newTimeout(Huge{*huge}, 1ms), std::invalid_argument);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
 }  // namespace
 }  // namespace timingwheel::test

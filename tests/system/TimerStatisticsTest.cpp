@@ -285,5 +285,19 @@ TEST(LatenessHistogram, QuantilesCountFromBelow) {
     EXPECT_EQ(histogram.quantile(9), 7ns);
 }
 
+TEST(TimerStatisticsText, TellsTimesInAUnitThatSuitsThem) {
+    TimerStatistics statistics;
+    auto const text = [&](std::chrono::nanoseconds longest) {
+        statistics.longestRun = longest;
+        std::ostringstream out;
+        out << statistics;
+        return out.str().substr(out.str().find("longest run"));
+    };
+    EXPECT_EQ(text(std::chrono::nanoseconds{999}), "longest run 999.0 ns\n");
+    EXPECT_EQ(text(std::chrono::nanoseconds{1'500}), "longest run 1.5 us\n");
+    EXPECT_EQ(text(std::chrono::microseconds{2'500}), "longest run 2.5 ms\n");
+    EXPECT_EQ(text(std::chrono::milliseconds{3'500}), "longest run 3.5 s\n");
+}
+
 }  // namespace
 }  // namespace timingwheel::test
