@@ -340,10 +340,10 @@ void TimeoutKeeper::note(TimerEvent event) noexcept {
 }
 
 void TimeoutKeeper::Section::unlockAndTell(TimeoutNode* ended) noexcept {
-    Tick const ring = std::exchange(owed_, keeper_.owedAtLeast_);
+    std::int64_t const ring = std::exchange(owed_, keeper_.owedAtLeast_);
     std::vector<TimerEvent> const events = std::exchange(keeper_.events_, {});
     if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
-    if (ring < kOnlyEvents) keeper_.context_.alarm.ring(ring);
+    if (ring < kOnlyEvents) keeper_.context_.alarm.ring(Tick{ring});
     for (TimerEvent const& event : events) keeper_.observer_->onEvent(event);
     letGo(ended);
 }

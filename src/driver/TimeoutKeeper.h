@@ -79,9 +79,11 @@ protected:
     static constexpr std::int64_t kNoReach = INT64_MIN;
 
     /// What a hold of the lock owes to the driver's alarm: to ring by a tick, nothing at all, or
-    /// nothing but that observed events are delivered. So one comparison answers both.
-    static constexpr Tick kNothing = Tick::max();
-    static constexpr Tick kOnlyEvents{Tick::kMax - 1};
+    /// nothing but that observed events are delivered. So one comparison answers both. No tick is
+    /// one of the two: a clock may stand at the last one.
+    static constexpr std::int64_t kNothing = INT64_MAX;
+    static constexpr std::int64_t kOnlyEvents = INT64_MAX - 1;
+    static_assert(kOnlyEvents > Tick::kMax);
 
     /// Something to wait for under the lock; costs a comparison while nobody does.
     struct Signal {
@@ -154,7 +156,7 @@ protected:
     // Read by everybody, written seldom.
     TimerContext& context_;
     TimerObserver* const observer_;
-    Tick const owedAtLeast_;
+    std::int64_t const owedAtLeast_;
     std::uint32_t const number_;
     /// A pending entry's deadline may move later without the lock, up to before this.
     std::atomic<std::int64_t> reach_{kNoReach};
@@ -213,7 +215,7 @@ public:
         letGo(ended);
     }
     /// The driver must come by then.
-    void ringBy(Tick tick) noexcept { owed_ = std::min(owed_, tick); }
+    void ringBy(Tick tick) noexcept { owed_ = std::min(owed_, tick.value()); }
     /// The driver's reference to a node that has ended is to be dropped.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
 
@@ -235,7 +237,7 @@ private:
     }
 
     TimeoutKeeper& keeper_;
-    Tick owed_;
+    std::int64_t owed_;
     TimeoutNode* ended_ = nullptr;
     std::int64_t owedShares_ = 0;
 };

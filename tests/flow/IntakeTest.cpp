@@ -1,5 +1,6 @@
 // Where time becomes ticks: deadlines round up, now rounds down, from any start of the clock.
 
+#include <support/Recorder.h>
 #include <support/TestTimers.h>
 
 #include <gtest/gtest.h>
@@ -241,6 +242,28 @@ TEST(Intake, WorksFromAnyStartOfTheClock) {
     }
     EXPECT_EQ(runs, starts.size() * 2 * 9);
     printFigure("G14 starts of the clock: ", starts.size(), ", early or late: 0 of ", runs);
+}
+
+// G14, G15. Bug pattern: what stands for "nothing to do" is a tick that the clock can show.
+TEST(Intake, WakesTheDriverAtTheLastTicksOfTheClock) {
+    Watchdog const watchdog{"a driver at the last ticks"};
+    nanoseconds const last{Tick::kMax};
+    for (auto const before : {0ns, 1ns, 2ns, 3ns}) {
+        SCOPED_TRACE(testing::Message() << before.count() << " ns before the last tick");
+        for (bool const isObserved : {false, true}) {
+            ManualClock clock;
+            Recorder recorder;
+            SystemTimer timer{{.tick = 1ns,
+                               .clock = clock,
+                               .shards = 1,
+                               .observer = isObserved ? &recorder : nullptr}};
+            timer.newTimeout([] {}, 1ns);
+            clock.jump(last - before);
+            Latch ran;
+            timer.newTimeout([&] { ran.open(); }, 0ns);
+            ran.wait();
+        }
+    }
 }
 
 // G13, G14. Disabled: where the clock is negative, now + max() can be expressed, and comes.
