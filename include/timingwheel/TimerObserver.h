@@ -17,7 +17,8 @@ class TimerHookBase;
 ///
 /// The first nine stages are the flow; `cancel` is what ends it early. A timeout ends with exactly
 /// one event: with its run, or with a cancel. A periodic one has many runs, each followed by an
-/// intake, and ends with a cancel after the last of them.
+/// intake, and ends with a cancel after the last of them. An event for which there is no memory is
+/// left out, be it that one.
 ///
 /// From the events alone one can tell which entry is in which bucket and which buckets are armed:
 /// place and cascade put an entry into a bucket; intake, wake, expire and cancel take it out; arm
@@ -71,8 +72,11 @@ struct TimerEvent {
 /// operation records its steps and reads the clock; without one, each costs a branch.
 ///
 /// Thread safety  called from the threads that made the steps, several at once, outside every lock.
-///                It may ask the timer, schedule and cancel
-/// Lifetime       must outlive the timer, and a task in which the timer is destroyed
+///                It may ask the timer, schedule and cancel; it must not stop the timer, nor wait
+///                for who does: stop() and the destructor wait for calls on other threads
+/// Lifetime       must outlive the timer; handles and hooks that are used afterwards tell of
+///                nothing. If a task destroys the timer, it also hears of the end of that run
+/// Memory         the timer keeps an event until the lock is released under which it happened
 /// Errors         must not throw
 class TIMINGWHEEL_API TimerObserver {
 public:

@@ -75,9 +75,7 @@ bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     do {
         if (word.state() != TimeoutState::pending) return false;
-    } while (!TimeoutWord{word.deadline(), TimeoutState::cancelling}.replace(node, word));
-    if (isObserved()) [[unlikely]]
-        tell(Stage::cancel, node);
+    } while (!makeCancelled(node, word, TimeoutState::cancelling));
     pushCancelled(node);
     return true;
 }
@@ -88,15 +86,25 @@ bool HashedWheelWorker::cancelNow(TimeoutNode& node) noexcept {
         TimeoutState const state = word.state();
         if (state == TimeoutState::handedOver) return takeBack(node);
         if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
-        if (!TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word)) continue;
-        if (state == TimeoutState::pending) {
-            if (isObserved()) [[unlikely]]
-                tell(Stage::cancel, node);
-            pushCancelled(node);
-        }
+        if (!makeCancelled(node, word, TimeoutState::cancelled)) continue;
+        if (state == TimeoutState::pending) pushCancelled(node);
         destroyCancelled(node);
         return state == TimeoutState::pending;
     }
+}
+
+/// Decides that a node is cancelled, or soon will be. False if another was faster, and then `seen`
+/// is what that left. What is told of it is decided under the lock, so that collect() waits for it.
+bool HashedWheelWorker::makeCancelled(TimeoutNode& node, TimeoutWord& seen,
+                                      TimeoutState state) noexcept {
+    TimeoutWord const cancelled{seen.deadline(), state};
+    if (!isObserved()) [[likely]]
+        return cancelled.replace(node, seen);
+    Section const section{*this};
+    bool const wasPending = seen.state() == TimeoutState::pending;
+    if (!cancelled.replace(node, seen)) return false;
+    if (wasPending) note(Stage::cancel, node);
+    return true;
 }
 
 /// Cancels one that waits in the executor's hands. False if it runs, or has run.
@@ -267,6 +275,8 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     {
         Section section{*this};
         madeShares_ += std::exchange(accepted_, 0);
+        // Every cancel() is decided by now; those of other threads may still be told.
+        section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
     }
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();

@@ -68,6 +68,7 @@ private:
     void pushCancelled(TimeoutNode& node) noexcept;
     void endAllCancelled() noexcept;
     void destroyCancelled(TimeoutNode& node) noexcept;
+    bool makeCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
     bool takeBack(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;
     bool transferOne(TimeoutNode& node, Tick tick) noexcept;

@@ -341,11 +341,28 @@ void TimeoutKeeper::note(TimerEvent event) noexcept {
 
 void TimeoutKeeper::Section::unlockAndTell(TimeoutNode* ended) noexcept {
     std::int64_t const ring = std::exchange(owed_, keeper_.owedAtLeast_);
-    std::vector<TimerEvent> const events = std::exchange(keeper_.events_, {});
-    if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
-    if (ring < kOnlyEvents) keeper_.context_.alarm.ring(Tick{ring});
-    for (TimerEvent const& event : events) keeper_.observer_->onEvent(event);
+    if (keeper_.events_.empty()) [[likely]]
+        keeper_.unlockAndRing(ring);
+    else
+        keeper_.unlockRingAndTell(ring);
     letGo(ended);
+}
+
+void TimeoutKeeper::unlockAndRing(std::int64_t tick) noexcept {
+    unlock();
+    if (tick < kOnlyEvents) context_.alarm.ring(Tick{tick});
+}
+
+/// The observer may go with the timer: a frame stands for the telling, and so stop() waits for it.
+void TimeoutKeeper::unlockRingAndTell(std::int64_t tick) noexcept {
+    RunFrame frame{context_};
+    running_.add(frame);
+    std::vector<TimerEvent> const events = std::exchange(events_, {});
+    unlockAndRing(tick);
+    for (TimerEvent const& event : events) observer_->onEvent(event);
+    lock();
+    endFrame(frame);
+    unlock();
 }
 
 }  // namespace detail

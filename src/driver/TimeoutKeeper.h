@@ -179,6 +179,14 @@ protected:
     std::atomic<std::uint64_t> told_{0};
 
 private:
+    void lock() noexcept {
+        if (context_.isConcurrent) mutex_.lock();
+    }
+    void unlock() noexcept {
+        if (context_.isConcurrent) mutex_.unlock();
+    }
+    void unlockAndRing(std::int64_t tick) noexcept;
+    void unlockRingAndTell(std::int64_t tick) noexcept;
     void tellRun(Section& section, TaskRun const& run);
     bool endRun(Section& section, TaskRun const& run);
     struct Surplus {
@@ -205,13 +213,11 @@ public:
         if (owedShares_ > 0) keeper_.dropShares(owedShares_);
     }
 
-    void lock() noexcept {
-        if (keeper_.context_.isConcurrent) keeper_.mutex_.lock();
-    }
+    void lock() noexcept { keeper_.lock(); }
     void unlock() noexcept {
         TimeoutNode* const ended = std::exchange(ended_, nullptr);
         if (owed_ != kNothing) return unlockAndTell(ended);
-        if (keeper_.context_.isConcurrent) keeper_.mutex_.unlock();
+        keeper_.unlock();
         letGo(ended);
     }
     /// The driver must come by then.

@@ -1,0 +1,222 @@
+#include <support/Effort.h>
+#include <support/Executors.h>
+#include <support/TestTimers.h>
+#include <support/ThreadPool.h>
+#include <support/Threads.h>
+#include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerObserver.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+// An observer may go as soon as its timer has, whoever still has a handle, a hook or a thread in
+// an executor. Bug pattern: what was told outside the lock, stop() did not wait for.
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Stage = TimerEvent::Stage;
+
+/// Takes its time over one event: the first of `stage` after the first of `after`.
+class SlowObserver final : public TimerObserver {
+public:
+    explicit SlowObserver(Stage stage, std::optional<Stage> after = {}) noexcept
+        : stage_{stage}, after_{after}, isNext_{!after} {}
+
+    void onEvent(TimerEvent const& event) noexcept override {
+        if (event.stage == after_) isNext_ = true;
+        if (event.stage != stage_ || !isNext_ || wasEntered_.exchange(true)) return;
+        entered_.open();
+        std::this_thread::sleep_for(20ms);
+        isOver = true;
+    }
+    void waitUntilEntered() { entered_.wait(); }
+
+    std::atomic<bool> isOver{false};
+
+private:
+    Stage const stage_;
+    std::optional<Stage> const after_;
+    std::atomic<bool> isNext_;
+    std::atomic<bool> wasEntered_{false};
+    Latch entered_;
+};
+
+/// What a sanitizer sees if it is touched after its end.
+class ShortLivedObserver final : public TimerObserver {
+public:
+    void onEvent(TimerEvent const& event) noexcept override {
+        ++*events_[static_cast<std::size_t>(event.stage)];
+    }
+
+private:
+    using Count = std::unique_ptr<std::atomic<std::uint64_t>>;
+    static std::vector<Count> counts() {
+        std::vector<Count> counts(static_cast<std::size_t>(Stage::cancel) + 1);
+        for (Count& count : counts) count = std::make_unique<Count::element_type>(0);
+        return counts;
+    }
+
+    std::vector<Count> const events_{counts()};
+};
+
+/// Something with a timer of its own.
+class Connection {
+public:
+    void onIdle() {}
+    TimerHook<&Connection::onIdle> idle{*this};
+};
+
+template <class T>
+using OptionsOf =
+    std::conditional_t<std::is_same_v<T, SystemTimer>, TimerOptions, HashedWheelTimerOptions>;
+
+template <class T>
+OptionsOf<T> observedBy(TimerObserver& observer) {
+    OptionsOf<T> options;
+    options.tick = 1ms;
+    options.observer = &observer;
+    return options;
+}
+
+template <class T>
+class RaceObserverOf : public testing::Test {};
+
+struct NamesOfObserved {
+    template <class T>
+    static std::string GetName(int) {
+        return std::is_same_v<T, SystemTimer> ? "SystemTimer" : "HashedWheelTimer";
+    }
+};
+
+using ObservedTimers = testing::Types<SystemTimer, HashedWheelTimer>;
+TYPED_TEST_SUITE(RaceObserverOf, ObservedTimers, NamesOfObserved);
+
+TYPED_TEST(RaceObserverOf, TheDestructorWaitsForACancelThatIsBeingTold) {
+    Watchdog const watchdog{"the destructor while a cancel is told"};
+    for (bool const andWait : {false, true}) {
+        SlowObserver observer{Stage::cancel};
+        auto timer = std::make_unique<TypeParam>(observedBy<TypeParam>(observer));
+        Timeout const timeout = timer->newTimeout([] {}, 1h);
+        std::thread canceller{[&] { andWait ? timeout.cancelAndWait() : timeout.cancel(); }};
+        observer.waitUntilEntered();
+        static_cast<void>(timer->stop());
+        timer.reset();
+        EXPECT_TRUE(observer.isOver);
+        canceller.join();
+    }
+}
+
+TYPED_TEST(RaceObserverOf, AnObserverMayGoWithItsTimerWhileHandlesAreCancelled) {
+    Watchdog const watchdog{"observers against cancel()"};
+    constexpr std::size_t kHandles = 30;
+    std::unique_ptr<ShortLivedObserver> observer;
+    std::optional<TypeParam> timer;
+    std::vector<Timeout> handles;
+    inBatches(
+        scaled(1'000, 300), 2,
+        [&](std::uint64_t) {
+            observer = std::make_unique<ShortLivedObserver>();
+            timer.emplace(observedBy<TypeParam>(*observer));
+            handles.clear();
+            for (std::size_t i = 0; i < kHandles; ++i)
+                handles.push_back(timer->newTimeout([] {}, 1h));
+        },
+        [&](std::size_t worker, std::uint64_t round) {
+            if (worker == 0) {
+                for (Timeout const& each : handles)
+                    round % 2 == 0 ? each.cancel() : each.cancelAndWait();
+            } else {
+                spinFor(std::chrono::microseconds{round % 20});
+                static_cast<void>(timer->stop());
+                timer.reset();
+                observer.reset();
+            }
+        },
+        [](std::uint64_t) {});
+}
+
+TEST(RaceObserver, TheDestructorWaitsForAHooksCancelThatIsBeingTold) {
+    Watchdog const watchdog{"the destructor while a hook's cancel is told"};
+    SlowObserver observer{Stage::cancel};
+    auto timer = std::make_unique<SystemTimer>(observedBy<SystemTimer>(observer));
+    auto connection = std::make_unique<Connection>();
+    timer->schedule(connection->idle, 1h);
+    std::thread owner{[&] { connection.reset(); }};
+    observer.waitUntilEntered();
+    timer.reset();
+    EXPECT_TRUE(observer.isOver);
+    owner.join();
+}
+
+TEST(RaceObserver, TheDestructorWaitsForARescheduleThatIsBeingTold) {
+    Watchdog const watchdog{"the destructor while a reschedule is told"};
+    SlowObserver observer{Stage::intake, Stage::place};
+    auto timer = std::make_unique<SystemTimer>(observedBy<SystemTimer>(observer));
+    Connection connection;
+    timer->schedule(connection.idle, 1h);
+    std::thread owner{[&] { connection.idle.reschedule(1ms); }};
+    observer.waitUntilEntered();
+    timer.reset();
+    EXPECT_TRUE(observer.isOver);
+    owner.join();
+}
+
+// The run was over when its next intake was told of.
+TEST(RaceObserver, TheDestructorWaitsForTheNextIntakeOfAPeriodicTask) {
+    Watchdog const watchdog{"the destructor while an intake is told"};
+    ThreadExecutor executor;
+    SlowObserver observer{Stage::intake, Stage::run};
+    TimerOptions options = observedBy<SystemTimer>(observer);
+    options.executor = executor;
+    auto timer = std::make_unique<SystemTimer>(options);
+    timer->scheduleAtFixedRate([] {}, 1ms, 1ms);
+    observer.waitUntilEntered();
+    timer.reset();
+    EXPECT_TRUE(observer.isOver);
+}
+
+TEST(RaceObserver, AnObserverMayGoWithItsTimerWhilePeriodicTasksRunInAPool) {
+    Watchdog const watchdog{"observers against periodic tasks"};
+    boost::asio::thread_pool pool{3};
+    for (std::uint64_t round = 0; round < scaled(500, 200); ++round) {
+        auto observer = std::make_unique<ShortLivedObserver>();
+        TimerOptions options = observedBy<SystemTimer>(*observer);
+        options.tick = 20us;
+        options.shards = 1;
+        options.executor = pool;
+        {
+            SystemTimer timer{options};
+            for (int i = 0; i < 8; ++i) timer.scheduleAtFixedRate([] {}, 20us, 20us);
+            spinFor(std::chrono::microseconds{200 + round % 300});
+        }
+        observer.reset();
+    }
+}
+
+TEST(RaceObserver, DrainEndsWhenTheLastEventWasTold) {
+    Watchdog const watchdog{"drain() while a cancel is told"};
+    SlowObserver observer{Stage::cancel};
+    SystemTimer timer{observedBy<SystemTimer>(observer)};
+    Timeout const timeout = timer.newTimeout([] {}, 1h);
+    std::thread canceller{[&] { timeout.cancel(); }};
+    observer.waitUntilEntered();
+    timer.drain();
+    EXPECT_TRUE(observer.isOver);
+    canceller.join();
+}
+
+}  // namespace
+}  // namespace timingwheel::test
