@@ -16,8 +16,13 @@ namespace detail {
 class TraceWriter;
 }
 
-/// Hears of the first write of a trace that fails: a full disk, say. Nothing is written from then
-/// on, and the timer goes on. Without a handler that is one line on stderr.
+/// Hears of the first failure of a trace, and the timer goes on without it:
+///
+/// - a write failed, or the closing of the file: a full disk, say. Nothing more is written;
+/// - there was no memory for an event, std::errc::not_enough_memory. What was traced before is
+///   written, and the end, so that it is valid as it is.
+///
+/// Without a handler that is one line on stderr.
 using TraceErrorHandler = std::function<void(std::system_error const&)>;
 
 /// Writes every event of a timer as a line of JSON, for scripts.
@@ -35,14 +40,18 @@ using TraceErrorHandler = std::function<void(std::system_error const&)>;
 /// entry      which timeout, from 1 in the order of their schedules: unlike its address it is not
 ///            used again. A wake has none
 /// number     within the shard; the lines of a shard are in this order
-/// thread     on which it happened, from 1
+/// thread     on which it happened, from 1; not used again when that has ended
 /// periodic   is there, and true, if the timeout is periodic
 /// others     as in `TimerEvent`, where the stage has them: lateness and duration of a run
 ///
 /// Units          time, lateness and duration in nanoseconds; deadline and expiration in ticks
-/// Memory         some 80 bytes for each timeout that has not ended, and a buffer of 64 KiB
+/// Memory         a buffer of 64 KiB; some 80 bytes for each timeout that has not ended, 40 for
+///                each thread that ever told of something. Events that come before an earlier one
+///                of their shard wait for it, 128 bytes each. When more than 65,536 of a shard
+///                wait, 8 MiB, what they wait for is given up: it is left out if it comes after all
 /// Thread safety  as TimerObserver
-/// Lifetime       outlives the timer; a stream outlives it. For one timer
+/// Lifetime       outlives the timer; a stream outlives it. For all events of one timer: one that
+///                is kept from it is waited for as above
 /// Errors         std::system_error with the path if the file cannot be opened
 class TIMINGWHEEL_API JsonLinesTrace final : public TimerObserver {
 public:

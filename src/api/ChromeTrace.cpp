@@ -101,13 +101,12 @@ private:
         output_ << "\"}}";
     }
 
-    void writeEnd() override { output_ << (isBegun_ ? "\n]\n" : "[]\n"); }
+    void writeEnd() override { output_ << (output_.isEmpty() ? "[]\n" : "\n]\n"); }
 
     /// The begin of an object; so the array could end after any of them.
     void object(char const* phase, char const* category, char const* name) {
-        output_ << (isBegun_ ? ",\n" : "[\n") << "{\"ph\":\"" << phase << "\",\"cat\":\""
+        output_ << (output_.isEmpty() ? "[\n" : ",\n") << "{\"ph\":\"" << phase << "\",\"cat\":\""
                 << category << "\",\"name\":\"" << name << "\",\"pid\":1";
-        isBegun_ = true;
     }
 
     void begin(char const* phase, char const* category, char const* name,
@@ -125,8 +124,6 @@ private:
         std::string const fraction = std::to_string(1000 + size % 1000);
         output_ << size / 1000 << '.' << std::string_view{fraction}.substr(1);
     }
-
-    bool isBegun_ = false;
 };
 
 }  // namespace

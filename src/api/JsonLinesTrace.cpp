@@ -23,8 +23,9 @@ private:
             origin_ = event.time;
             output_ << "{\"origin\":" << nanoseconds(event.time.time_since_epoch()) << "}\n";
         }
-        output_ << "{\"time\":" << nanoseconds(event.time - *origin_) << ",\"stage\":\""
-                << toString(event.stage) << '"';
+        output_ << "{\"time\":";
+        sinceOrigin(event.time);
+        output_ << ",\"stage\":\"" << toString(event.stage) << '"';
         if (entry != 0) output_ << ",\"entry\":" << entry;
         output_ << ",\"shard\":" << event.shard << ",\"number\":" << event.number
                 << ",\"thread\":" << traced.thread;
@@ -53,6 +54,16 @@ private:
             default:
                 break;
         }
+    }
+
+    /// Unsigned: it may be twice as long as what a std::chrono::nanoseconds can say.
+    void sinceOrigin(Clock::TimePoint time) {
+        auto const from = static_cast<std::uint64_t>(nanoseconds(origin_->time_since_epoch()));
+        auto const to = static_cast<std::uint64_t>(nanoseconds(time.time_since_epoch()));
+        if (time < *origin_)
+            output_ << '-' << from - to;
+        else
+            output_ << to - from;
     }
 
     void writeThread(std::uint32_t) override {}

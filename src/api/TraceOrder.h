@@ -18,29 +18,33 @@ struct TracedEvent {
 };
 
 /// Brings the events of each shard into the order in which they happened: one that comes too early
-/// is held back until those before it have come.
+/// is held back until those before it have come. One that was given up is dropped when it comes
+/// after all: what follows from it has been passed on already.
+///
+/// Memory         128 bytes for each event that is held back, at most kMostHeld a shard
 class TraceOrder {
 public:
     /// A thread that does not come with its event for so long is not waited for any more.
     static constexpr std::size_t kMostHeld = 65'536;
 
-    /// Calls `take` with the event and what was waiting for it, or not at all.
+    /// Calls `take` with the event and what was waiting for it, or not at all. Strong exception
+    /// safety but for what `take` throws.
     template <class Take>
     void add(TracedEvent const& traced, Take&& take) {
         Shard& shard = shardOf(traced.event.shard);
+        if (traced.event.number < shard.next) return;
         if (traced.event.number > shard.next) {
             shard.held.emplace(traced.event.number, traced);
             if (shard.held.size() <= kMostHeld) return;
             shard.next = shard.held.begin()->first;
         } else {
-            // One that nobody waits for any more comes out of order.
-            if (traced.event.number == shard.next) ++shard.next;
+            ++shard.next;
             take(traced);
         }
-        while (!shard.held.empty() && shard.held.begin()->first <= shard.next) {
+        while (!shard.held.empty() && shard.held.begin()->first == shard.next) {
             TracedEvent const next = shard.held.begin()->second;
             shard.held.erase(shard.held.begin());
-            shard.next = next.event.number + 1;
+            ++shard.next;
             take(next);
         }
     }
@@ -57,7 +61,7 @@ public:
 private:
     struct Shard {
         std::uint64_t next = 0;
-        std::multimap<std::uint64_t, TracedEvent> held;
+        std::map<std::uint64_t, TracedEvent> held;
     };
 
     Shard& shardOf(std::uint32_t number) {

@@ -48,7 +48,15 @@ TraceOutput& TraceOutput::operator<<(std::uint64_t number) {
 void TraceOutput::write() noexcept {
     if (!hasFailed_)
         if (std::error_code const error = writeOut()) fail(error);
+    wasWritten_ = !isEmpty();
     buffer_.clear();
+    kept_ = 0;
+}
+
+void TraceOutput::close() noexcept {
+    errno = 0;
+    // Some file systems say only now that a write has failed.
+    if (file_ != nullptr && std::fclose(file_.release()) != 0) fail(lastError());
 }
 
 std::error_code TraceOutput::writeOut() noexcept {

@@ -2,6 +2,7 @@
 
 #include <timingwheel/TimerTrace.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -19,7 +20,10 @@ namespace detail {
 /// Where a trace goes: a file of its own or the user's stream, through a buffer. After a write that
 /// failed it takes nothing more.
 ///
+/// What is appended counts once keep() was called: until then drop() takes it back.
+///
 /// Thread safety  none
+/// Errors         appending throws std::bad_alloc, but not to an empty buffer
 class TraceOutput {
 public:
     /// Throws std::system_error with the path if it cannot be opened.
@@ -38,11 +42,18 @@ public:
     TraceOutput& operator<<(std::uint64_t number);
     TraceOutput& operator<<(std::uint32_t number) { return *this << std::uint64_t{number}; }
 
+    void keep() noexcept { kept_ = buffer_.size(); }
+    void drop() noexcept { buffer_.resize(kept_); }
+    /// True before anything was appended.
+    bool isEmpty() const noexcept { return !wasWritten_ && buffer_.empty(); }
+
     /// Between two events: writes what has become too much for the buffer.
     void mayWrite() noexcept {
         if (buffer_.size() >= kBufferSize) write();
     }
     void write() noexcept;
+    /// Closes the file that it opened.
+    void close() noexcept;
     void fail(std::error_code error) noexcept;
     bool hasFailed() const noexcept { return hasFailed_; }
     /// The failure, to the first who asks.
@@ -63,7 +74,9 @@ private:
     std::unique_ptr<std::FILE, Closing> file_;
     std::ostream* stream_ = nullptr;
     std::string buffer_;
+    std::size_t kept_ = 0;
     std::error_code failure_;
+    bool wasWritten_ = false;
     bool hasFailed_ = false;
 };
 

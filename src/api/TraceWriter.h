@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <mutex>
 #include <system_error>
-#include <thread>
 #include <unordered_map>
 
 namespace timingwheel {
@@ -20,20 +19,21 @@ namespace detail {
 /// and threads have numbers, and a format writes that.
 class TraceWriter {
 public:
-    TraceWriter(TraceOutput output, TraceErrorHandler onError) noexcept;
+    TraceWriter(TraceOutput output, TraceErrorHandler onError);
     TraceWriter(TraceWriter const&) = delete;
     TraceWriter& operator=(TraceWriter const&) = delete;
     virtual ~TraceWriter() = default;
 
     void onEvent(TimerEvent const& event) noexcept;
     void flush() noexcept;
-    /// The end of the trace.
+    /// Writes what is left, and the end of the trace.
     void finish() noexcept;
 
 protected:
-    /// `entry` is the number of the event's timeout, 0 for none.
+    /// `entry` is the number of the event's timeout, 0 for none. What throws is not written at all.
     virtual void write(TracedEvent const& traced, std::uint64_t entry) = 0;
     virtual void writeThread(std::uint32_t thread) = 0;
+    /// Needs no memory when the buffer is empty.
     virtual void writeEnd() = 0;
 
     /// How many timeouts have not ended.
@@ -46,13 +46,16 @@ private:
     void locked(Write&& write) noexcept;
     std::uint32_t thisThread();
     void take(TracedEvent const& traced);
+    void end() noexcept;
     void tell(std::error_code failure) const noexcept;
+    std::system_error errorOf(std::error_code failure) const noexcept;
 
     TraceErrorHandler const onError_;
+    std::system_error const outOfMemory_;  // made while there is some
     std::mutex mutex_;
     TraceOrder order_;
     TraceEntries entries_;
-    std::unordered_map<std::thread::id, std::uint32_t> threads_;
+    std::unordered_map<std::uint64_t, std::uint32_t> threads_;
 };
 
 }  // namespace detail

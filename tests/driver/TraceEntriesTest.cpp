@@ -83,7 +83,8 @@ TEST(TraceOrder, DoesNotWaitForEver) {
     for (std::uint64_t i = 1; i <= TraceOrder::kMostHeld; ++i) EXPECT_TRUE(take(order, i).empty());
     EXPECT_EQ(take(order, TraceOrder::kMostHeld + 1).size(), TraceOrder::kMostHeld + 1);
     EXPECT_EQ(take(order, TraceOrder::kMostHeld + 2).size(), 1U);
-    EXPECT_EQ(take(order, 0).size(), 1U);
+    // Bug pattern: a schedule that comes after its run begins what never ends.
+    EXPECT_TRUE(take(order, 0).empty());
 }
 
 }  // namespace

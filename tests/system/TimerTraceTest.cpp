@@ -1,11 +1,13 @@
 #include "api/ThreadSetup.h"
 
+#include <support/AllocationCounter.h>
 #include <support/Json.h>
 #include <support/TestTimers.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerTrace.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,12 +16,14 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <type_traits>
+#include <unistd.h>
 #include <vector>
 
 namespace timingwheel::test {
@@ -195,6 +199,80 @@ TYPED_TEST(TimerTrace, TellsOfAStreamThatFails) {
     EXPECT_EQ(told, 1);
 }
 
+#if defined(__linux__)
+/// Closes what a trace has open, behind its back.
+void closeDescriptorOf(std::filesystem::path const& path) {
+    for (auto const& each : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(each.path(), gone) == path)
+            ::close(std::stoi(each.path().filename()));
+    }
+}
+
+TYPED_TEST(TimerTrace, TellsOfAFileThatCannotBeClosed) {
+    TemporaryFile const file;
+    std::vector<std::error_code> told;
+    {
+        TypeParam trace{file.path,
+                        [&](std::system_error const& error) { told.push_back(error.code()); }};
+        closeDescriptorOf(std::filesystem::canonical(file.path));
+    }
+    EXPECT_EQ(told, std::vector{std::make_error_code(std::errc::bad_file_descriptor)});
+}
+#endif
+
+/// Traces `before` timeouts and one more, whose `kth` allocation fails; false if it has fewer.
+template <class Trace>
+bool traceWithoutMemory(std::filesystem::path const& path, std::size_t before, std::size_t kth,
+                        AllocationFailure::Repeat repeat) {
+    std::size_t told = 0;
+    std::error_code code;
+    bool hasFailed = false;
+    {
+        Trace trace{path, [&](std::system_error const& error) {
+                        ++told;
+                        code = error.code();
+                    }};
+        std::vector<int> const entries(before + 1);
+        TimerEvent event{.stage = TimerEvent::Stage::schedule};
+        for (std::size_t i = 0; i <= before; ++i) {
+            std::optional<AllocationFailure> failure;
+            if (i == before) failure.emplace(kth, repeat);
+            event.number = i;
+            event.entry = &entries[i];
+            trace.onEvent(event);
+            hasFailed = failure && failure->happened();
+        }
+    }
+    EXPECT_EQ(told, hasFailed ? 1U : 0U);
+    EXPECT_EQ(code,
+              hasFailed ? std::make_error_code(std::errc::not_enough_memory) : std::error_code{});
+    return hasFailed;
+}
+
+// Bug pattern: what waits in the buffer is thrown away, and the array never ends.
+TYPED_TEST(TimerTrace, EndsWithWhatIsWholeWhenThereIsNoMemory) {
+    using Repeat = AllocationFailure::Repeat;
+    TemporaryFile const file;
+    for (Repeat const repeat : {Repeat::once, Repeat::forEver}) {
+        for (std::size_t const before : {0U, 5U}) {
+            std::size_t kth = 1;
+            while (traceWithoutMemory<TypeParam>(file.path, before, kth, repeat)) {
+                SCOPED_TRACE(testing::Message() << before << " timeouts, allocation " << kth++);
+                std::string const text = contentOf(file.path);
+                if constexpr (std::is_same_v<TypeParam, ChromeTrace>) {
+                    EXPECT_EQ(Spans{Json::parse(text).items()}.begun.size(), before);
+                } else if (before == 0) {
+                    EXPECT_EQ(text, "");
+                } else {
+                    EXPECT_EQ(eventsOf(text).size(), before);
+                }
+            }
+            EXPECT_GT(kth, 1U) << "nothing was allocated";
+        }
+    }
+}
+
 TEST(TimerTrace, ShowsAllNineStagesWithAnExecutorAndTheCancel) {
     std::ostringstream out;
     {
@@ -344,6 +422,45 @@ std::string traceOfThreads(std::size_t timeouts) {
         static_cast<void>(timer.stop());
     }
     return out.str();
+}
+
+// Bug pattern: the id of a thread that has ended is the next one's.
+TEST(TimerTrace, TellsThreadsApartThatRunOneAfterTheOther) {
+    std::ostringstream out;
+    ManualClock clock;
+    {
+        JsonLinesTrace trace{out};
+        ManualTimer timer{{.clock = clock, .observer = &trace}};
+        for (int i = 0; i < 3; ++i) std::thread{[&timer] { timer.newTimeout([] {}, 5ms); }}.join();
+    }
+    std::set<long long> threads;
+    for (Json const& event : eventsOf(out.str()))
+        if (event["stage"].text() == "schedule") threads.insert(event["thread"].integer());
+    EXPECT_EQ(threads, (std::set<long long>{1, 2, 3}));
+}
+
+// Bug pattern: the difference of two times does not fit.
+TEST(TimerTrace, TellsTimesFarFromTheOrigin) {
+    std::ostringstream out;
+    {
+        JsonLinesTrace trace{out};
+        TimerEvent event{.stage = TimerEvent::Stage::wake, .time = Clock::TimePoint::min()};
+        trace.onEvent(event);
+        event.number = 1;
+        event.time = Clock::TimePoint::max();
+        trace.onEvent(event);
+    }
+    EXPECT_THAT(out.str(), testing::HasSubstr("\"time\":18446744073709551615,"));
+    out.str("");
+    {
+        JsonLinesTrace trace{out};
+        TimerEvent event{.stage = TimerEvent::Stage::wake, .time = Clock::TimePoint::max()};
+        trace.onEvent(event);
+        event.number = 1;
+        event.time = Clock::TimePoint::min();
+        trace.onEvent(event);
+    }
+    EXPECT_THAT(out.str(), testing::HasSubstr("\"time\":-18446744073709551615,"));
 }
 
 TEST(TimerTrace, ShowsTheTimeoutsOfManyThreads) {
