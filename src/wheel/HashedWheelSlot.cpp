@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <new>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 namespace timingwheel {
@@ -23,9 +21,9 @@ constexpr std::size_t kBlock = 32;
 
 // If the second array finds no memory the first has more room than it needs, and that is all.
 void HashedWheelSlot::grow() {
-    if (entries_.size() == kMostEntries)
-        throw std::length_error{"a slot has " + std::to_string(kMostEntries) +
-                                " entries: it can hold no more"};
+    // No place has an index beyond that. Only 32-bit links get here before memory is out, and to
+    // those who add it is the same.
+    if (entries_.size() == kMostEntries) throw std::bad_alloc{};
     std::size_t const room = std::clamp(2 * entries_.size(), kFirstRoom, kMostEntries);
     turns_.reserve(room);
     entries_.reserve(room);
