@@ -12,18 +12,20 @@ void Occupancy::Shard::enter(TimerEvent const& event) {
     Content& content = armed[key];
     content.slot = event.slot;
     ++content.timeouts;
-    placed[event.entry] = {key, event.number};
+    places[event.entry].bucket = key;
 }
 
-/// False if the entry has moved on since, of which was told before.
+/// False if the entry has moved on since, of which was told before. Where it is no more is kept as
+/// well: that it was there may be told later.
 bool Occupancy::Shard::leave(TimerEvent const& event) {
-    auto const place = placed.find(event.entry);
-    if (place == placed.end()) return true;
-    if (place->second.since > event.number) return false;
+    Place& place = places[event.entry];
+    if (place.since > event.number) return false;
+    place.since = event.number;
+    if (!place.bucket) return true;
     // After its wake a bucket is gone, and its timeouts go one by one.
-    auto const bucket = armed.find(place->second.bucket);
+    auto const bucket = armed.find(*place.bucket);
     if (bucket != armed.end()) --bucket->second.timeouts;
-    placed.erase(place);
+    place.bucket.reset();
     return true;
 }
 

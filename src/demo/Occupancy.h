@@ -21,8 +21,9 @@ namespace demo {
 ///
 /// Events may come in another order than they happened in. A bucket that a timeout is put into
 /// expires after the wheel's clock, so one that does not has expired meanwhile, and is not armed
-/// again; and of a timeout's events those with a lower number than its place are stale.
+/// again; and of a timeout's events those with a lower number than one that was told are stale.
 ///
+/// Memory         for each address that a timeout ever had
 /// Thread safety  every function from any thread; a lock for each shard
 class Occupancy final : public timingwheel::TimerObserver {
 public:
@@ -65,7 +66,7 @@ private:
     };
 
     struct Place {
-        Key bucket;
+        std::optional<Key> bucket;
         std::uint64_t since = 0;  ///< the number of the event that told of it
     };
 
@@ -78,7 +79,7 @@ private:
         timingwheel::Tick clock = timingwheel::Tick::min();
         TimePoint start = TimePoint::max();
         std::map<Key, Content> armed;
-        std::unordered_map<void const*, Place> placed;
+        std::unordered_map<void const*, Place> places;
     };
 
     std::chrono::nanoseconds const tick_;

@@ -116,5 +116,17 @@ TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsToldOfAfterALaterOne) {
     EXPECT_THAT(occupancy.snapshot().buckets, ElementsAre(Bucket{Tick{30}, 0, 0, 1}));
 }
 
+TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsToldOfAfterTheCancel) {
+    TimerEvent event{.stage = Stage::cancel, .number = 5, .entry = &one};
+    occupancy.onEvent(event);
+    event = placed(0, Tick{30}, &one);
+    event.number = 4;
+    occupancy.onEvent(event);
+    EXPECT_THAT(occupancy.snapshot().buckets, IsEmpty());
+    event.number = 7;
+    occupancy.onEvent(event);
+    EXPECT_THAT(occupancy.snapshot().buckets, ElementsAre(Bucket{Tick{30}, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace demo
