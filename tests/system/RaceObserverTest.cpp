@@ -58,6 +58,7 @@ private:
 class ShortLivedObserver final : public TimerObserver {
 public:
     void onEvent(TimerEvent const& event) noexcept override {
+        spinFor(3us);
         ++*events_[static_cast<std::size_t>(event.stage)];
     }
 
