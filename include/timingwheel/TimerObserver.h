@@ -72,8 +72,8 @@ struct TimerEvent {
 /// operation records its steps and reads the clock; without one, each costs a branch.
 ///
 /// Thread safety  called from the threads that made the steps, several at once, outside every lock.
-///                It may ask the timer, schedule and cancel; it must not stop the timer, nor wait
-///                for who does: stop() and the destructor wait for calls on other threads
+///                It may ask the timer, schedule and cancel; it must not stop the timer or advance
+///                its ManualClock, nor wait for who does: both wait for calls on other threads
 /// Lifetime       must outlive the timer; handles and hooks that are used afterwards tell of
 ///                nothing. If a task destroys the timer, it also hears of the end of that run
 /// Memory         the timer keeps an event until the lock is released under which it happened
