@@ -85,7 +85,8 @@ TYPED_TEST(Cancel, CapturesMayUseTheTimerWhenTheyDie) {
     }
     EXPECT_EQ(deaths, rounds);
     EXPECT_EQ(timer.pendingTimeouts(), 1U);
-    printFigure("G6 captures that use their timer when they die: ", deaths, " of ", rounds);
+    figure("G6", "captures that used the timer when they died", deaths, exactly(rounds),
+           {rounds, 10'000});
 }
 
 // G6

@@ -96,6 +96,7 @@ Outcome runHundred(int kth, OddExecutor::Oddity oddity) {
 TEST(Dispatch, AnExecutorThatRefusesTheKthAffectsOnlyThatTask) {
     using Oddity = OddExecutor::Oddity;
     std::size_t affected = 0;
+    std::size_t ran = 0;
     for (Oddity const oddity :
          {Oddity::throws, Oddity::throwsAnInt, Oddity::drops, Oddity::copiesAndDropsBoth}) {
         for (int kth = 1; kth <= 100; ++kth) {
@@ -117,10 +118,12 @@ TEST(Dispatch, AnExecutorThatRefusesTheKthAffectsOnlyThatTask) {
                                              : "";
             EXPECT_EQ(outcome.failures[0].what, expected);
             affected += outcome.failures.size();
+            ran += static_cast<std::size_t>(outcome.ran);
         }
     }
-    printFigure("G19 the k-th of 100 refused in 4 ways, k = 1 to 100: ", affected,
-                " rejected and told, of 400");
+    figure("G19", "rejected and told of, where the k-th of 100 is refused in 4 ways, k = 1 to 100",
+           affected, exactly(400));
+    figure("G19", "the others that ran", ran, exactly(400 * 99));
 }
 
 // G19

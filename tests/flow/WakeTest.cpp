@@ -27,8 +27,7 @@ TEST(Wake, NeverComesWhileTheTimerIsEmpty) {
     timer.start();
     clock.advance(0ms);
     std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(10s); });
-    EXPECT_EQ(wakeUps, 0U);
-    printFigure("G21 empty, 10 s: ", wakeUps, " wake-ups");
+    figure("G21", "wake-ups of an empty timer in 10 s", wakeUps, exactly(0));
 }
 
 // G21
@@ -42,8 +41,8 @@ TEST(Wake, ComesAtMostOncePerLevelForOneFarTimer) {
     std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(60s); });
     EXPECT_TRUE(ran);
     std::size_t const levels = timer.statistics().cascaded.size();
-    EXPECT_LE(wakeUps, levels);
-    printFigure("G21 one timer in 60 s: ", wakeUps, " wake-ups, ", levels, " levels");
+    figure("G21", "wake-ups for one timeout in 60 s (asked: one for each level)", wakeUps,
+           atMost(levels));
 }
 
 // G21
@@ -55,21 +54,21 @@ TEST(Wake, ComesAtMostOnceForABucketThatCancellingEmptied) {
     clock.advance(0ms);
     for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.cancel());
     std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(2h); });
-    EXPECT_LE(wakeUps, 1U);
-    printFigure("G21 a bucket of 1,000 that were cancelled: ", wakeUps, " wake-ups in 2 h");
+    figure("G21", "wake-ups for a bucket of 1,000 that were cancelled", wakeUps, atMost(1));
 }
 
 // G21
 TEST(Wake, ComesAtMostOncePerBucketThatIsReached) {
     ManualClock clock;
     SystemTimer timer{{.clock = clock}};
-    std::size_t const count = scaled(100'000);
+    std::size_t const count = scaled(1'000'000);
     for (std::size_t i = 0; i < count; ++i) timer.newTimeout([] {}, 1h + (i % 10) * 1ms);
     clock.advance(0ms);
     std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(1h + 10ms); });
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
-    EXPECT_LE(wakeUps, 10 + 5U);  // ten at the finest level, and on the way down
-    printFigure("G21 ", count, " timers an hour away in ten ticks: ", wakeUps, " wake-ups");
+    // Ten buckets at the finest level, and five on the way down.
+    figure("G21", "wake-ups for timeouts an hour away (asked: one for each bucket)", wakeUps,
+           atMost(10 + 5), {count, 1'000'000});
 }
 
 // G21
@@ -84,8 +83,8 @@ TEST(Wake, NeverComesForALevelFinerThanTheTolerance) {
     EXPECT_EQ(runs, 1000);
     auto const cascaded = timer.statistics().cascaded;
     for (std::size_t level = 0; level <= 3; ++level) EXPECT_EQ(cascaded[level], 0U);
-    EXPECT_LE(wakeUps, 4U);  // slots of 3200 and 160 s, two of 8 s
-    printFigure("G21 1,000 an hour away with a tolerance of 10 s: ", wakeUps, " wake-ups");
+    // Slots of 3200 and 160 s, two of 8 s.
+    figure("G21", "wake-ups for 1,000 an hour away with a tolerance of 10 s", wakeUps, atMost(4));
 }
 
 // G21. Bug pattern: an alarm per push-back.
@@ -136,10 +135,9 @@ TEST(Wake, ComesAtMostOncePerTickForDescendingDeadlines) {
             for (std::size_t i = 0; i < perTick; ++i) timer.newTimeout([] {}, tick * 1ms);
         clock.advance(0ms);
     });
-    EXPECT_LE(wakeUps, kTicks);
     EXPECT_EQ(timer.pendingTimeouts(), kTicks * perTick);
-    printFigure("G22 ", kTicks * static_cast<std::int64_t>(perTick), " inserts over ", kTicks,
-                " ticks, descending: ", wakeUps, " wake-ups");
+    figure("G22", "wake-ups for descending deadlines on 200 ticks", wakeUps, atMost(kTicks),
+           {kTicks * perTick, 100'000});
 }
 
 // G25
@@ -152,8 +150,7 @@ TEST(Wake, NeverComesForATimerThatIsNeverDue) {
     std::uint64_t const wakeUps = wakeUpsOf(timer, [&] { clock.advance(std::chrono::hours{24}); });
     EXPECT_TRUE(never.isPending());
     EXPECT_TRUE(at.isPending());
-    EXPECT_EQ(wakeUps, 0U);
-    printFigure("G25 timers at max(), 24 h: ", wakeUps, " wake-ups");
+    figure("G25", "wake-ups for timeouts at max() in 24 h", wakeUps, exactly(0));
 }
 
 /// Says until when the driver wants to sleep.

@@ -17,13 +17,13 @@ TEST(CancelStress, OneOfTwoCancelsAndTheExpiryWins) {
 TEST(CancelStress, RescheduleLaterAgainstCancelAndExpiryHasOneOutcome) {
     Watchdog const watchdog{"cancel against a later reschedule", seconds{60}};
     CancelRace{0, Rival::rescheduleLater}.run(scaled(1'000'000));
-    CancelRace{2, Rival::rescheduleLater}.run(scaled(500'000));
+    CancelRace{2, Rival::rescheduleLater}.run(scaled(1'000'000));
 }
 
 TEST(CancelStress, RescheduleEarlierAgainstCancelAndExpiryHasOneOutcome) {
     Watchdog const watchdog{"cancel against an earlier reschedule", seconds{60}};
     CancelRace{0, Rival::rescheduleEarlier}.run(scaled(1'000'000));
-    CancelRace{2, Rival::rescheduleEarlier}.run(scaled(500'000));
+    CancelRace{2, Rival::rescheduleEarlier}.run(scaled(1'000'000));
 }
 
 TEST(CancelStress, CancelAndWaitLetsWhatTheTaskUsesDie) {

@@ -11,30 +11,30 @@ using RunsOn = HashedWheelRunsOn;
 
 TEST(HashedWheelStress, EachTimeoutHasOneOutcomeOnTheWorker) {
     Watchdog const watchdog{"the ledger, on the worker", seconds{120}};
-    keepTheHashedWheelLedger(RunsOn::worker, scaled(5'000'000), 100'000);
+    keepTheHashedWheelLedger(RunsOn::worker, scaled(10'000'000), 100'000);
 }
 
 TEST(HashedWheelStress, EachTimeoutHasOneOutcomeOnAPool) {
     Watchdog const watchdog{"the ledger, on a pool", seconds{120}};
-    keepTheHashedWheelLedger(RunsOn::pool, scaled(2'000'000), 100'000);
-    keepTheHashedWheelLedger(RunsOn::ownPool, scaled(2'000'000), 100'000);
+    keepTheHashedWheelLedger(RunsOn::pool, scaled(10'000'000), 100'000);
+    keepTheHashedWheelLedger(RunsOn::ownPool, scaled(10'000'000), 100'000);
 }
 
 TEST(HashedWheelStress, EachTimeoutHasOneOutcomeOnAnExecutorThatRefusesSome) {
     Watchdog const watchdog{"the ledger, on an executor that refuses some", seconds{120}};
-    keepTheHashedWheelLedger(RunsOn::flakyPool, scaled(1'000'000), 50'000);
+    keepTheHashedWheelLedger(RunsOn::flakyPool, scaled(10'000'000), 50'000);
 }
 
 TEST(HashedWheelStress, OneOfCancelCancelAndWaitAndTheExpiryWins) {
     Watchdog const watchdog{"cancel against cancelAndWait against expiry", seconds{180}};
-    HashedWheelCancelRace{RunsOn::worker}.run(scaled(5'000'000));
+    HashedWheelCancelRace{RunsOn::worker}.run(scaled(2'000'000));
     HashedWheelCancelRace{RunsOn::pool}.run(scaled(2'000'000));
     HashedWheelCancelRace{RunsOn::ownPool}.run(scaled(2'000'000));
 }
 
 TEST(HashedWheelStress, StopLosesNothingWhileOthersSchedule) {
     Watchdog const watchdog{"stop() against newTimeout", seconds{180}};
-    HashedWheelStopRace{RunsOn::worker, 16}.run(scaled(10'000));
+    HashedWheelStopRace{RunsOn::worker, 16}.run(scaled(5'000));
     HashedWheelStopRace{RunsOn::pool, 8}.run(scaled(5'000));
     HashedWheelStopRace{RunsOn::ownPool, 8}.run(scaled(5'000));
 }

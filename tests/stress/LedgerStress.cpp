@@ -8,21 +8,19 @@ namespace {
 
 using std::chrono::seconds;
 
-// Ten million operations in all.
-
 TEST(LedgerStress, EachTimeoutHasOneOutcomeInline) {
     Watchdog const watchdog{"the ledger, inline", seconds{60}};
-    keepTheLedger(RunsOn::driver, scaled(5'000'000), 100'000);
+    keepTheLedger(RunsOn::driver, scaled(10'000'000), 100'000);
 }
 
 TEST(LedgerStress, EachTimeoutHasOneOutcomeOnAPool) {
     Watchdog const watchdog{"the ledger, on a pool", seconds{60}};
-    keepTheLedger(RunsOn::pool, scaled(3'000'000), 100'000);
+    keepTheLedger(RunsOn::pool, scaled(10'000'000), 100'000);
 }
 
 TEST(LedgerStress, EachTimeoutHasOneOutcomeOnAnExecutorThatRefusesSome) {
     Watchdog const watchdog{"the ledger, on an executor that refuses some", seconds{60}};
-    keepTheLedger(RunsOn::flakyPool, scaled(2'000'000), 50'000);
+    keepTheLedger(RunsOn::flakyPool, scaled(10'000'000), 50'000);
 }
 
 }  // namespace

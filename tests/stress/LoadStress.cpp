@@ -10,13 +10,18 @@ using std::chrono::seconds;
 
 TEST(LoadStress, NeverExceedsTheLimitOfPendingTimeouts) {
     Watchdog const watchdog{"the limit of pending timeouts", seconds{60}};
-    loadUpToTheLimit(32, scaled(5'000'000), 1'000, 1);
-    loadUpToTheLimit(32, scaled(5'000'000), 1'000, 0);
+    loadUpToTheLimit(32, scaled(10'000'000), 1'000, 1);
+    loadUpToTheLimit(32, scaled(10'000'000), 1'000, 0);
 }
 
 TEST(LoadStress, CancelledTimeoutsLeaveNoMemoryBehind) {
     Watchdog const watchdog{"memory of cancelled timeouts", seconds{60}};
     cancelFarTimeouts(scaled(10'000'000), 4);
+}
+
+TEST(LoadStress, ABurstOfTimeoutsIsGivenBack) {
+    Watchdog const watchdog{"memory of a burst", seconds{60}};
+    giveABurstBack(scaled(1'000'000));
 }
 
 TEST(LoadStress, CapturesMayUseTheTimerWhenTheyDie) {

@@ -10,8 +10,8 @@ using std::chrono::seconds;
 
 TEST(StopStress, OneOf16CallersGetsTheTasksWhile16OthersSchedule) {
     Watchdog const watchdog{"stop() against schedule", seconds{180}};
-    StopRace{16, 16, 0}.run(scaled(80'000));
-    StopRace{16, 16, 2}.run(scaled(20'000));
+    StopRace{16, 16, 0}.run(scaled(100'000));
+    StopRace{16, 16, 2}.run(scaled(100'000));
 }
 
 TEST(StopStress, HandlesOutliveATimerThatIsBeingDestroyed) {

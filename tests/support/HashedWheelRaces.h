@@ -2,6 +2,7 @@
 
 #include <support/CancelRaces.h>
 #include <support/Effort.h>
+#include <support/Figure.h>
 #include <support/Ledger.h>
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
@@ -14,12 +15,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -239,11 +239,8 @@ inline void keepTheHashedWheelLedger(HashedWheelRunsOn runsOn, std::uint64_t ope
         sum += round.run();
         made += round.operationsMade() + 1;
     }
-    std::ostringstream books;
-    books << sum;
-    std::printf("G3 HashedWheelTimer %s: %llu rounds: %s\n", HashedWheelRunners{runsOn}.name(),
-                static_cast<unsigned long long>(rounds), books.str().c_str());
-    Ledger::expectRight(sum);
+    tellTheSum(std::string{"HashedWheelTimer, "} + HashedWheelRunners{runsOn}.name(), sum,
+               {made, 10'000'000});
     EXPECT_GT(sum.ran, 0U);
     EXPECT_GT(sum.cancelled, 0U);
     EXPECT_GT(sum.returned, 0U);
@@ -262,14 +259,15 @@ public:
             races / kBatch + 1, 2, [this](std::uint64_t) { schedule(); },
             [this](std::size_t worker, std::uint64_t) { compete(worker); },
             [this](std::uint64_t) { judge(); });
-        std::printf(
-            "G4, G5 HashedWheelTimer %s: %llu races: ran %llu, cancel %llu, cancelAndWait %llu; "
-            "not one winner %llu\n",
-            runners_.name(), printable(races_), printable(ran_), printable(cancelled_),
-            printable(waited_), printable(broken_));
-        EXPECT_EQ(broken_, 0U);
-        EXPECT_EQ(sawPoison_.load(), 0U);
-        EXPECT_EQ(stillRan_, 0U);
+        std::string const where = std::string{" HashedWheelTimer, "} + runners_.name();
+        Of const all{races_, 1'000'000};
+        figure("G4", "not exactly one winner of cancel, cancelAndWait, expire," + where, broken_,
+               exactly(0), all);
+        figure("G4", "won by the expiry of cancel, cancelAndWait, expire," + where, ran_, noBound(),
+               all);
+        figure("G5", "tasks that saw poison after cancelAndWait," + where, sawPoison_.load(),
+               exactly(0), all);
+        figure("G5", "runs after cancelAndWait," + where, stillRan_, exactly(0), all);
         EXPECT_EQ(ran_ + cancelled_ + waited_, races_);
     }
 
@@ -284,8 +282,6 @@ private:
         bool cancelWon = false;
         bool waitWon = false;
     };
-
-    static unsigned long long printable(std::uint64_t value) noexcept { return value; }
 
     void schedule() {
         for (Contest& contest : contests_) {
@@ -361,23 +357,19 @@ public:
                                    : schedule(worker - kStoppers);
             },
             [this](std::uint64_t) { judge(); });
-        std::printf(
-            "G10 HashedWheelTimer %s: %llu rounds: accepted %llu = ran %llu + cancelled %llu + "
-            "returned %llu; refused %llu, wrong rounds %llu\n",
-            runners_.name(), printable(rounds), printable(accepted_), printable(allRan_),
-            printable(allCancelled_), printable(allReturned_), printable(refused_.load()),
-            printable(wrong_));
+        std::string const where = std::string{" HashedWheelTimer, "} + runners_.name();
+        Of const all{rounds, 5'000};
         EXPECT_EQ(accepted_, allRan_ + allCancelled_ + allReturned_);
-        EXPECT_EQ(wrong_, 0U);
-        EXPECT_EQ(late_.load(), 0U);
+        figure("G10", "rounds that did not balance where two stop and many schedule," + where,
+               wrong_, exactly(0), all);
+        figure("G10", "runs seen after stop() had returned what was pending," + where, late_.load(),
+               exactly(0), all);
         EXPECT_GT(refused_.load(), 0U);
     }
 
 private:
     static constexpr std::size_t kStoppers = 2;
     static constexpr std::size_t kPerThread = 64;
-
-    static unsigned long long printable(std::uint64_t value) noexcept { return value; }
 
     void makeTimer() {
         timer_.emplace(runners_.options());
@@ -496,19 +488,19 @@ inline void loadAHashedWheelUpToTheLimit(std::size_t threads, std::uint64_t oper
         }
     });
     waitUntil([&] { return timer.pendingTimeouts() == 0; });
-    std::printf(
-        "G18 HashedWheelTimer: limit %zu, %zu threads: accepted %llu, refused %llu, above the "
-        "limit %llu\n",
-        limit, threads, static_cast<unsigned long long>(accepted.load()),
-        static_cast<unsigned long long>(refused.load()),
-        static_cast<unsigned long long>(above.load()));
-    EXPECT_EQ(above.load(), 0U);
+    figure("G18", "times above the limit, HashedWheelTimer", above.load(), exactly(0),
+           {operations, 10'000'000});
+    figure("G18", "times above the limit, by the number of threads, HashedWheelTimer", above.load(),
+           exactly(0), {threads, 32});
     EXPECT_GT(refused.load(), 0U);
     EXPECT_EQ(timer.statistics().refused, refused.load());
     for (std::size_t i = 0; i < limit; ++i) timer.newTimeout([] {}, std::chrono::hours{1});
     EXPECT_THROW(timer.newTimeout([] {}, std::chrono::hours{1}), RejectedExecution);
     EXPECT_EQ(timer.stop().size(), limit);
-    EXPECT_EQ(accepted.load(), ran.load() + cancelled.load());
+    figure(
+        "G18", "accepted, less ran and cancelled, HashedWheelTimer",
+        static_cast<double>(accepted.load()) - static_cast<double>(ran.load() + cancelled.load()),
+        exactly(0), {operations, 10'000'000});
 }
 
 /// Schedules and cancels timeouts that would be due in an hour: guarantee G6 within a tick. The
@@ -536,11 +528,9 @@ inline void cancelFarHashedWheelTimeouts(std::uint64_t pairs, std::size_t thread
     });
     waitUntil([&] { return timer.pendingTimeouts() == 0; });
     waitUntil([&] { return witness.use_count() == 1; });
-    std::printf(
-        "G6 HashedWheelTimer: %llu scheduled and cancelled, all captures gone; %llu refused\n",
-        static_cast<unsigned long long>(cancelled.load()),
-        static_cast<unsigned long long>(refused.load()));
     EXPECT_EQ(cancelled.load(), pairs / threads * threads);
+    figure("G6", "captures left a tick after cancelling an hour ahead, HashedWheelTimer",
+           witness.use_count() - 1, exactly(0), {cancelled.load(), 10'000'000});
     EXPECT_EQ(timer.statistics().cancelled, cancelled.load());
     EXPECT_EQ(timer.stop().size(), 0U);
 }
@@ -606,8 +596,9 @@ inline void raceHashedWheelHandlesAgainstDestructor(std::uint64_t rounds) {
                 timeout = {};
             }
         });
-    EXPECT_EQ(wrong.load(), 0U);
     EXPECT_EQ(ended, rounds * kHandles);
+    figure("G11", "wrong answers of handles of a HashedWheelTimer that is destroyed or gone",
+           wrong.load(), exactly(0), {rounds, 20'000});
 }
 
 }  // namespace timingwheel::test

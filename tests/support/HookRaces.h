@@ -1,6 +1,7 @@
 #pragma once
 
 #include <support/CancelRaces.h>
+#include <support/Figure.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
 
@@ -58,11 +59,9 @@ inline std::uint64_t raceHookDestructor(std::size_t poolThreads, std::uint64_t r
             for (auto& owner : owners) owner.reset();
         }
     });
-    EXPECT_EQ(sawPoison.load(), 0U);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
-    std::printf("G5 %s: %llu rounds of schedule, destroy the hook: %llu runs\n", runners.name(),
-                static_cast<unsigned long long>(rounds),
-                static_cast<unsigned long long>(runs.load()));
+    figure("G5", "runs that saw poison after the end of the hook, " + runners.name(),
+           sawPoison.load(), exactly(0), {rounds, 1'000'000});
     return runs;
 }
 
@@ -170,13 +169,11 @@ public:
                 worker == 0 ? cancel() : push(worker - 1);
             },
             [this](std::uint64_t) { judge(); });
-        std::printf(
-            "push-back %s, %zu threads: %llu hooks: ran %llu, cancelled %llu, pushed back "
-            "%llu times; wrong %llu, early %llu\n",
-            runners_.name(), pushers_, count(ran_ + cancelled_), count(ran_), count(cancelled_),
-            count(pushed_.load()), count(wrong_), count(early_));
-        EXPECT_EQ(wrong_, 0U);
-        EXPECT_EQ(early_, 0U);
+        Of const all{ran_ + cancelled_, 200'000};
+        figure("G3", "hooks without one outcome while they are pushed back, " + runners_.name(),
+               wrong_, exactly(0), all);
+        figure("G1", "hooks that ran early while they are pushed back, " + runners_.name(), early_,
+               exactly(0), all);
         EXPECT_EQ(timer_.pendingTimeouts(), 0U);
         timer_.checkInvariants();
     }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <support/Figure.h>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -93,7 +95,7 @@ public:
         return sum;
     }
 
-    /// Prints the sum under a name and expects that the books are right.
+    /// Expects that the books are right.
     static void expectRight(LedgerSum const& sum) {
         EXPECT_EQ(sum.accepted, sum.ran + sum.cancelled + sum.returned + sum.rejected) << sum;
         EXPECT_EQ(sum.none, 0U) << sum;
@@ -132,5 +134,17 @@ private:
     std::unique_ptr<Account[]> accounts_;
     std::atomic<std::size_t> opened_{0};
 };
+
+/// The figures of G3 of `who`, whose operations were so many; expects that the books are right.
+inline void tellTheSum(std::string const& who, LedgerSum const& sum, Of operations) {
+    std::cout << who << ": " << sum << '\n';
+    Ledger::expectRight(sum);
+    figure("G3", "accepted that did not have exactly one outcome, " + who, sum.none + sum.several,
+           exactly(0), operations);
+    figure("G3", "accepted, less ran, cancelled, returned and rejected, " + who,
+           static_cast<double>(sum.accepted) -
+               static_cast<double>(sum.ran + sum.cancelled + sum.returned + sum.rejected),
+           exactly(0), operations);
+}
 
 }  // namespace timingwheel::test

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,9 +29,9 @@ inline char const* toString(RunsOn runsOn) noexcept {
         case RunsOn::driver:
             return "inline";
         case RunsOn::pool:
-            return "pool";
+            return "on a pool";
         case RunsOn::flakyPool:
-            return "pool that refuses some";
+            return "on a pool that refuses some";
     }
     return "";
 }
@@ -282,16 +281,7 @@ inline void keepTheLedger(RunsOn runsOn, std::uint64_t operations,
         sum += round.run();
         made += round.operationsMade();
     }
-    std::printf(
-        "G3 %s: %llu operations, %llu rounds: accepted %llu = ran %llu + cancelled %llu + "
-        "returned %llu + rejected %llu; none %llu, several %llu, early %llu\n",
-        toString(runsOn), static_cast<unsigned long long>(operations),
-        static_cast<unsigned long long>(rounds), static_cast<unsigned long long>(sum.accepted),
-        static_cast<unsigned long long>(sum.ran), static_cast<unsigned long long>(sum.cancelled),
-        static_cast<unsigned long long>(sum.returned),
-        static_cast<unsigned long long>(sum.rejected), static_cast<unsigned long long>(sum.none),
-        static_cast<unsigned long long>(sum.several), static_cast<unsigned long long>(sum.early));
-    Ledger::expectRight(sum);
+    tellTheSum(std::string{"SystemTimer, "} + toString(runsOn), sum, {made, 10'000'000});
 }
 
 }  // namespace timingwheel::test

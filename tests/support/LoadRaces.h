@@ -1,6 +1,7 @@
 #pragma once
 
 #include <support/Effort.h>
+#include <support/Figure.h>
 #include <support/ThreadStatus.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
@@ -12,9 +13,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <exception>
+#include <iostream>
+#include <string>
 #include <vector>
 
 #if defined(__GLIBC__)
@@ -23,8 +25,6 @@
 
 /// Load: limits, memory, latencies.
 namespace timingwheel::test {
-
-inline unsigned long long printable(std::uint64_t value) noexcept { return value; }
 
 /// Many threads schedule and cancel under a limit: guarantee G18.
 inline void loadUpToTheLimit(std::size_t threads, std::uint64_t operations, std::size_t limit,
@@ -69,14 +69,13 @@ inline void loadUpToTheLimit(std::size_t threads, std::uint64_t operations, std:
             lost += timeout.cancel() ? 0U : 1U;
         }
     });
-    std::printf(
-        "G18: limit %zu, %zu threads, %llu operations: most %zu, refused %llu, above the "
-        "limit %llu, at the end %zu\n",
-        limit, threads, printable(operations), most.load(), printable(refused.load()),
-        printable(above.load()), timer.pendingTimeouts());
-    EXPECT_EQ(above.load(), 0U);
-    EXPECT_EQ(lost.load(), 0U);
-    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    std::string const what = shards == 1 ? ", one shard" : ", a shard for each processor";
+    Of const all{operations, 10'000'000};
+    figure("G18", "times above the limit" + what, above.load(), exactly(0), all);
+    figure("G18", "pending at the end" + what, timer.pendingTimeouts(), exactly(0), all);
+    figure("G18", "cancels that failed, by the number of threads" + what, lost.load(), exactly(0),
+           {threads, 32});
+    std::cout << "pending at most: " << most.load() << " of " << limit << '\n';
     EXPECT_EQ(timer.statistics().refused, refused.load());
     // All places are free again.
     for (std::size_t i = 0; i < limit; ++i) timer.newTimeout([] {}, std::chrono::hours{1});
@@ -115,14 +114,39 @@ inline void cancelFarTimeouts(std::uint64_t pairs, std::size_t threads) {
     std::int64_t const residentBefore = residentMemory();
     turn(pairs);
     std::int64_t const growth = allocatedMemory() - allocatedBefore;
-    std::printf(
-        "G6: %llu schedules and cancels an hour ahead: %lld bytes more allocated, %lld more "
-        "resident\n",
-        printable(pairs), static_cast<long long>(growth),
-        static_cast<long long>(residentMemory() - residentBefore));
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
     // A sanitizer keeps what was freed.
-    EXPECT_TRUE(kIsSanitized || growth <= 1'000'000);
+    figure("G6", "bytes more allocated after schedules and cancels an hour ahead", growth,
+           kIsSanitized ? noBound() : atMost(1'000'000), {pairs, 10'000'000});
+    figure("G6", "bytes more resident after them", residentMemory() - residentBefore, noBound(),
+           {pairs, 10'000'000});
+}
+
+/// So many timeouts at once, cancelled and dropped: what they took can be given back. Guarantee G6.
+inline void giveABurstBack(std::size_t count) {
+    SystemTimer timer;
+    timer.newTimeout([] {}, std::chrono::hours{1}).cancel();  // the levels
+    std::int64_t const allocatedBefore = allocatedMemory();
+    std::int64_t const residentBefore = residentMemory();
+    std::int64_t most = 0;
+    {
+        std::vector<Timeout> burst;
+        burst.reserve(count);
+        for (std::size_t i = 0; i < count; ++i)
+            burst.push_back(timer.newTimeout([] {}, std::chrono::hours{1}));
+        most = allocatedMemory() - allocatedBefore;
+        for (Timeout const& timeout : burst) timeout.cancel();
+    }
+    std::int64_t const left = allocatedMemory() - allocatedBefore;
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+    Of const all{count, 1'000'000};
+    figure("G6", "bytes allocated for a burst of timeouts", most, noBound(), all);
+    figure("G6", "bytes of them left when all were cancelled", left,
+           kIsSanitized ? noBound() : atMost(1'000'000), all);
+    figure("G6", "bytes of them resident after malloc_trim()", residentMemory() - residentBefore,
+           noBound(), all);
 }
 
 /// A task whose captures use the timer again when they die.
@@ -161,7 +185,7 @@ inline void destroyReentrantCaptures(std::uint64_t rounds) {
     constexpr std::uint64_t kPerTimer = 100;
     std::atomic<std::uint64_t> deaths{0};
     std::uint64_t made = 0;
-    for (std::uint64_t round = 0; round < rounds; round += kPerTimer) {
+    for (std::uint64_t round = 0; made < rounds; round += kPerTimer) {
         std::atomic<std::uint64_t> accepted{0};
         SystemTimer timer{{.tick = std::chrono::microseconds{100}}};
         together(kThreads, [&](std::size_t thread) {
@@ -182,8 +206,8 @@ inline void destroyReentrantCaptures(std::uint64_t rounds) {
         static_cast<void>(timer.stop());
         made += accepted;
     }
-    std::printf("G6: %llu captures used their timer when they died\n", printable(deaths.load()));
-    EXPECT_EQ(deaths.load(), made);
+    figure("G6", "captures that used the timer when they died, on four threads", deaths.load(),
+           exactly(made), {made, 10'000});
 }
 
 /// So many timeouts in one bucket; another thread schedules while they run: guarantee G20.
@@ -202,25 +226,25 @@ inline void stormFromOneBucket(std::uint64_t timeouts, std::size_t shards) {
     latencies.reserve(timeouts);
     std::uint64_t more = 0;
     while (ran.load(std::memory_order_relaxed) == 0) std::this_thread::yield();
-    auto const begin = timer.clock().now();
     while (ran.load(std::memory_order_relaxed) < timeouts && latencies.size() < timeouts) {
         auto const before = timer.clock().now();
         Timeout const timeout = timer.newTimeout(ranOnce, std::chrono::hours{1});
         latencies.push_back(timer.clock().now() - before);
         more += timeout.cancel() ? 0U : 1U;
     }
-    auto const took = timer.clock().now() - begin;
     waitUntil([&] { return ran.load() >= timeouts; });
-    std::printf(
-        "G20: %llu timeouts in one bucket of %zu shard(s)%s, gone in %lld ms; schedule() "
-        "meanwhile, %zu times: p50 %lld, p99 %lld, p99.9 %lld, max %lld ns\n",
-        printable(timeouts), shards, wasInTime ? "" : " (filled too late)",
-        static_cast<long long>(took.count() / 1'000'000), latencies.size(),
-        static_cast<long long>(quantile(latencies, 0.5).count()),
-        static_cast<long long>(quantile(latencies, 0.99).count()),
-        static_cast<long long>(quantile(latencies, 0.999).count()),
-        static_cast<long long>(quantile(latencies, 1.0).count()));
-    EXPECT_EQ(ran.load(), timeouts);
+    std::string const when = " while one bucket runs" +
+                             std::string{wasInTime ? "" : " (filled too late)"} + ", " +
+                             std::to_string(shards) + (shards == 1 ? " shard" : " shards");
+    auto const microseconds = [&](double part) {
+        return static_cast<double>(quantile(latencies, part).count()) / 1'000;
+    };
+    Of const all{timeouts, 1'000'000};
+    figure("G20", "schedule()" + when + ", p50, us", microseconds(0.5), noBound(), all);
+    figure("G20", "schedule()" + when + ", p99, us", microseconds(0.99), aboutAtMost(50), all);
+    figure("G20", "schedule()" + when + ", p99.9, us", microseconds(0.999), aboutAtMost(100), all);
+    figure("G20", "schedule()" + when + ", longest, us", microseconds(1.0), noBound(), all);
+    figure("G20", "ran" + when, ran.load(), exactly(timeouts), all);
     EXPECT_EQ(more, 0U);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }

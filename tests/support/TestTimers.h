@@ -2,6 +2,7 @@
 
 #include <support/Effort.h>
 #include <support/Executors.h>
+#include <support/Figure.h>
 #include <timingwheel/Clock.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <support/Effort.h>
+#include <support/Figure.h>
 #include <support/ThreadStatus.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
@@ -43,30 +44,29 @@ inline Activity watchDriver(std::string const& name, std::chrono::milliseconds t
 
 /// An empty timer, one timeout that never comes, and many that are far away: guarantees G21, G25.
 inline void watchIdleTimers(std::chrono::milliseconds time, std::uint64_t farTimeouts) {
-    auto const print = [time](char const* what, Activity activity) {
-        std::printf("G21: %s: %llu wake-ups, %llu0 ms of processor time in %lld ms\n", what,
-                    static_cast<unsigned long long>(activity.switches),
-                    static_cast<unsigned long long>(activity.processorTime),
-                    static_cast<long long>(time.count()));
-        EXPECT_EQ(activity.switches, 0U) << what;
-        EXPECT_LE(activity.processorTime, 1U) << what;
+    auto const print = [time](char const* promise, char const* what, Activity activity) {
+        Of const all{static_cast<std::uint64_t>(time.count()), 10'000};
+        figure(promise, std::string{"context switches of the driver in so many ms, "} + what,
+               activity.switches, exactly(0), all);
+        figure(promise, std::string{"its processor time in units of 10 ms, "} + what,
+               activity.processorTime, atMost(1), all);
     };
     {
         SystemTimer timer{{.name = "idle-empty"}};
         timer.start();
-        print("an empty timer", watchDriver("idle-empty", time));
+        print("G21", "an empty timer", watchDriver("idle-empty", time));
     }
     {
         SystemTimer timer{{.name = "idle-never"}};
         Timeout const never = timer.newTimeout([] {}, Duration::max());
-        print("one timeout at max()", watchDriver("idle-never", time));
+        print("G25", "one timeout at max()", watchDriver("idle-never", time));
         EXPECT_TRUE(never.isPending());
     }
     {
         SystemTimer timer{{.name = "idle-far"}};
         for (std::uint64_t i = 0; i < farTimeouts; ++i)
             timer.newTimeout([] {}, std::chrono::hours{1} + std::chrono::microseconds{i});
-        print("many timeouts an hour away", watchDriver("idle-far", time));
+        print("G21", "many timeouts an hour away", watchDriver("idle-far", time));
         EXPECT_EQ(timer.pendingTimeouts(), farTimeouts);
     }
 }
@@ -81,10 +81,8 @@ inline void insertDescending(std::uint64_t timeouts) {
     for (std::uint64_t i = 0; i < timeouts; ++i)
         timer.newTimeout([] {}, start + (ticks - i / kPerTick) * std::chrono::milliseconds{1});
     std::uint64_t const wakeUps = timer.statistics().wakeUps;
-    std::printf("G22: %llu timeouts with descending deadlines on %llu ticks: %llu wake-ups\n",
-                static_cast<unsigned long long>(timeouts), static_cast<unsigned long long>(ticks),
-                static_cast<unsigned long long>(wakeUps));
-    EXPECT_LE(wakeUps, ticks + 1);
+    figure("G22", "wake-ups for descending deadlines, 100 to a tick", wakeUps, atMost(ticks + 1),
+           {timeouts, 1'000'000});
     EXPECT_EQ(timer.stop().size(), timeouts);
 }
 

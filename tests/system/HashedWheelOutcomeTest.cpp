@@ -930,8 +930,10 @@ using HashedWheelRejection = OfHashedWheel;
 
 // G19. Netty loses the task without a word.
 TEST_F(HashedWheelRejection, OfTheKthAffectsOnlyThatTask) {
+    constexpr int kTasks = 100;
+    std::size_t told = 0;
     for (bool const throws : {true, false}) {
-        for (int kth = 1; kth <= 20; ++kth) {
+        for (int kth = 1; kth <= kTasks; ++kth) {
             SCOPED_TRACE(testing::Message() << (throws ? "throws at " : "drops ") << kth);
             FailureLog heard;
             RefusesTheKth executor{kth, throws};
@@ -939,13 +941,13 @@ TEST_F(HashedWheelRejection, OfTheKthAffectsOnlyThatTask) {
             int runs = 0;
             HashedWheelTimer timer{options({.tick = 1ms,
                                             .executor = executor,
-                                            .maxPendingTimeouts = 20,
+                                            .maxPendingTimeouts = kTasks,
                                             .errorHandler = heard.handler()})};
             std::vector<Timeout> timeouts;
-            for (int i = 0; i < 20; ++i)
-                timeouts.push_back(timer.newTimeout([&runs, witness] { ++runs; }, i / 5 * 1ms));
+            for (int i = 0; i < kTasks; ++i)
+                timeouts.push_back(timer.newTimeout([&runs, witness] { ++runs; }, i / 25 * 1ms));
             clock.advance(5ms);
-            EXPECT_EQ(runs, 19);
+            EXPECT_EQ(runs, kTasks - 1);
             EXPECT_EQ(witness.use_count(), 1);
             std::size_t rejected = 0;
             for (Timeout const& t : timeouts) {
@@ -960,10 +962,13 @@ TEST_F(HashedWheelRejection, OfTheKthAffectsOnlyThatTask) {
                       throws ? "full at " + std::to_string(kth) : std::string{});
             EXPECT_TRUE(heard.entries()[0].timeout.isRejected());
             EXPECT_EQ(timer.pendingTimeouts(), 0U);
-            for (int i = 0; i < 20; ++i) timer.newTimeout([] {}, 1h);  // all places are free
+            for (int i = 0; i < kTasks; ++i) timer.newTimeout([] {}, 1h);  // all places are free
             EXPECT_THROW(timer.newTimeout([] {}, 1h), RejectedExecution);
+            told += heard.count();
         }
     }
+    figure("G19", "rejected and told of, k = 1 to 100 in two ways, HashedWheelTimer", told,
+           exactly(2 * kTasks));
 }
 
 // An executor may itself say that it is full.

@@ -82,8 +82,9 @@ TEST_F(HashedWheel, IsNeverEarlyAndAtMostATickLateAtAnyPhase) {
     std::uint64_t const seed = seedOr(41);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random{seed};
-    std::size_t const count = scaled(20'000);
+    std::size_t const count = scaled(100'000);
     std::size_t runs = 0;
+    std::size_t wrong = 0;
     for (nanoseconds const tick : {nanoseconds{1ms}, nanoseconds{10ms}, nanoseconds{1'234'567ns}}) {
         for (std::int64_t const slots : {1, 4, 512}) {
             HashedWheelTimer timer{options({.tick = tick, .ticksPerWheel = slots})};
@@ -98,7 +99,7 @@ TEST_F(HashedWheel, IsNeverEarlyAndAtMostATickLateAtAnyPhase) {
                 timer.newTimeout(
                     [&, start, due] {
                         ++runs;
-                        ASSERT_EQ(now() - start, due);
+                        wrong += now() - start == due ? 0U : 1U;
                     },
                     after);
                 if (i % 8 == 0) clock.advance(nanoseconds{step(random)});
@@ -108,7 +109,9 @@ TEST_F(HashedWheel, IsNeverEarlyAndAtMostATickLateAtAnyPhase) {
         }
     }
     EXPECT_EQ(runs, count / 9 * 9);
-    printFigure("G1, G2 HashedWheelTimer: ", runs, " timeouts each ran at the tick after it");
+    Of const all{count, 100'000};
+    figure("G1", "not at the tick after the deadline, HashedWheelTimer", wrong, exactly(0), all);
+    figure("G2", "not at the tick after the deadline, HashedWheelTimer", wrong, exactly(0), all);
 }
 
 TEST_F(HashedWheel, RunsZeroAndNegativeDelaysAtTheNextTick) {
@@ -198,21 +201,23 @@ TEST_F(HashedWheel, KeepsToItsTicksAfterARest) {
     }
 }
 
-// A clock may start anywhere.
+// G14
 TEST_F(HashedWheel, WorksFromAnyStartOfTheClock) {
-    using TimePoint = Clock::TimePoint;
-    for (TimePoint const start :
-         {TimePoint::min(), TimePoint{-1ns}, TimePoint{nanoseconds{(std::int64_t{1} << 32) - 5}},
-          TimePoint{nanoseconds{(std::int64_t{1} << 62) - 5}}, TimePoint::max() - 10s}) {
-        SCOPED_TRACE(start.time_since_epoch().count());
-        ManualClock from{start};
+    std::vector<std::int64_t> starts{0, -1, INT64_MIN, INT64_MAX - 10'000'000'000};
+    for (int k = 0; k < 63; ++k) starts.push_back((std::int64_t{1} << k) - 5);
+    std::size_t right = 0;
+    for (std::int64_t const start : starts) {
+        SCOPED_TRACE(start);
+        ManualClock from{Clock::TimePoint{nanoseconds{start}}};
         HashedWheelTimer timer{
             {.tick = 10ms, .ticksPerWheel = 4, .clock = from, .leakDetection = false}};
         timer.start();
         std::vector<nanoseconds> delays;
         for (std::int64_t tick = 0; tick < 50; ++tick) delays.push_back(tick * 7ms);
         expectTicks(from, timer, delays);
+        right += HasFailure() ? 0U : 1U;
     }
+    figure("G14", "starts from which each runs at its tick, HashedWheelTimer", right, exactly(67));
 }
 
 TEST_F(HashedWheel, SaysWhenATimeoutIsDue) {
@@ -269,6 +274,8 @@ TEST_F(HashedWheel, RunsOneTickAfterTheOtherAndEachInTheOrderOfArrival) {
         std::size_t arrival;
         auto operator<=>(Run const&) const = default;
     };
+    std::size_t inversions = 0;
+    std::size_t runs = 0;
     for (bool const isLate : {false, true}) {
         for (std::int64_t const slots : {1, 4, 256}) {
             HashedWheelTimer timer{options({.tick = 1ms, .ticksPerWheel = slots})};
@@ -283,9 +290,13 @@ TEST_F(HashedWheel, RunsOneTickAfterTheOtherAndEachInTheOrderOfArrival) {
             }
             isLate ? clock.jump(101ms) : clock.advance(101ms);
             EXPECT_EQ(order.size(), 3000U);
-            EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+            for (std::size_t i = 1; i < order.size(); ++i)
+                inversions += order[i] < order[i - 1] ? 1U : 0U;
+            runs += order.size();
         }
     }
+    figure("G12", "inversions of tick and arrival, HashedWheelTimer", inversions, exactly(0),
+           {runs, 18'000});
 }
 
 // Arrival is per thread what the thread did.
@@ -328,6 +339,32 @@ TEST_F(HashedWheel, TakesAtMost100000NewTimeoutsEachTick) {
     clock.advance(10ms);
     EXPECT_EQ(order.size(), 2 * kMost + 4);
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+// G9
+TEST_F(HashedWheel, StarvesNobodyForATaskThatIsDueAgainAtOnce) {
+    HashedWheelTimer timer{options({.tick = 1ms, .ticksPerWheel = 4})};
+    timer.start();
+    nanoseconds const end = now() + 100ms;
+    std::function<void()> const again = [&] {
+        if (now() < end) timer.newTimeout(again, -5ms);
+    };
+    timer.newTimeout(again, 0ms);
+    nanoseconds latest{0};
+    std::uint64_t runs = 0;
+    for (int i = 0; i < 100; ++i) {
+        nanoseconds const due = now() + i * 370us;
+        timer.newTimeout(
+            [&, due] {
+                ++runs;
+                latest = std::max(latest, now() - due);
+            },
+            due - now());
+    }
+    clock.advance(150ms);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    figure("G9", "late at most, in ticks, HashedWheelTimer", latest / 1.0ms, atMost(2),
+           {runs, 100});
 }
 
 // A late worker walks every tick that it missed, and takes 100,000 at each of them.
@@ -491,11 +528,10 @@ TEST_F(HashedWheel, WakesOnceForEachTickWhileSomethingIsPendingAndNotOtherwise) 
     timer.newTimeout([] {}, 995ms);
     clock.advance(0ms);
     std::uint64_t const pending = wakeUpsOf(1s);
-    EXPECT_EQ(pending, 100U);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
-    EXPECT_EQ(wakeUpsOf(1h), 0U);
-    printFigure("G21 HashedWheelTimer of 10 ms: ", pending,
-                " wake-ups in a second with one timeout, 0 in an hour without");
+    figure("G21", "wake-ups in 100 ticks with a timeout, HashedWheelTimer", pending, exactly(100));
+    figure("G21", "wake-ups of an empty timer in an hour, HashedWheelTimer", wakeUpsOf(1h),
+           exactly(0));
 }
 
 // ---- states ------------------------------------------------------------------------------------
@@ -590,6 +626,8 @@ TEST_F(HashedWheel, TheUsersFactoryMakesItsThread) {
     timer.newTimeout([&] { ranOn = std::this_thread::get_id(); }, 1ms);
     clock.advance(100ms);
     EXPECT_EQ(ranOn, id);
+    figure("G23", "tasks that ran off the thread that the factory made, HashedWheelTimer",
+           ranOn == id ? 0 : 1, exactly(0));
 }
 
 // Netty blocks every later caller for ever.
@@ -610,7 +648,8 @@ TEST_F(HashedWheel, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
     timer.newTimeout([&] { ranAt = now(); }, 1ms);  // the limit was not used up
     clock.advance(100ms);
     EXPECT_EQ(ranAt, 130ms);  // counted from the start that worked
-    EXPECT_EQ(factory.calls, 5);
+    figure("G17", "failures to start a thread that changed nothing, HashedWheelTimer",
+           factory.calls - 1, exactly(4));
 }
 
 TEST_F(HashedWheel, WithoutAThreadItCanBeStoppedAndDestroyed) {
@@ -654,9 +693,9 @@ TEST_F(HashedWheel, ATimerIsMadeOrNothingIsLeft) {
         if (!happened) break;
         ++failed;
     }
-    EXPECT_GE(failed, 5U);
     EXPECT_EQ(log.count(TimerLog::Level::error), 0U);
-    printFigure("G16 HashedWheelTimer: ", failed, " allocations failed in turn, nothing was left");
+    figure("G16", "allocations of a HashedWheelTimer that failed in turn and left nothing", failed,
+           atLeast(5));
 }
 
 TEST_F(HashedWheel, ATimeoutIsScheduledOrNothingHasChanged) {
@@ -690,8 +729,8 @@ TEST_F(HashedWheel, ATimeoutIsScheduledOrNothingHasChanged) {
         if (!happened) break;
         ++failed;
     }
-    EXPECT_GE(failed, 1U);
-    printFigure("G16 HashedWheelTimer: ", failed, " allocations failed in turn, nothing changed");
+    figure("G16", "allocations of newTimeout, HashedWheelTimer, that failed and left no change",
+           failed, atLeast(1));
 }
 
 // G16: without memory for its slots the worker leaves new timeouts in the queue, and tries again.

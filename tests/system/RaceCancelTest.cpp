@@ -21,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Bug pattern: a task runs after cancel() returned true.
 TEST(RaceCancel, OneOfTwoCancelsAndTheExpiryWins) {
     Watchdog const watchdog{"cancel against cancel against expiry"};
     CancelRace{0, Rival::cancel}.run(scaled(20'000));

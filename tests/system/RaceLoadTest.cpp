@@ -17,6 +17,11 @@ TEST(RaceLoad, CancelledTimeoutsLeaveNoMemoryBehind) {
     cancelFarTimeouts(scaled(200'000), 2);
 }
 
+TEST(RaceLoad, ABurstOfTimeoutsIsGivenBack) {
+    Watchdog const watchdog{"memory of a burst"};
+    giveABurstBack(scaled(50'000));
+}
+
 TEST(RaceLoad, CapturesMayUseTheTimerWhenTheyDie) {
     Watchdog const watchdog{"captures that use the timer when they die"};
     destroyReentrantCaptures(scaled(2'000, 400));

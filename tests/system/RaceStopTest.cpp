@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -22,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// Bug pattern: an entry is added after the final drain.
 TEST(RaceStop, OneOfManyCallersGetsTheTasksWhileOthersSchedule) {
     Watchdog const watchdog{"stop() against schedule"};
     StopRace{4, 4, 0}.run(scaled(400));
@@ -41,8 +41,23 @@ TEST(RaceStop, IsPromptWhenTheTickIsADay) {
     auto const begin = std::chrono::steady_clock::now();
     EXPECT_EQ(timer.stop().size(), 1U);
     auto const took = std::chrono::steady_clock::now() - begin;
-    std::printf("G10: stop() with a tick of 24 h took %lld us\n",
-                static_cast<long long>(took / 1us));
+    figure("G10", "stop() with a tick of 24 h while the driver sleeps, us", took / 1us, noBound());
+}
+
+// Bug pattern: the notification of stop() is sent between the loop's check and its wait.
+TEST(RaceStop, IsNeverMissedByAThreadThatIsAboutToSleep) {
+    Watchdog const watchdog{"stop() of a driver that goes to sleep"};
+    Random random{19};
+    for (std::uint64_t round = 0; round < scaled(2'000); ++round) {
+        SystemTimer timer{{.tick = 24h}};
+        timer.start();
+        spinFor(random.below(std::chrono::microseconds{40}));
+        // It looks again, and then it sleeps until somebody wakes it.
+        bool const hasPending = round % 2 == 0;
+        if (hasPending) timer.newTimeout([] {}, 48h);
+        spinFor(random.below(std::chrono::microseconds{10}));
+        EXPECT_EQ(timer.stop().size(), hasPending ? 1U : 0U);
+    }
 }
 
 TEST(RaceStop, EveryCallerWaitsForATaskThatRuns) {
@@ -67,6 +82,7 @@ TEST(RaceStop, EveryCallerWaitsForATaskThatRuns) {
     }
 }
 
+// Bug pattern: start() and stop() race.
 TEST(RaceStop, RacesWithTheFirstStart) {
     Watchdog const watchdog{"stop() against start()"};
     for (std::uint64_t round = 0; round < scaled(500); ++round) {

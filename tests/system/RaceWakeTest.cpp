@@ -22,6 +22,7 @@ TEST(RaceWake, DescendingDeadlinesWakeOnceForEachTick) {
     insertDescending(scaled(20'000));
 }
 
+// Bug pattern: the next wake-up time is published after the lock was dropped.
 TEST(RaceWake, AShorterTimeoutAlwaysWakesTheDriver) {
     Watchdog const watchdog{"wake-ups"};
     wakeForShorterOnes(2, scaled(1'000));

@@ -1,54 +1,26 @@
 // The few tests that read the real clock: smoke, with figures for people.
 
+#include <support/RealClock.h>
 #include <support/TestTimers.h>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <random>
-#include <vector>
 
 namespace timingwheel::test {
 namespace {
 
 using namespace std::chrono_literals;
-using std::chrono::nanoseconds;
 
 // G1, G2
 TEST(RealClock, NothingIsEarly) {
-    constexpr std::size_t kTimers = 5000;
-    struct Setting {
-        nanoseconds tick;
-        nanoseconds spin;
-    };
-    for (auto const [tick, spin] : {Setting{1ms, 0us}, Setting{100us, 0us}, Setting{50us, 200us}}) {
-        std::vector<nanoseconds> lateness;
-        lateness.reserve(kTimers);
-        std::mt19937_64 random{seedOr(8)};
-        std::uniform_int_distribution<std::int64_t> delay{0, 100'000'000};
-        SystemTimer timer{{.tick = tick, .spin = spin}};
-        for (std::size_t i = 0; i < kTimers; ++i) {
-            nanoseconds const after{delay(random)};
-            auto const due = std::chrono::steady_clock::now() + after;
-            timer.newTimeout(
-                [&lateness, due] { lateness.push_back(std::chrono::steady_clock::now() - due); },
-                due);
-        }
-        timer.drain();
-        ASSERT_EQ(lateness.size(), kTimers);
-        std::sort(lateness.begin(), lateness.end());
-        EXPECT_GE(lateness.front(), 0ns);
-        auto const microseconds = [&](double fraction) {
-            auto const index = static_cast<std::size_t>(fraction * (kTimers - 1));
-            return static_cast<double>(lateness[index].count()) / 1000;
-        };
-        printFigure("G1, G2 real clock, tick ", tick.count() / 1000, " us, spin ",
-                    spin.count() / 1000, " us, ", kTimers, " timers: lateness min ",
-                    microseconds(0), ", p50 ", microseconds(0.5), ", p99 ", microseconds(0.99),
-                    ", max ", microseconds(1), " us");
-    }
+    SystemTimer milliseconds{{.tick = 1ms}};
+    measureLateness(milliseconds, "tick 1 ms", 5'000, 100ms, seedOr(8));
+    SystemTimer fine{{.tick = 100us}};
+    measureLateness(fine, "tick 100 us", 5'000, 100ms, seedOr(9));
+    SystemTimer spinning{{.tick = 50us, .spin = 200us}};
+    measureLateness(spinning, "tick 50 us, spin 200 us", 5'000, 100ms, seedOr(10));
 }
 
 TEST(RealClock, AnExecutorAndAPeriodicTaskWork) {
@@ -85,8 +57,7 @@ TEST(RealClock, StopIsPromptWithAFarTimerPending) {
     auto const before = std::chrono::steady_clock::now();
     EXPECT_EQ(timer.stop().size(), 1U);
     auto const took = std::chrono::steady_clock::now() - before;
-    printFigure("G10 stop() with a tick of 24 h: ",
-                std::chrono::duration_cast<std::chrono::microseconds>(took).count(), " us");
+    figure("G10", "stop() with a tick of 24 h and a timeout in 48 h, us", took / 1us, noBound());
 }
 
 }  // namespace

@@ -112,9 +112,9 @@ TEST(SystemTimer, TheUsersFactoryMayMakeItsThread) {
         timer.start();
         clock.advance(1ms);
     }
-    EXPECT_EQ(made, 1);
     EXPECT_EQ(ranOn, id);
     EXPECT_EQ(inside.name, "made");
+    figure("G23", "threads that the user's factory made", made, exactly(1));
     EXPECT_TRUE(inside.areSignalsBlocked);
 }
 
@@ -143,7 +143,8 @@ TEST(SystemTimer, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
     clock.advance(1ms);
     EXPECT_TRUE(t.isExpired());
     EXPECT_EQ(factory.calls, 5);
-    printFigure("G17 four failures to start a thread: nothing changed, the fifth try works");
+    figure("G17", "failures to start a thread that changed nothing, the next try works",
+           factory.calls - 1, exactly(4));
 }
 
 // G17
@@ -333,7 +334,7 @@ TEST(SystemTimer, StartMayBeCalledTwice) {
     EXPECT_TRUE(t.isExpired());
 }
 
-// The task is not run under a lock.
+// Bug pattern: the task is run under the lock.
 TEST(SystemTimer, OtherThreadsMayUseTheTimerWhileATaskRuns) {
     ManualClock clock;
     SystemTimer timer{{.clock = clock}};

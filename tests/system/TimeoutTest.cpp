@@ -209,13 +209,16 @@ TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
 TYPED_TEST(Handle, IsKeptWhileItsNeighboursAreReused) {
     TypeParam timer{this->options()};
     std::vector<Timeout> kept;
-    std::size_t const count = scaled(1'000'000) / 4;
+    std::size_t const count = scaled(1'000'000);
     for (std::size_t i = 0; i < count; ++i) {
         Timeout t = timer.newTimeout([] {}, 1h);
         EXPECT_TRUE(t.cancel());
         if (i % 1000 == 0) kept.push_back(std::move(t));
     }
-    for (Timeout const& t : kept) EXPECT_EQ(answersOf(t), kCancelled);
+    std::size_t wrong = 0;
+    for (Timeout const& t : kept) wrong += answersOf(t) == kCancelled ? 0U : 1U;
+    figure("G11", "wrong answers of kept handles whose neighbours were reused", wrong, exactly(0),
+           {count, 1'000'000});
     std::set<Timeout> const distinct{kept.begin(), kept.end()};
     EXPECT_EQ(distinct.size(), kept.size());
 }

@@ -121,6 +121,7 @@ TEST_F(TimingWheelBaseTest, ALevelBuiltLateHasItsClockRoundedDown) {
     wheel_.checkInvariants();
 }
 
+// Bug pattern: a delay beyond the capacity fires early.
 TEST_F(TimingWheelBaseTest, EntriesBeyondReachWaitInTheFarthestBucketAndAreNeverEarly) {
     setDeadline(entries_[0], Tick{1'000});
     EXPECT_EQ(where(wheel_.place(entries_[0])), "0:19@19");

@@ -62,6 +62,7 @@ TEST(TimingWheelLevel, TellsEveryBucketWhereItStands) {
     }
 }
 
+// Bug pattern: a difference of ticks is narrowed to int.
 TEST(TimingWheelLevel, CountsPositionsBeyondThirtyTwoBits) {
     std::int64_t const far = std::int64_t{1} << 60;
     TimingWheelLevel level{0, 65'536, 1, 65'536, far};
