@@ -206,8 +206,9 @@ inline void destroyReentrantCaptures(std::uint64_t rounds) {
         static_cast<void>(timer.stop());
         made += accepted;
     }
-    figure("G6", "captures that used the timer when they died, on four threads", deaths.load(),
-           exactly(made), {made, 10'000});
+    EXPECT_LE(deaths.load(), made);
+    figure("G6", "captures that did not use the timer when they died, on four threads",
+           made - deaths.load(), exactly(0), {made, 10'000});
 }
 
 /// So many timeouts in one bucket; another thread schedules while they run: guarantee G20.
@@ -233,20 +234,23 @@ inline void stormFromOneBucket(std::uint64_t timeouts, std::size_t shards) {
         more += timeout.cancel() ? 0U : 1U;
     }
     waitUntil([&] { return ran.load() >= timeouts; });
-    std::string const when = " while one bucket runs" +
-                             std::string{wasInTime ? "" : " (filled too late)"} + ", " +
-                             std::to_string(shards) + (shards == 1 ? " shard" : " shards");
+    EXPECT_EQ(more, 0U);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    if (!wasInTime) std::cout << "the bucket was filled too late: it ran meanwhile\n";
+    std::string const when =
+        " while one bucket runs, " + std::to_string(shards) + (shards == 1 ? " shard" : " shards");
     auto const microseconds = [&](double part) {
         return static_cast<double>(quantile(latencies, part).count()) / 1'000;
     };
     Of const all{timeouts, 1'000'000};
+    EXPECT_LE(ran.load(), timeouts);
+    figure("G20", "left" + when, timeouts - ran.load(), exactly(0), all);
+    figure("G20", "calls of schedule()" + when, latencies.size(), noBound(), all);
+    if (latencies.empty()) return;  // it was over at once
     figure("G20", "schedule()" + when + ", p50, us", microseconds(0.5), noBound(), all);
     figure("G20", "schedule()" + when + ", p99, us", microseconds(0.99), aboutAtMost(50), all);
     figure("G20", "schedule()" + when + ", p99.9, us", microseconds(0.999), aboutAtMost(100), all);
     figure("G20", "schedule()" + when + ", longest, us", microseconds(1.0), noBound(), all);
-    figure("G20", "ran" + when, ran.load(), exactly(timeouts), all);
-    EXPECT_EQ(more, 0U);
-    EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
 }  // namespace timingwheel::test
