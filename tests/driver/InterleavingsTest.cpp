@@ -387,9 +387,9 @@ TEST(Interleavings, HaveOneWinnerOfCancelCancelPushBackAndExpiry) {
 // G4
 TEST(Interleavings, OfAHashedWheelHaveOneWinnerAndOneDestruction) {
     using Kind = Actor::Kind;
-    Tally const tally = explore({Kind::wheelCancel, Kind::wheelCancel, Kind::wheelCancelNow,
-                                 Kind::wheelCancelNow, Kind::worker, Kind::claim},
-                                1);
+    Tally const tally = explore(
+        {Kind::wheelCancel, Kind::wheelCancelNow, Kind::wheelCancelNow, Kind::worker, Kind::claim},
+        1);
     EXPECT_GT(tally.worlds, 1'000U);
     figure("G4", "the same of a HashedWheelTimer with an executor, a model", tally.wrong,
            exactly(0), {tally.ends, 0});

@@ -1,5 +1,6 @@
 // Deadlines are reached: in which order, after jumps of the clock, and from every level.
 
+#include <support/ClockJumps.h>
 #include <support/TestTimers.h>
 
 #include <gtest/gtest.h>
@@ -22,12 +23,6 @@ using std::chrono::nanoseconds;
 template <class T>
 using Expire = OfWheelTimers<T>;
 TYPED_TEST_SUITE(Expire, WheelTimers, NamesOfTimers);
-
-std::size_t inversions(std::vector<Clock::TimePoint> const& order) {
-    std::size_t sum = 0;
-    for (std::size_t i = 1; i < order.size(); ++i) sum += order[i] < order[i - 1] ? 1U : 0U;
-    return sum;
-}
 
 // G12
 TEST(Expire, OneJumpOverAMillionTicksKeepsTheOrderOfDeadlinesOfSeveralShards) {
@@ -99,36 +94,7 @@ TYPED_TEST(Expire, WhatATaskSchedulesRunsBeforeALaterDeadlineOfTheSameJump) {
 
 // G15
 TYPED_TEST(Expire, AForwardJumpOfHoursRunsEverythingDueOnceInOrder) {
-    std::uint64_t const seed = seedOr(15);
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    std::mt19937_64 random{seed};
-    std::uniform_int_distribution<std::int64_t> delay{0, std::int64_t{10} * 3600 * 1000};
-    TypeParam timer{this->options()};
-    std::size_t const count = scaled(1'000'000);
-    std::vector<Clock::TimePoint> order;
-    std::vector<unsigned char> runs(count);
-    std::size_t due = 0;
-    order.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        auto const after = delay(random) * 1ms;
-        if (after <= 8h) ++due;
-        timer.newTimeout(
-            [&order, &runs, i](Timeout const& self) {
-                ++runs[i];
-                order.push_back(self.deadline());
-            },
-            after);
-    }
-    this->clock.jump(8h);
-    EXPECT_EQ(order.size(), due);
-    EXPECT_EQ(timer.pendingTimeouts(), count - due);
-    timer.checkInvariants();
-    this->clock.jump(2h);
-    EXPECT_EQ(order.size(), count);
-    Of const all{count, 1'000'000};
-    figure("G15", "inversions in a jump of 8 h", inversions(order), exactly(0), all);
-    figure("G15", "runs of each, at most", int{*std::max_element(runs.begin(), runs.end())},
-           exactly(1), all);
+    jumpHoursAhead<TypeParam>(scaled(50'000), seedOr(15));
 }
 
 // G15

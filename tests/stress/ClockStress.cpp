@@ -1,6 +1,8 @@
+#include <support/ClockJumps.h>
 #include <support/Effort.h>
 #include <support/RealClock.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
 
 #include <gtest/gtest.h>
@@ -26,6 +28,12 @@ TEST(ClockStress, NothingIsEarlyOnAHashedWheel) {
     Watchdog const watchdog{"the real clock of a flat wheel"};
     HashedWheelTimer timer{{.tick = 1ms, .leakDetection = false}};
     measureLateness(timer, "HashedWheelTimer of 1 ms", scaled(100'000), 2s, 11);
+}
+
+TEST(ClockStress, AForwardJumpOfHoursRunsEverythingDueOnceInOrder) {
+    Watchdog const watchdog{"a jump with a million pending"};
+    jumpHoursAhead<SystemTimer>(scaled(1'000'000), 15);
+    jumpHoursAhead<ManualTimer>(scaled(1'000'000), 15);
 }
 
 }  // namespace
