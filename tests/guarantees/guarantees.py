@@ -22,7 +22,6 @@ TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re
 NAMED_TEST = re.compile(r"`([A-Z][\w*]*\.[A-Z*][\w*]*)`")
 LINK = re.compile(r"\]\(([^)#\s]+)\)")
 FIGURE = re.compile(r"\bfigure\(\s*\"(G\d+)\"")
-FIGURE_BY_NAME = re.compile(r"print\(\s*\"(G\d+)\"")
 
 
 def rows(text, heading):
@@ -54,8 +53,6 @@ class Sources:
             text = path.read_text(encoding="utf-8")
             self.tests[path.resolve()] = {".".join(match) for match in TEST.findall(text)}
             self.figures.update(FIGURE.findall(text))
-            if "figure(promise" in text:
-                self.figures.update(FIGURE_BY_NAME.findall(text))
 
 
 def checkRow(document, name, text, sources):
