@@ -20,6 +20,11 @@ class TimerHookBase;
 /// intake, and ends with a cancel after the last of them. An event for which there is no memory is
 /// left out, be it that one.
 ///
+/// `cancel` is told of a timeout that its handle or hook has cancelled, or whose hook has died;
+/// that stop() has returned; that the executor has rejected; or that a flat timer which stopped
+/// meanwhile has refused. Of a periodic one that is cancelled, stopped or drained during its run it
+/// is told after that run.
+///
 /// From the events alone one can tell which entry is in which bucket and which buckets are armed:
 /// place and cascade put an entry into a bucket; intake, wake, expire and cancel take it out; arm
 /// and wake put a bucket into the delay heap and take it out of it. The only thing that is not told
@@ -43,10 +48,7 @@ struct TimerEvent {
         dispatch,  ///< handed to the executor
         run,       ///< its task ended: `time` is when it had begun, `lateness` how late that was,
                    ///< `duration` how long it took
-        cancel,    ///< left without a run, or without a further one: cancelled by its handle or
-                   ///< hook, or with the hook's object; returned by stop(); rejected by the
-        ///< executor; refused by a flat timer that stopped meanwhile. A periodic one that
-        ///< is cancelled, stopped or drained during its run: after that run
+        cancel,    ///< left without a run, or without a further one: see above
     };
 
     Stage stage;
