@@ -124,12 +124,12 @@ void Story::schedule(std::int64_t delay) {
             task.picture,
             {number, flat_.slotOf(task.flatEntry), flat_.remainingRounds(task.flatEntry)},
             static_cast<std::int64_t>(flat_.slots().size()));
-
-    std::size_t const levelsBefore = wheel_.levels().size();
-    placeNew(task, number, levelsBefore);
+    placeNew(task);
 }
 
-void Story::placeNew(Task& task, std::size_t number, std::size_t levelsBefore) {
+void Story::placeNew(Task& task) {
+    std::size_t const number = task.entry.task;
+    std::size_t const levelsBefore = wheel_.levels().size();
     auto const& heap = wheel_.delayHeap();
     std::size_t const armedBefore = heap.size();
     std::optional<std::int64_t> earliestBefore;

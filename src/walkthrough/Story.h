@@ -100,7 +100,7 @@ private:
     };
 
     Frame& tell(Frame::Stage stage, std::size_t task, std::string sentence);
-    void placeNew(Task& task, std::size_t number, std::size_t levelsBefore);
+    void placeNew(Task& task);
     void takeOne(Place const& from);
     std::string advanceFlat(std::int64_t now, bool isTold);
     static std::vector<std::size_t> tasksIn(timingwheel::TimerTaskList const& bucket);

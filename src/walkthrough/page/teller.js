@@ -51,8 +51,8 @@ class Teller {
     this.finish(0);
   }
   /**
-   * Does something after the frame `at`; returns the first new frame. What had been asked for after that
-   * frame is forgotten, and tells whether there was any such thing in `forgot`.
+   * Does something after the frame `at`, and returns the first new frame. What had been asked for
+   * after that one is forgotten; `forgot` says whether there was any such thing.
    */
   branch(at, command) {
     const kept = this.engine._storyTakeBackTo(at);
