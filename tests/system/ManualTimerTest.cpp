@@ -5,6 +5,7 @@
 #include <climits>
 #include <optional>
 #include <random>
+#include <string>
 #include <vector>
 
 namespace timingwheel::test {
@@ -33,6 +34,73 @@ TEST(ManualTimer, ABoundedAdvanceSaysWhetherMoreIsDue) {
         }
         EXPECT_FALSE(timer.advanceTo(clock.now(), atMost));
     }
+}
+
+// G12. The timer is told a time ahead of its clock, so the wheel stands where the clock is not yet.
+TEST(ManualTimer, WhatATaskMakesDueAtOnceWaitsForTheNextCallBehindLaterTicks) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    auto const at = [](auto time) { return Clock::TimePoint{time}; };
+    std::vector<std::string> order;
+    Timeout atOnce;
+    timer.newTimeout(
+        [&] {
+            order.push_back("5 ms");
+            atOnce = timer.newTimeout([&] { order.push_back("asked for 3 ms"); }, at(3ms));
+        },
+        at(5ms));
+    timer.newTimeout([&] { order.push_back("6 ms"); }, at(6ms));
+    timer.newTimeout([&] { order.push_back("9 ms"); }, at(9ms));
+    timer.advanceTo(at(10ms));
+    EXPECT_EQ(atOnce.deadline(), at(5ms));
+    EXPECT_EQ(order, (std::vector<std::string>{"5 ms", "6 ms", "9 ms"}));
+    EXPECT_FALSE(timer.advanceTo(at(10ms)));
+    EXPECT_EQ(order.back(), "asked for 3 ms");
+    EXPECT_EQ(order.size(), 4U);
+}
+
+// G12
+TEST(ManualTimer, WithTheClockInStepWhatATaskMakesDueAtOnceKeepsTheOrder) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    auto const at = [](auto time) { return Clock::TimePoint{time}; };
+    std::vector<std::string> order;
+    timer.newTimeout(
+        [&] {
+            order.push_back("5 ms");
+            timer.newTimeout([&] { order.push_back("asked for 3 ms"); }, at(3ms));
+        },
+        at(5ms));
+    timer.newTimeout([&] { order.push_back("6 ms"); }, at(6ms));
+    clock.add(10ms);
+    EXPECT_FALSE(timer.advanceTo(clock.now()));
+    // Due at once means now, which is 10 ms.
+    EXPECT_EQ(order, (std::vector<std::string>{"5 ms", "6 ms", "asked for 3 ms"}));
+}
+
+// G12
+TEST(ManualTimer, ABoundedAdvanceGoesOnWithTheTickThatItHasBegun) {
+    constexpr std::size_t kOfATick = 6;
+    std::uint64_t wrong = 0;
+    for (std::size_t atMost = 1; atMost < kOfATick; ++atMost) {
+        SettableClock clock;
+        ManualTimer timer{{.clock = clock}};
+        auto const at = [](auto time) { return Clock::TimePoint{time}; };
+        std::vector<int> order;
+        for (std::size_t i = 0; i < kOfATick; ++i)
+            timer.newTimeout([&] { order.push_back(5); }, at(5ms));
+        timer.newTimeout([&] { order.push_back(6); }, at(6ms));
+        EXPECT_TRUE(timer.advanceTo(at(10ms), atMost));
+        Timeout const between = timer.newTimeout([&] { order.push_back(3); }, at(3ms));
+        EXPECT_EQ(between.deadline(), at(5ms));
+        while (timer.advanceTo(at(10ms), atMost)) timer.checkInvariants();
+        std::vector<int> expected(kOfATick, 5);
+        expected.insert(expected.end(), {3, 6});
+        EXPECT_EQ(order, expected);
+        wrong += order == expected ? 0U : 1U;
+    }
+    figure("G12", "bounded advances that did not go on with the tick they had begun", wrong,
+           exactly(0), {kOfATick - 1, kOfATick - 1});
 }
 
 TEST(ManualTimer, AnAdvanceOfAtMostNothingRunsNothing) {
