@@ -1,3 +1,5 @@
+#include <support/Figure.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -173,14 +175,19 @@ std::uint64_t fromEnvironment(char const* name, std::uint64_t otherwise) {
     return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
+constexpr std::size_t kOperations = 200;
+
+constexpr std::uint64_t roundsOf(std::int64_t wheelSize) { return wheelSize < 100 ? 120 : 30; }
+
+/// Tells of one disagreement, in a failure, or the figure of none.
 template <class Wheel>
-void expectAgreement(std::int64_t wheelSize) {
+void expectAgreement(std::int64_t wheelSize, char const* figureName) {
     std::uint64_t const firstSeed = fromEnvironment("TIMINGWHEEL_SEED", 20'240'131);
-    std::uint64_t const rounds = fromEnvironment("TIMINGWHEEL_ROUNDS", wheelSize < 100 ? 120 : 30);
+    std::uint64_t const rounds = fromEnvironment("TIMINGWHEEL_ROUNDS", roundsOf(wheelSize));
     for (std::uint64_t seed = firstSeed; seed < firstSeed + rounds; ++seed) {
         Generator generator{seed};
         Setting const setting = generator.setting(wheelSize);
-        std::vector<Operation> const operations = generator.operations(200);
+        std::vector<Operation> const operations = generator.operations(kOperations);
         if (failureOf<Wheel>(setting, operations).empty()) continue;
 
         std::vector<Operation> const fewest = shrunk<Wheel>(setting, operations);
@@ -191,12 +198,15 @@ void expectAgreement(std::int64_t wheelSize) {
                << (setting.pushesBack ? ", deadlines pushed back" : "")
                << (setting.usesLanes ? ", with lanes" : "") << out.str();
     }
+    test::figure("G14", figureName, 0, test::exactly(0),
+                 {rounds * kOperations, roundsOf(wheelSize) * kOperations});
 }
 
 class TimingWheelModel : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(TimingWheelModel, AgreesWithAMultimapAfterEveryOperation) {
-    expectAgreement<TimingWheel<Entry>>(GetParam());
+    expectAgreement<TimingWheel<Entry>>(
+        GetParam(), "disagreements of a TimingWheel with a multimap, in so many operations");
 }
 
 INSTANTIATE_TEST_SUITE_P(WheelSize, TimingWheelModel, testing::Values(2, 3, 20, 64, 512));
@@ -204,7 +214,8 @@ INSTANTIATE_TEST_SUITE_P(WheelSize, TimingWheelModel, testing::Values(2, 3, 20, 
 class HashedWheelModel : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(HashedWheelModel, AgreesWithAMultimapAfterEveryOperation) {
-    expectAgreement<HashedWheel<Entry>>(GetParam());
+    expectAgreement<HashedWheel<Entry>>(
+        GetParam(), "disagreements of a HashedWheel with a multimap, in so many operations");
 }
 
 INSTANTIATE_TEST_SUITE_P(TicksPerWheel, HashedWheelModel, testing::Values(1, 2, 8, 64, 512));

@@ -425,16 +425,22 @@ TEST_F(HashedWheelDeathTest, ATimerThatStillRunsAtExitIsReportedOnce) {
     EXPECT_EXIT(exitWithATimerThatRuns(true), testing::ExitedWithCode(3),
                 ContainsOnce("\"forgotten\""));
     EXPECT_EXIT(exitWithAStaticTimer(), testing::ExitedWithCode(3), ContainsOnce("\"forgotten\""));
+    figure("G24", "exits at which a running HashedWheelTimer was not reported once, of two kinds",
+           HasFailure() ? 1 : 0, exactly(0));
 }
 
 TEST_F(HashedWheelDeathTest, ATimerThatWasStoppedIsNotReportedAtExit) {
     auto const nothing = testing::Not(testing::HasSubstr("forgotten"));
     EXPECT_EXIT(exitWithATimerThatRuns(false), testing::ExitedWithCode(3), nothing);
     EXPECT_EXIT(exitWithATimerThatWasStopped(), testing::ExitedWithCode(3), nothing);
+    figure("G24", "exits at which a HashedWheelTimer that was stopped was reported",
+           HasFailure() ? 1 : 0, exactly(0));
 }
 
 TEST_F(HashedWheelDeathTest, TheProcessEndsWhenATaskCallsExit) {
     EXPECT_EXIT(exitFromInsideATask(), testing::ExitedWithCode(4), "");
+    figure("G24", "processes that hung where a HashedWheelTimer's task calls exit()",
+           HasFailure() ? 1 : 0, exactly(0));
 }
 
 }  // namespace
