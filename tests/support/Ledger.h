@@ -88,6 +88,23 @@ public:
         return accounts_[id].outcomes.load(std::memory_order_acquire) != 0;
     }
 
+    bool has(Id id, Outcome outcome) const noexcept {
+        return accounts_[id].outcomes.load(std::memory_order_acquire) / bit(outcome) % 4 != 0;
+    }
+
+    /// How many accounts there are, and may be.
+    std::size_t opened() const noexcept { return opened_.load(std::memory_order_acquire); }
+    std::size_t capacity() const noexcept { return capacity_; }
+
+    /// How late each was that is known to have run then, after the deadline last agreed upon.
+    template <class Function>
+    void forEachLateness(Function&& function) const {
+        for (std::size_t id = 0; id < opened(); ++id) {
+            if (accounts_[id].ranAt != 0)
+                function(std::chrono::nanoseconds{accounts_[id].ranAt - accounts_[id].deadline});
+        }
+    }
+
     LedgerSum sum() const noexcept {
         LedgerSum sum;
         std::size_t const opened = opened_.load(std::memory_order_acquire);

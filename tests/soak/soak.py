@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Runs the soak, and puts what it says into docs/testing.md, with the date and the machine.
+
+A run of less than ten minutes, or one that found something, is kept in the build folder only.
+"""
+
+import argparse
+import datetime
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "benchmark" / "page"))
+
+import about  # noqa: E402  (found in the folder above)
+
+PAGE = ROOT / "docs" / "testing.md"
+BEGIN, END = "<!-- written by ./dev soak: begin -->", "<!-- written by ./dev soak: end -->"
+FULL = 600
+
+
+def section(run, report):
+    machine = run["machine"]
+    parts = [machine["processor"], f"{machine['cores']} cores", machine["memory"],
+             machine["system"], machine["compiler"]]  # fmt: skip
+    paragraphs = [about.generated(run), f"On {'; '.join(parts)}.", about.warnings(run),
+                  report.strip()]  # fmt: skip
+    return "\n\n".join(filter(None, paragraphs)) + "\n"
+
+
+def replaced(page, text):
+    """The page with another section between the marks. REQUIRES: it has them, once."""
+    found = re.subn(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n\n{text}\n{END}", page,
+                    flags=re.DOTALL)  # fmt: skip
+    assert found[1] == 1, f"{PAGE} has {found[1]} places for the soak"
+    return found[0]
+
+
+def soak(program, options, report):
+    """The program's exit status. It hears of Ctrl-C itself."""
+    process = subprocess.Popen([program, *options, "--report", report])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return process.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("program", type=Path, help="timingwheel-soak")
+    parser.add_argument("build", type=Path, help="where everything goes")
+    parser.add_argument("--command", default="./dev soak", help="what the page says")
+    options, ofProgram = parser.parse_known_args()  # the rest is for the program
+
+    began = time.monotonic()
+    options.build.mkdir(parents=True, exist_ok=True)
+    report = options.build / "report.md"
+    report.unlink(missing_ok=True)
+    machine = about.describeMachine()
+    status = soak(options.program, ofProgram, report)
+    if status != 0 or not report.exists():  # also --help
+        return status
+    run = {
+        "command": options.command,
+        "date": datetime.date.today().isoformat(),
+        "seconds": round(time.monotonic() - began),
+        "machine": machine | {"loadAfter": os.getloadavg()[0]},
+        "size": "full",
+    }
+    text = section(run, report.read_text(encoding="utf-8"))
+    if run["seconds"] >= FULL:
+        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+        print(f"== written into {PAGE.relative_to(ROOT)}")
+    else:
+        kept = options.build / "section.md"
+        kept.write_text(text, encoding="utf-8")
+        print(f"== written to {kept}: less than {FULL // 60} minutes are not for the page")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
