@@ -8,7 +8,7 @@ namespace timingwheel::test {
 
 namespace {
 
-// What is watched: one for each thread, one for all together.
+// What is watched: one for each thread, one for all together, and one for all but some.
 struct Watch {
     std::atomic<int> counters{0};
     std::atomic<std::size_t> allocations{0};
@@ -40,17 +40,28 @@ struct Watch {
 
 constinit thread_local Watch thisThread;
 constinit Watch allThreads;
+constinit Watch otherThreads;
+constinit thread_local int leftOut = 0;  // how many objects leave this thread out of the last
 
 Watch& watchOf(Threads threads) noexcept {
-    return threads == Threads::all ? allThreads : thisThread;
+    if (threads == Threads::thisOne) return thisThread;
+    return threads == Threads::all ? allThreads : otherThreads;
+}
+
+// Those that an allocation of this thread concerns.
+template <class Use>
+void forEachWatch(Use&& use) noexcept {
+    use(thisThread);
+    use(allThreads);
+    if (leftOut == 0) use(otherThreads);
 }
 
 // Alignment 0 is malloc's own.
 void* allocateOrNull(std::size_t size, std::size_t alignment = 0) noexcept {
-    bool const mustFail = thisThread.mustFail();
-    if (allThreads.mustFail() || mustFail) return nullptr;
-    thisThread.countAllocation();
-    allThreads.countAllocation();
+    bool mustFail = false;
+    forEachWatch([&](Watch& watch) { mustFail = watch.mustFail() || mustFail; });
+    if (mustFail) return nullptr;
+    forEachWatch([](Watch& watch) { watch.countAllocation(); });
     if (size == 0) size = 1;
     if (alignment == 0) return std::malloc(size);
     return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
@@ -63,8 +74,7 @@ void* allocate(std::size_t size, std::size_t alignment = 0) {
 
 void deallocate(void* memory) noexcept {
     if (memory == nullptr) return;
-    thisThread.countDeallocation();
-    allThreads.countDeallocation();
+    forEachWatch([](Watch& watch) { watch.countDeallocation(); });
     std::free(memory);
 }
 
@@ -75,9 +85,13 @@ AllocationCounter::AllocationCounter(Threads threads) noexcept
       allocationsBefore_{watchOf(threads).allocations.load()},
       deallocationsBefore_{watchOf(threads).deallocations.load()} {
     ++watchOf(threads).counters;
+    if (threads == Threads::others) ++leftOut;
 }
 
-AllocationCounter::~AllocationCounter() { --watchOf(threads_).counters; }
+AllocationCounter::~AllocationCounter() {
+    --watchOf(threads_).counters;
+    if (threads_ == Threads::others) --leftOut;
+}
 
 std::size_t AllocationCounter::allocations() const noexcept {
     return watchOf(threads_).allocations.load() - allocationsBefore_;
@@ -93,10 +107,14 @@ AllocationFailure::AllocationFailure(std::size_t kth, Repeat repeat, Threads thr
     watch.untilFailure = static_cast<long long>(kth);
     watch.forEver = repeat == Repeat::forEver;
     watch.failed = false;
+    if (threads == Threads::others) ++leftOut;
     watch.failing.store(true, std::memory_order_release);
 }
 
-AllocationFailure::~AllocationFailure() { watchOf(threads_).failing = false; }
+AllocationFailure::~AllocationFailure() {
+    watchOf(threads_).failing = false;
+    if (threads_ == Threads::others) --leftOut;
+}
 
 bool AllocationFailure::happened() const noexcept { return watchOf(threads_).failed; }
 

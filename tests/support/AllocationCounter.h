@@ -20,12 +20,14 @@
 ///         if (!failure.happened()) break;  // there are fewer than kth allocations
 ///     }
 ///
-/// Thread safety  any number of threads; one object for Threads::all at a time, and one of each
-///                kind a thread for Threads::thisOne (counters may be nested)
+/// Thread safety  any number of threads; one object for Threads::all at a time, one for
+///                Threads::others, which dies in the thread that made it, and one of each kind a
+///                thread for Threads::thisOne (counters may be nested)
 namespace timingwheel::test {
 
-/// Whose allocations are meant.
-enum class Threads { thisOne, all };
+/// Whose allocations are meant: the thread's that makes the object, everybody's, or everybody's but
+/// that thread's. What a driver thread allocates is told apart by the last.
+enum class Threads { thisOne, all, others };
 
 /// Counts while it lives.
 class AllocationCounter {

@@ -72,16 +72,20 @@ TEST(AllocationCounter, CountsOnlyWhileItLives) {
 TEST(AllocationCounter, CountsWhatOtherThreadsAllocateOnlyWhenAskedTo) {
     std::size_t own = 0;
     std::size_t all = 0;
+    std::size_t ofOthers = 0;
     std::thread{[&] {
         // Beside what the other threads of the program do, which here is to wait.
         AllocationCounter const everyone{Threads::all};
+        AllocationCounter const others{Threads::others};
         AllocationCounter const counter;
         delete kept(new int);
         std::thread{[] { delete kept(new int); }}.join();
         own = counter.allocations();
         all = everyone.allocations();
+        ofOthers = others.allocations();
     }}.join();
-    EXPECT_EQ(all, own + 1);
+    EXPECT_EQ(ofOthers, 1U);
+    EXPECT_EQ(all, own + ofOthers);
 }
 
 TEST(AllocationCounter, KeepsTheAlignmentThatWasAskedFor) {
@@ -163,8 +167,21 @@ bool failsInAnotherThread(Threads threads) {
     return failed;
 }
 
+TEST(AllocationFailure, FailsInTheThreadThatMadeItUnlessThatIsLeftOut) {
+    for (Threads const threads : {Threads::thisOne, Threads::all, Threads::others}) {
+        void* memory = nullptr;
+        {
+            AllocationFailure const failure{1, Repeat::forEver, threads};
+            memory = kept(::operator new(8, std::nothrow));
+        }
+        EXPECT_EQ(memory != nullptr, threads == Threads::others);
+        ::operator delete(memory);
+    }
+}
+
 TEST(AllocationFailure, FailsInOtherThreadsOnlyWhenAskedTo) {
     EXPECT_TRUE(failsInAnotherThread(Threads::all));
+    EXPECT_TRUE(failsInAnotherThread(Threads::others));
     EXPECT_FALSE(failsInAnotherThread(Threads::thisOne));
 }
 
