@@ -1,0 +1,655 @@
+// Every public call of SystemTimer and ManualTimer with too little memory. Those of HashedWheelTimer
+// stand in OutOfMemoryFlatTest.cpp; making the objects, clocks, pools and traces in
+// OutOfMemoryMakingTest.cpp.
+
+#include <support/OutOfMemory.h>
+#include <support/TestTimers.h>
+#include <timingwheel/ManualTimer.h>
+#include <timingwheel/SystemTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+using Repeat = AllocationFailure::Repeat;
+
+template <class T>
+using Calls = std::vector<Call<Scene<T>>>;
+
+/// How the timers differ on which the calls are tried.
+template <class T>
+std::vector<Setup> setups() {
+    using Observer = Setup::Observer;
+    std::vector<Setup> all{{.name = "as it is"},
+                           {.name = "with a limit", .hasLimit = true},
+                           {.name = "that is observed", .observer = Observer::counts},
+                           {.name = "with a JSON trace", .observer = Observer::jsonLines},
+                           {.name = "with a Chrome trace", .observer = Observer::chrome}};
+    if constexpr (std::is_same_v<T, SystemTimer>) {
+        all.push_back({.name = "with one shard", .hasLimit = true, .shards = 1});
+        all.push_back({.name = "with a pool", .hasPool = true});
+    } else {
+        // Its buckets are emptied by lanes.
+        all.push_back({.name = "with a crowded bucket", .crowd = 33'000});
+    }
+    return all;
+}
+
+template <class S>
+auto ranOnceAt(nanoseconds due) {
+    return [due](S& s) { s.expectRan(1, due); };
+}
+/// The last run of a periodic task whose first one is at `due`.
+template <class S>
+auto ranPeriodically(nanoseconds due) {
+    return [due](S& s) {
+        int const times = static_cast<int>((S::kEnd - due) / S::kPeriod) + 1;
+        s.expectRan(times, due + (times - 1) * S::kPeriod);
+    };
+}
+
+/// A call that is refused: with an `Exception`, or else without memory for its words. Either way
+/// nothing has changed.
+template <class Exception, class S>
+auto refused(void (*act)(S&)) {
+    return [act](S& s) {
+        auto const before = s.runs;
+        try {
+            act(s);
+            ADD_FAILURE() << "was not refused";
+        } catch (Exception const&) {
+        }
+        EXPECT_EQ(s.runs, before);
+    };
+}
+
+// ---- schedule ----------------------------------------------------------------------------------
+
+template <class T>
+Calls<T> schedules() {
+    using S = Scene<T>;
+    struct alignas(128) Aligned {
+        S* s;
+        void operator()() { ++s->runs, s->ranAt = s->now(); }
+    };
+    return {
+        {"newTimeout", [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(5ms)); },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout that needs levels",
+         [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(S::kFar)); },
+         ranOnceAt<S>(S::kFar)},
+        {"newTimeout that is never due",
+         [](S& s) { s.made = s.timer->newTimeout(s.task(), Duration::max()); },
+         [](S& s) { s.expectRan(0, 0ms); }},
+        {"newTimeout of a Timer",
+         [](S& s) { s.made = static_cast<Timer&>(*s.timer).newTimeout(s.task(), S::delay(5ms)); },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout with a tolerance",
+         [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(5ms), {.tolerance = 1ms}); },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout with a tolerance, that needs levels",
+         [](S& s) {
+             s.made = s.timer->newTimeout(s.task(), S::delay(S::kFar), {.tolerance = 50ms});
+         },
+         ranOnceAt<S>(304ms)},
+        {"newTimeout at a time", [](S& s) { s.made = s.timer->newTimeout(s.task(), S::at(5ms)); },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout at a time, that needs levels",
+         [](S& s) { s.made = s.timer->newTimeout(s.task(), S::at(S::kFar), {.tolerance = 1ms}); },
+         ranOnceAt<S>(S::kFar)},
+        {"newTimeout at a time that is over",
+         [](S& s) { s.made = s.timer->newTimeout(s.task(), S::kStart - 1h); }, ranOnceAt<S>(0ms)},
+        {"newTimeout of a function that is copied",
+         [](S& s) { s.made = s.timer->newTimeout(s.large, S::delay(5ms)); }, ranOnceAt<S>(5ms)},
+        {"newTimeout of a large function",
+         [](S& s) {
+             s.made = s.timer->newTimeout(
+                 [task = s.task(), room = std::array<char, 512>{}]() mutable {
+                     static_cast<void>(room);
+                     task();
+                 },
+                 S::delay(5ms));
+         },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout of a function that is aligned",
+         [](S& s) { s.made = s.timer->newTimeout(Aligned{&s}, S::delay(5ms)); }, ranOnceAt<S>(5ms)},
+        {"newTimeout of a TimerTask",
+         [](S& s) { s.made = s.timer->newTimeout(s.taskObject, S::delay(5ms)); },
+         [](S& s) {
+             EXPECT_EQ(s.taskObject->runs, 1);
+             s.taskObject->last = {};
+             EXPECT_EQ(s.taskObject.use_count(), 1);
+         }},
+    };
+}
+
+/// More of them: those with an object that may die, and periodic ones.
+template <class T>
+Calls<T> moreSchedules() {
+    using S = Scene<T>;
+    auto const weak = [](S& s) { return std::weak_ptr<typename S::Object>{s.owned}; };
+    static constexpr auto run = &S::Object::run;
+    auto const objectRanAt = [](nanoseconds due) {
+        return [due](S& s) {
+            EXPECT_EQ(s.owned->runs, 1);
+            EXPECT_EQ(s.owned->ranAt, due);
+            EXPECT_EQ(s.owned.use_count(), 1);
+        };
+    };
+    return {
+        {"newTimeout of an object's function",
+         [weak](S& s) { s.made = s.timer->newTimeout(weak(s), run, S::delay(5ms)); },
+         objectRanAt(5ms)},
+        {"newTimeout of an object's function, with options",
+         [weak](S& s) {
+             s.made = s.timer->newTimeout(weak(s), run, S::delay(S::kFar), {.tolerance = 1ms});
+         },
+         objectRanAt(S::kFar)},
+        {"newTimeout of an object's function at a time",
+         [weak](S& s) { s.made = s.timer->newTimeout(weak(s), run, S::at(5ms)); },
+         objectRanAt(5ms)},
+        {"scheduleAtFixedRate",
+         [](S& s) { s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod); },
+         ranPeriodically<S>(5ms)},
+        {"scheduleAtFixedRate that needs levels",
+         [](S& s) {
+             s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(S::kFar), S::kPeriod,
+                                                   MissedTicks::catchUp);
+         },
+         ranPeriodically<S>(S::kFar)},
+        {"scheduleAtFixedRate whose period needs levels",
+         [](S& s) {
+             s.made =
+                 s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), 10s, MissedTicks::shift);
+         },
+         ranOnceAt<S>(5ms)},
+        {"scheduleWithFixedDelay",
+         [](S& s) {
+             s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(5ms), S::kPeriod);
+         },
+         ranPeriodically<S>(5ms)},
+        {"scheduleWithFixedDelay that needs levels",
+         [](S& s) {
+             s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(S::kFar), S::kPeriod);
+         },
+         ranPeriodically<S>(S::kFar)},
+    };
+}
+
+// ---- hooks and reschedule ----------------------------------------------------------------------
+
+template <class T>
+Calls<T> hookCalls() {
+    using S = Scene<T>;
+    auto const ranAt = [](nanoseconds due) {
+        return [due](S& s) {
+            EXPECT_EQ(s.spare.runs, 1);
+            EXPECT_EQ(s.spare.ranAt, due);
+        };
+    };
+    auto const movedTo = [](nanoseconds due) {
+        return [due](S& s) {
+            if (s.areTimesKept) {
+                EXPECT_EQ(s.hooked.ranAt, due);
+            }
+        };
+    };
+    auto const isTold = [](bool answer) { EXPECT_TRUE(answer); };
+    return {
+        {"schedule", [](S& s) { s.timer->schedule(s.spare.hook, S::delay(5ms)); }, ranAt(5ms),
+         false},
+        {"schedule at a time",
+         [](S& s) { s.timer->schedule(s.spare.hook, S::at(5ms), {.tolerance = 1ms}); }, ranAt(5ms),
+         false},
+        {"schedule that needs levels",
+         [](S& s) { s.timer->schedule(s.spare.hook, S::delay(S::kFar), {.tolerance = 1ms}); },
+         ranAt(S::kFar)},
+        {"schedule at a time, that needs levels",
+         [](S& s) { s.timer->schedule(s.spare.hook, S::at(S::kFar)); }, ranAt(S::kFar)},
+        {"a hook's reschedule", [=](S& s) { isTold(s.hooked.hook.reschedule(S::delay(39ms))); },
+         movedTo(39ms), false},
+        {"a hook's reschedule to earlier",
+         [=](S& s) { isTold(s.hooked.hook.reschedule(S::delay(3ms), {.tolerance = 1ms})); },
+         movedTo(3ms), false},
+        {"a hook's reschedule to a time",
+         [=](S& s) { isTold(s.hooked.hook.reschedule(S::at(39ms))); }, movedTo(39ms), false},
+        {"a hook's reschedule that needs levels",
+         [=](S& s) { isTold(s.hooked.hook.reschedule(S::delay(S::kFar))); }, movedTo(S::kFar)},
+        {"a hook's reschedule to a time, that needs levels",
+         [=](S& s) { isTold(s.hooked.hook.reschedule(S::at(S::kFar), {.tolerance = 1ms})); },
+         movedTo(S::kFar)},
+        {"reschedule of a hook that is not scheduled",
+         [](S& s) { EXPECT_FALSE(s.spare.hook.reschedule(S::kFar)); },
+         {},
+         false},
+        {"a hook's cancel",
+         [=](S& s) {
+             isTold(s.hooked.hook.cancel());
+             EXPECT_FALSE(s.spare.hook.cancel());
+             s.isHookExpected = false;
+         },
+         {},
+         false},
+        {"a hook's cancelAndWait",
+         [=](S& s) {
+             isTold(s.hooked.hook.cancelAndWait());
+             EXPECT_FALSE(s.spare.hook.cancelAndWait());
+             s.isHookExpected = false;
+         },
+         {},
+         false},
+        {"a hook's life and questions",
+         [=](S& s) {
+             typename S::Object object{s};
+             s.timer->schedule(object.hook, S::delay(5ms));
+             isTold(object.hook.isPending());
+             isTold(object.hook.deadline() == S::kStart + 5ms);
+             isTold(TimerObserver::entryOf(object.hook) != nullptr);
+         },
+         {},
+         false},
+    };
+}
+
+template <class T>
+Calls<T> reschedules() {
+    using S = Scene<T>;
+    auto const move = [](auto to, TimeoutOptions options, nanoseconds due) {
+        return [=](S& s) {
+            EXPECT_TRUE(s.timer->reschedule(s.planted[3].timeout, to, options));
+            EXPECT_EQ(s.planted[3].timeout.deadline(), S::kStart + due);
+            s.planted[3].due = due;
+        };
+    };
+    return {
+        {"reschedule", move(S::delay(39ms), {}, 39ms), {}, false},
+        {"reschedule to earlier", move(S::delay(3ms), {}, 3ms), {}, false},
+        {"reschedule to now", move(0ms, {}, 0ms), {}, false},
+        {"reschedule to a time", move(S::at(39ms), {.tolerance = 1ms}, 39ms), {}, false},
+        {"reschedule that needs levels", move(S::delay(S::kFar), {}, S::kFar)},
+        {"reschedule to a time, that needs levels", move(S::at(S::kFar), {}, S::kFar)},
+        {"reschedule with a tolerance, that needs levels",
+         move(S::delay(S::kFar), {.tolerance = 50ms}, 304ms)},
+        {"reschedule of a periodic one",
+         [](S& s) {
+             EXPECT_TRUE(s.timer->reschedule(s.periodic, S::delay(26ms)));
+             EXPECT_TRUE(s.timer->reschedule(s.periodic, S::delay(25ms)));
+         },
+         {},
+         false},
+        {"reschedule of none",
+         [](S& s) { EXPECT_FALSE(s.timer->reschedule(Timeout{}, 1ms)); },
+         {},
+         false},
+    };
+}
+
+// ---- what is refused ---------------------------------------------------------------------------
+
+template <class T>
+Calls<T> refusals() {
+    using S = Scene<T>;
+    using Invalid = std::invalid_argument;
+    return {
+        {"newTimeout of nothing",
+         refused<Invalid, S>([](S& s) { s.timer->newTimeout(std::function<void()>{}, 5ms); })},
+        {"newTimeout after NaN", refused<Invalid, S>([](S& s) {
+             s.timer->newTimeout(s.task(), std::chrono::duration<double>{std::nan("")});
+         })},
+        {"newTimeout with a negative tolerance", refused<Invalid, S>([](S& s) {
+             s.timer->newTimeout(s.task(), 5ms, {.tolerance = -1ms});
+         })},
+        {"newTimeout of a function that is aligned too far", refused<Invalid, S>([](S& s) {
+             struct alignas(65'536) Huge {
+                 void operator()() const {}
+             };
+             s.timer->newTimeout(Huge{}, 5ms);
+         })},
+        {"scheduleAtFixedRate with too short a period",
+         refused<Invalid, S>([](S& s) { s.timer->scheduleAtFixedRate(s.task(), 5ms, 1us); })},
+        {"scheduleWithFixedDelay with too short a delay",
+         refused<Invalid, S>([](S& s) { s.timer->scheduleWithFixedDelay(s.task(), 5ms, 1us); })},
+        {"schedule of a hook that is scheduled",
+         refused<std::logic_error, S>([](S& s) { s.timer->schedule(s.hooked.hook, 5ms); })},
+        {"schedule with a negative tolerance", refused<Invalid, S>([](S& s) {
+             s.timer->schedule(s.spare.hook, 5ms, {.tolerance = -1ms});
+         })},
+        {"reschedule with a negative tolerance", refused<Invalid, S>([](S& s) {
+             s.timer->reschedule(s.planted[3].timeout, 5ms, {.tolerance = -1ms});
+         })},
+        {"a hook's reschedule with a negative tolerance",
+         refused<Invalid, S>([](S& s) { s.hooked.hook.reschedule(5ms, {.tolerance = -1ms}); })},
+    };
+}
+
+/// On a timer whose limit is reached.
+template <class T>
+Calls<T> refusalsAtTheLimit() {
+    using S = Scene<T>;
+    using R = RejectedExecution;
+    return {
+        {"newTimeout over the limit",
+         refused<R, S>([](S& s) { s.timer->newTimeout(s.task(), 5ms); })},
+        {"newTimeout over the limit, that needs levels",
+         refused<R, S>([](S& s) { s.timer->newTimeout(s.task(), S::kFar); })},
+        {"scheduleAtFixedRate over the limit",
+         refused<R, S>([](S& s) { s.timer->scheduleAtFixedRate(s.task(), 5ms, 5ms); })},
+        {"schedule over the limit",
+         refused<R, S>([](S& s) { s.timer->schedule(s.spare.hook, 5ms); })},
+    };
+}
+
+/// On a timer that was stopped.
+template <class T>
+Calls<T> refusalsOnceStopped() {
+    using S = Scene<T>;
+    using L = std::logic_error;
+    Calls<T> calls{
+        {"newTimeout once stopped",
+         refused<L, S>([](S& s) { s.timer->newTimeout(s.task(), 5ms); })},
+        {"scheduleWithFixedDelay once stopped",
+         refused<L, S>([](S& s) { s.timer->scheduleWithFixedDelay(s.task(), 5ms, 5ms); })},
+        {"schedule once stopped",
+         refused<L, S>([](S& s) { s.timer->schedule(s.spare.hook, 5ms); })},
+        {"stop once stopped", [](S& s) { EXPECT_TRUE(s.timer->stop().empty()); }, {}, false},
+    };
+    if constexpr (std::is_same_v<T, SystemTimer>) {
+        calls.push_back({"start once stopped", refused<L, S>([](S& s) { s.timer->start(); })});
+        calls.push_back({"drain once stopped", [](S& s) { s.timer->drain(); }, {}, false});
+    }
+    for (Call<S>& call : calls) {
+        call.prepare = [](S& s) { s.stopped = s.timer->stop(); };
+        call.expectDone = [](S& s) { s.expectReturned(); };
+    }
+    return calls;
+}
+
+// ---- handles and questions ---------------------------------------------------------------------
+
+template <class T>
+Calls<T> cancels() {
+    using S = Scene<T>;
+    // The k-th planted, in a way of its own.
+    auto const cancel = [](std::size_t k, auto how) {
+        return [=](S& s) {
+            how(s, s.planted[k].timeout);
+            s.planted[k].isExpected = false;
+        };
+    };
+    return {
+        {"cancel",
+         cancel(3,
+                [](S&, Timeout const& t) {
+                    EXPECT_TRUE(t.cancel());
+                    EXPECT_FALSE(t.cancel());
+                }),
+         {},
+         false},
+        {"cancelAndWait",
+         cancel(3,
+                [](S&, Timeout const& t) {
+                    EXPECT_TRUE(t.cancelAndWait());
+                    EXPECT_FALSE(t.cancelAndWait());
+                }),
+         {},
+         false},
+        {"cancel of the earliest", cancel(0, [](S&, Timeout const& t) { t.cancel(); }), {}, false},
+        {"cancel of a periodic one",
+         [](S& s) {
+             EXPECT_TRUE(s.periodic.cancel());
+             s.expectedPeriods = 0;
+         },
+         {},
+         false},
+        {"cancel of none",
+         [](S&) {
+             EXPECT_FALSE(Timeout{}.cancel());
+             EXPECT_FALSE(Timeout{}.cancelAndWait());
+         },
+         {},
+         false},
+        {"a ScopedTimeout",
+         cancel(3,
+                [](S& s, Timeout const& t) {
+                    ScopedTimeout scoped{t};
+                    EXPECT_TRUE(static_cast<bool>(scoped) && scoped->isPending());
+                    EXPECT_EQ(scoped.release(), t);
+                    scoped = ScopedTimeout{t};
+                    ScopedTimeout other{std::move(scoped)};
+                    EXPECT_EQ(other.get(), t);
+                    other.reset();
+                    EXPECT_TRUE(t.isCancelled());
+                    ScopedTimeout const last{s.periodic};
+                    s.expectedPeriods = 0;
+                }),
+         {},
+         false},
+    };
+}
+
+template <class T>
+Calls<T> questions() {
+    using S = Scene<T>;
+    Calls<T> calls{
+        {"copies and comparisons of handles",
+         [](S& s) {
+             Timeout const& t = s.planted[3].timeout;
+             Timeout copy{t};
+             Timeout moved{std::move(copy)};
+             copy = moved;
+             EXPECT_TRUE(copy == t && (copy <=> t) == 0 && static_cast<bool>(copy));
+             EXPECT_EQ(std::hash<Timeout>{}(copy), std::hash<Timeout>{}(t));
+             EXPECT_NE(TimerObserver::entryOf(t), nullptr);
+         },
+         {},
+         false},
+        {"questions of a handle",
+         [](S& s) {
+             Timeout const& t = s.planted[3].timeout;
+             EXPECT_TRUE(t.isPending());
+             EXPECT_FALSE(t.isExpired() || t.isDone() || t.isCancelled() || t.isReturned() ||
+                          t.isRejected());
+             EXPECT_EQ(t.deadline(), S::kStart + 9ms);
+             EXPECT_EQ(t.remaining(), 9ms);
+             EXPECT_EQ(t.timer(), s.timer.get());
+             EXPECT_EQ(t.task(), nullptr);
+         },
+         {},
+         false},
+        {"a handle that is printed",
+         [](S& s) {
+             s.nowhere << s.planted[3].timeout << Timeout{} << s.periodic;
+             EXPECT_TRUE(s.nowhere.good());
+         },
+         {},
+         false},
+        {"questions of a timer",
+         [](S& s) {
+             T const& timer = *s.timer;
+             EXPECT_EQ(&timer.clock(), &s.clock);
+             EXPECT_EQ(timer.name().size(), 11U);
+             EXPECT_EQ(timer.tick(), S::kTick);
+             EXPECT_EQ(timer.pendingTimeouts(), s.planted.size() + 2 + s.setup.crowd);
+         },
+         {},
+         false},
+        {"statistics", [](S& s) { EXPECT_EQ(s.timer->statistics().pending, s.look().pending); }},
+        {"checkInvariants", [](S& s) { s.timer->checkInvariants(); }},
+    };
+    if constexpr (std::is_same_v<T, ManualTimer>) {
+        calls.push_back({"nextExpiration and pollTimeout",
+                         [](S& s) {
+                             EXPECT_EQ(s.timer->nextExpiration(), S::kStart + 2ms);
+                             EXPECT_EQ(s.timer->pollTimeout(), 2);
+                         },
+                         {},
+                         false});
+    }
+    return calls;
+}
+
+// ---- what must not fail ------------------------------------------------------------------------
+
+/// Looks at each timeout that stop() returned, and keeps what it can.
+template <class S>
+void lookAtAll(S& s) {
+    std::size_t seen = 0;
+    for (StoppedTimeout const& each : *s.stopped) {
+        ++seen;
+        EXPECT_TRUE(each.timeout().isReturned());
+        EXPECT_EQ(each.remaining(), each.deadline() - S::kStart);
+        EXPECT_EQ(each.task(), nullptr);
+        EXPECT_EQ(each.template target<std::function<void()>>(), nullptr);
+    }
+    EXPECT_EQ(seen, s.stopped->size());
+    EXPECT_FALSE(s.stopped->empty());
+    StoppedTimeouts moved{std::move(*s.stopped)};
+    *s.stopped = std::move(moved);
+}
+
+template <class T>
+Calls<T> endings() {
+    using S = Scene<T>;
+    auto const returned = [](S& s) { s.expectReturned(); };
+    Calls<T> calls{
+        {"stop", [](S& s) { s.stopped = s.timer->stop(); }, returned, false},
+        {"stop, and a look at what it returns",
+         [](S& s) {
+             s.stopped = s.timer->stop();
+             lookAtAll(s);
+         },
+         returned, false},
+        {"stop, and what it returns is dropped",
+         [](S& s) {
+             s.stopped = s.timer->stop();
+             *s.stopped = StoppedTimeouts{};
+             s.stopped.reset();
+             s.timer.reset();
+         },
+         returned, false},
+        {"the destructor", [](S& s) { s.timer.reset(); }, returned, false},
+    };
+    if constexpr (std::is_same_v<T, SystemTimer>) {
+        calls.push_back({"drain",
+                         [](S& s) {
+                             s.cancelAll();
+                             s.timer->drain();
+                             s.stopped.emplace();
+                         },
+                         {},
+                         false});
+    }
+    return calls;
+}
+
+/// What the driver does: on its own thread, or in a call. Tasks run meanwhile, and one throws.
+template <class T>
+Calls<T> drives() {
+    using S = Scene<T>;
+    if constexpr (std::is_same_v<T, SystemTimer>) {
+        auto const drive = [](nanoseconds time) { return [time](S& s) { s.clock.advance(time); }; };
+        auto const jump = [](S& s) {
+            s.areTimesKept = false;
+            s.clock.jump(100ms);
+            --s.expectedPeriods;  // the second one was missed
+        };
+        return {{"the driver's work", drive(100ms), {}, false, Threads::others},
+                {"the driver's work for long", drive(S::kEnd), {}, false, Threads::others},
+                {"the driver's work after a jump", jump, {}, false, Threads::others}};
+    } else {
+        // All at once, and in three steps; the clock stands meanwhile.
+        auto const advance = [](std::size_t atMost) {
+            return [atMost](S& s) {
+                s.areTimesKept = false;
+                for (nanoseconds const time : {1ms, 20ms, 41ms})
+                    while (s.timer->advanceTo(S::kStart + time, atMost)) {
+                    }
+            };
+        };
+        return {{"advanceTo", advance(SIZE_MAX), {}, false},
+                {"advanceTo by one task", advance(1), {}, false}};
+    }
+}
+
+// ---- the tests ---------------------------------------------------------------------------------
+
+template <class T>
+class OutOfMemory : public testing::Test {
+protected:
+    using S = Scene<T>;
+
+    /// Tells what was tried, and how much must have been.
+    static void tell(std::string const& what, Tried const& tried, std::size_t atLeastTried) {
+        std::string const which = what + ", " + NamesOfTimers::GetName<T>(0);
+        Of const of{tried.allocations, atLeastTried};
+        figure("G16", "failed allocations after which not all was as it must be, " + which,
+               tried.wrong, exactly(0), of);
+        figure("G16", "failed allocations after which memory was lost, " + which, tried.leaks,
+               exactly(0), of);
+        EXPECT_GE(tried.allocations, atLeastTried);
+    }
+};
+TYPED_TEST_SUITE(OutOfMemory, WheelTimers, NamesOfTimers);
+
+// G16
+TYPED_TEST(OutOfMemory, AScheduleSucceedsOrChangesNothing) {
+    Tried tried = tryAll(setups<TypeParam>(), schedules<TypeParam>());
+    tried += tryAll(setups<TypeParam>(), moreSchedules<TypeParam>());
+    this->tell("schedules", tried, 500);
+}
+
+// G16
+TYPED_TEST(OutOfMemory, AHookIsScheduledAndMovedOrNothingChanges) {
+    this->tell("hooks", tryAll(setups<TypeParam>(), hookCalls<TypeParam>()), 100);
+}
+
+// G16
+TYPED_TEST(OutOfMemory, ATimeoutIsMovedOrNothingChanges) {
+    this->tell("reschedules", tryAll(setups<TypeParam>(), reschedules<TypeParam>()), 100);
+}
+
+TYPED_TEST(OutOfMemory, WhatIsRefusedChangesNothing) {
+    Tried tried = tryAll(setups<TypeParam>(), refusals<TypeParam>());
+    tried += tryAll({{.name = "at its limit", .hasLimit = true, .isFull = true}},
+                    refusalsAtTheLimit<TypeParam>());
+    tried += tryAll(setups<TypeParam>(), refusalsOnceStopped<TypeParam>());
+    this->tell("refusals", tried, 100);
+}
+
+// G16
+TYPED_TEST(OutOfMemory, CancelsAndQuestionsNeedNone) {
+    Tried tried = tryAll(setups<TypeParam>(), cancels<TypeParam>());
+    tried += tryAll(setups<TypeParam>(), questions<TypeParam>());
+    this->tell("cancels and questions", tried, 10);
+}
+
+// G16
+TYPED_TEST(OutOfMemory, TheEndNeedsNone) {
+    this->tell("stop and destructor", tryAll(setups<TypeParam>(), endings<TypeParam>()), 10);
+}
+
+// G16
+TYPED_TEST(OutOfMemory, TheDriverNeedsNone) {
+    std::vector<Setup> without = setups<TypeParam>();
+    // What a pool does without memory is told below.
+    std::erase_if(without, [](Setup const& setup) { return setup.hasPool; });
+    this->tell("the driver", tryAll(without, drives<TypeParam>()), 50);
+}
+
+}  // namespace
+}  // namespace timingwheel::test
