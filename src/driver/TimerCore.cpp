@@ -32,9 +32,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
     if (periodicity != nullptr) node->periodicity().scheduled = tick;
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
     try {
-        Tick const farthest = periodicity == nullptr
-                                  ? tick
-                                  : intake(TickScale::add(deadline, periodicity->period), {});
+        Tick const farthest = periodicity == nullptr ? tick : farthestRun(*periodicity, now);
         accept(*node, shardOfThisThread(), tick, farthest, now);
     } catch (...) {
         destroyTask(*this, *node);
@@ -42,6 +40,15 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
         throw;
     }
     return handle;
+}
+
+/// How far the levels must reach for a periodic timeout, so that none of its runs needs another
+/// one. They reach by up to a slot of the coarsest less far when the clock stands at the end of
+/// one; that is at most half of their range, so twice the period is enough.
+Tick TimerCore::farthestRun(Periodicity const& periodicity, Clock::TimePoint now) const {
+    Clock::TimePoint const first = std::max(periodicity.next, now);
+    Clock::TimePoint const second = TickScale::add(first, periodicity.period);
+    return intake(TickScale::add(second, periodicity.period), {});
 }
 
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,

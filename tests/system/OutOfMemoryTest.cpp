@@ -651,5 +651,77 @@ TYPED_TEST(OutOfMemory, TheDriverNeedsNone) {
     this->tell("the driver", tryAll(without, drives<TypeParam>()), 50);
 }
 
+// ---- periodic tasks ----------------------------------------------------------------------------
+
+// G16. Bug pattern: the levels reach as far as the second run when a task is scheduled; but the
+// third one, from where the clock stands at the end of a slot of the coarsest, lies beyond.
+TEST(OutOfMemoryPeriodic, RunsWithinTheLevelsNeedNone) {
+    constexpr int kLongest = 70;
+    std::size_t allocated = 0;
+    int runs = 0;
+    for (int first : {-1'000, -1, 0, 1, 2, 3, 5, 7, 11, 15, 16, 17, 63, 64, 100}) {
+        for (int period = 1; period <= kLongest; ++period) {
+            SettableClock clock;
+            ManualTimer timer{{.wheelSize = 4, .clock = clock}};
+            timer.scheduleAtFixedRate([&runs] { ++runs; }, first * 1ms, period * 1ms);
+            timer.scheduleWithFixedDelay([&runs] { ++runs; }, first * 1ms, period * 1ms);
+            AllocationCounter const counter;
+            for (int i = 0; i < 300; ++i) {
+                clock.add(1ms);
+                timer.advanceTo(clock.now());
+            }
+            allocated += counter.allocations();
+        }
+    }
+    figure("G16", "allocations of runs of periodic tasks within the levels", allocated, exactly(0),
+           {static_cast<std::uint64_t>(runs), 10'000});
+}
+
+/// When a periodic task runs in 2 s after a jump of 1 s that found no level for the next run, in
+/// milliseconds.
+std::vector<std::int64_t> runsAfterAJump(bool isFixedDelay, std::size_t kth, Repeat repeat) {
+    std::vector<std::int64_t> ranAt;
+    ranAt.reserve(100);
+    SettableClock clock;
+    ManualTimer timer{{.wheelSize = 4, .clock = clock}};
+    auto const task = [&] { ranAt.push_back(clock.now().time_since_epoch() / 1ms); };
+    if (isFixedDelay)
+        timer.scheduleWithFixedDelay(task, 1ms, 60ms);
+    else
+        timer.scheduleAtFixedRate(task, 1ms, 60ms, MissedTicks::shift);
+    timer.newTimeout([] {}, 2ms);  // holds the wheel's clock back
+    clock.set(Clock::TimePoint{1s});
+    {
+        AllocationFailure const failure{kth, repeat};
+        timer.advanceTo(clock.now());
+        EXPECT_EQ(failure.happened(), kth > 0);
+        for (int i = 0; i < 2'000; ++i) {
+            clock.add(1ms);
+            timer.advanceTo(clock.now());
+        }
+    }
+    timer.checkInvariants();
+    EXPECT_EQ(timer.pendingTimeouts(), 1U);
+    return ranAt;
+}
+
+// G16
+TEST(OutOfMemoryPeriodic, WithoutALevelForItsNextRunItIsAsPunctual) {
+    std::size_t different = 0;
+    std::size_t tried = 0;
+    for (bool const isFixedDelay : {false, true}) {
+        auto const expected = runsAfterAJump(isFixedDelay, 0, Repeat::once);
+        EXPECT_EQ(expected.size(), 34U);
+        for (Repeat const repeat : {Repeat::once, Repeat::forEver}) {
+            for (std::size_t kth = 1; kth <= 2; ++kth) {
+                different += runsAfterAJump(isFixedDelay, kth, repeat) == expected ? 0U : 1U;
+                ++tried;
+            }
+        }
+    }
+    figure("G16", "periodic tasks that ran at other times for want of a level", different,
+           exactly(0), {tried, 8});
+}
+
 }  // namespace
 }  // namespace timingwheel::test
