@@ -25,7 +25,9 @@ inline namespace v1 {
 /// same instant for ever.
 ///
 /// Thread safety  any thread; calls of advance and jump are made one after the other
-/// Errors         std::logic_error from inside a task: it would wait for itself
+/// Errors         std::logic_error from inside a task: it would wait for itself. std::bad_alloc:
+///                the clock may have moved a part of the way, and what is due by then runs at the
+///                start of the next call
 class TIMINGWHEEL_API ManualClock final : public Clock {
 public:
     explicit ManualClock(TimePoint start = TimePoint{}) noexcept;

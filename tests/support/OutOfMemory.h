@@ -28,6 +28,7 @@
 #include <ostream>
 #include <streambuf>
 #include <string>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@
 namespace timingwheel::test {
 
 /// In which ways the timers differ on which calls are tried.
-struct Setup {
+struct TimerKind {
     enum class Observer { none, counts, jsonLines, chrome };
 
     char const* name;
@@ -110,9 +111,9 @@ public:
         Timeout timeout;
     };
 
-    explicit Scene(Setup const& how) : setup{how} {
+    explicit Scene(TimerKind const& how) : kind{how} {
         make();
-        if (setup.isFresh) {
+        if (kind.isFresh) {
             cancelAll();
         } else {
             plant();
@@ -133,6 +134,12 @@ public:
             static_cast<void>(w);
             ++runs, ranAt = now();
         };
+    }
+
+    /// For a task that throws: the handler will be told once more.
+    void thrown() {
+        ++runs, ++expectedFailures;
+        throw Large{};
     }
 
     /// What must be the same after a call that failed.
@@ -193,8 +200,8 @@ public:
         }
         EXPECT_FALSE(hooked.hook.isPending());
         if (!stopped) return;
-        std::size_t const others = kIsFlat || setup.isFresh ? 0 : 1;
-        EXPECT_EQ(stopped->size(), planted.size() + setup.crowd + others);
+        std::size_t const others = kIsFlat || kind.isFresh ? 0 : 1;
+        EXPECT_EQ(stopped->size(), planted.size() + kind.crowd + others);
         EXPECT_EQ(stopped->hooks(), others);
         expectBalance();
     }
@@ -217,21 +224,21 @@ private:
 
     /// What is planted, hook and periodic one included, and one more unless it is full.
     std::size_t places() const {
-        std::size_t const taken = setup.isFresh ? 0 : kDue.size() + (kIsFlat ? 0 : 2);
-        return taken + (setup.isFull ? 0 : 1);
+        std::size_t const taken = kind.isFresh ? 0 : kDue.size() + (kIsFlat ? 0 : 2);
+        return taken + (kind.isFull ? 0 : 1);
     }
 
     TimerObserver* observer() {
         auto const onError = [this](std::system_error const&) { ++traceErrors; };
-        switch (setup.observer) {
-            case Setup::Observer::none:
+        switch (kind.observer) {
+            case TimerKind::Observer::none:
                 return nullptr;
-            case Setup::Observer::counts:
+            case TimerKind::Observer::counts:
                 return &counting;
-            case Setup::Observer::jsonLines:
+            case TimerKind::Observer::jsonLines:
                 trace_ = std::make_unique<JsonLinesTrace>(nowhere, onError);
                 break;
-            case Setup::Observer::chrome:
+            case TimerKind::Observer::chrome:
                 trace_ = std::make_unique<ChromeTrace>(nowhere, onError);
                 break;
         }
@@ -242,19 +249,19 @@ private:
         std::conditional_t<kIsFlat, HashedWheelTimerOptions, TimerOptions> options;
         options.tick = kTick;
         options.clock = clock;
-        if (setup.hasLimit) options.maxPendingTimeouts = places();
-        if (setup.hasPool) options.executor = pool_.emplace(TaskPoolOptions{.threads = 1});
+        if (kind.hasLimit) options.maxPendingTimeouts = places();
+        if (kind.hasPool) options.executor = pool_.emplace(TaskPoolOptions{.threads = 1});
         options.errorHandler = [this](TaskFailure const&) { ++failures; };
         options.observer = observer();
-        if (setup.failingStarts > 0)
-            options.threadFactory = FailingFactory{.failures = setup.failingStarts};
+        if (kind.failingStarts > 0)
+            options.threadFactory = FailingFactory{.failures = kind.failingStarts};
         if constexpr (kIsFlat) {
             options.ticksPerWheel = 8;
             options.leakDetection = false;
-            options.immediateIfDue = setup.runsDueAtOnce;
+            options.immediateIfDue = kind.runsDueAtOnce;
         } else {
             options.wheelSize = 4;
-            options.shards = setup.shards;
+            options.shards = kind.shards;
         }
         timer = std::make_unique<T>(std::move(options));
     }
@@ -266,7 +273,7 @@ private:
             Planted& each = planted.emplace_back(std::chrono::milliseconds{due}, throws);
             each.timeout = timer->newTimeout([this, &each] { run(each); }, delay(each.due));
         }
-        for (std::size_t i = 0; i < setup.crowd; ++i)
+        for (std::size_t i = 0; i < kind.crowd; ++i)
             timer->newTimeout([this] { ++crowdRan_; }, delay(planted.back().due));
         if constexpr (!kIsFlat) {
             timer->schedule(hooked.hook, delay(std::chrono::milliseconds{kHookDue}));
@@ -286,13 +293,12 @@ private:
         std::stable_sort(planted.begin(), planted.end(),
                          [](Planted const& a, Planted const& b) { return a.due < b.due; });
         Planted const* before = nullptr;
-        int thrown = 0;
         for (Planted const& each : planted) {
             EXPECT_EQ(each.runs, each.isExpected ? 1 : 0);
             EXPECT_EQ(each.timeout.isExpired(), each.isExpected);
             EXPECT_FALSE(each.timeout.isPending());
             if (!each.isExpected) continue;
-            thrown += each.isThrowing ? 1 : 0;
+            expectedFailures += each.isThrowing ? 1 : 0;
             if (areTimesKept) {
                 EXPECT_EQ(each.ranAt, each.due);
             }
@@ -301,8 +307,8 @@ private:
             }
             before = &each;
         }
-        EXPECT_EQ(failures, thrown);
-        EXPECT_EQ(crowdRan_, setup.crowd);
+        EXPECT_EQ(failures, expectedFailures);
+        EXPECT_EQ(crowdRan_, kind.crowd);
         if constexpr (kIsFlat) return;
         EXPECT_EQ(hooked.runs, isHookExpected ? 1 : 0);
         EXPECT_EQ(periods_, expectedPeriods);
@@ -320,7 +326,7 @@ private:
         EXPECT_TRUE(next.isDone());
         EXPECT_EQ(runs, before + 1);
         runs = before;
-        if (!setup.hasLimit) return;
+        if (!kind.hasLimit) return;
         // Each place under the limit is free again.
         std::vector<Timeout> all;
         while (all.size() < places()) all.push_back(timer->newTimeout([] {}, kEnd));
@@ -331,7 +337,7 @@ private:
     void expectBalance() const {
         TimerStatistics const s = timer->statistics();
         EXPECT_EQ(s.scheduled, s.pending + s.fired + s.cancelled + s.rejected + s.returned);
-        EXPECT_EQ(s.rejected, 0U);
+        EXPECT_EQ(s.rejected, expectedRejections);
         checkInvariants();
     }
 
@@ -343,7 +349,7 @@ private:
     std::optional<TaskPool> pool_;
 
 public:
-    Setup const setup;
+    TimerKind const kind;
     ManualClock clock{kStart};
     std::shared_ptr<int> const witness = std::make_shared<int>();
     int runs = 0;
@@ -362,6 +368,8 @@ public:
     };
     std::shared_ptr<ATask> const taskObject = std::make_shared<ATask>();
     std::shared_ptr<Object> const owned = std::make_shared<Object>(*this);
+    int expectedFailures = 0;
+    std::uint64_t expectedRejections = 0;
     std::atomic<int> failures{0};
     std::atomic<int> traceErrors{0};
     std::optional<StoppedTimeouts> stopped;
@@ -396,6 +404,26 @@ struct Call {
     Step prepare;
 };
 
+/// What to expect of a call whose task runs once.
+template <class S>
+auto ranOnceAt(std::chrono::nanoseconds due) {
+    return [due](S& s) { s.expectRan(1, due); };
+}
+/// The act of a call that is refused: with an `Exception`, or else without memory for its words. Either way
+/// nothing has changed.
+template <class Exception, class S>
+auto refused(void (*act)(S&)) {
+    return [act](S& s) {
+        auto const before = s.runs;
+        try {
+            act(s);
+            ADD_FAILURE() << "was not refused";
+        } catch (Exception const&) {
+        }
+        EXPECT_EQ(s.runs, before);
+    };
+}
+
 /// What was tried.
 struct Tried {
     std::size_t calls = 0;
@@ -415,9 +443,9 @@ struct Tried {
 /// Makes the call on a scene of its own, where the `kth` allocation fails; none if that is 0.
 /// Returns whether one did.
 template <class S>
-bool tryCall(Setup const& setup, Call<S> const& call, std::size_t kth,
+bool tryCall(TimerKind const& kind, Call<S> const& call, std::size_t kth,
              AllocationFailure::Repeat repeat) {
-    S scene{setup};
+    S scene{kind};
     if (call.prepare) call.prepare(scene);
     auto const before = scene.look();
     bool happened = false;
@@ -434,7 +462,7 @@ bool tryCall(Setup const& setup, Call<S> const& call, std::size_t kth,
     EXPECT_TRUE(happened || !threw);
     if (!call.mayFail) {
         EXPECT_FALSE(threw);
-        EXPECT_FALSE(happened && setup.observer == Setup::Observer::none);
+        EXPECT_FALSE(happened && kind.observer == TimerKind::Observer::none);
     }
     if (threw) {
         EXPECT_TRUE(scene.look() == before);
@@ -483,17 +511,60 @@ Tried failEachAllocation(Attempt&& attempt) {
 }
 
 template <class S>
-Tried tryAll(std::vector<Setup> const& setups, std::vector<Call<S>> const& calls) {
+Tried tryAll(std::vector<TimerKind> const& kinds, std::vector<Call<S>> const& calls) {
     Tried sum;
-    for (Setup const& setup : setups) {
+    for (TimerKind const& kind : kinds) {
         for (Call<S> const& call : calls) {
-            SCOPED_TRACE(testing::Message() << call.name << " on a timer " << setup.name);
+            SCOPED_TRACE(testing::Message() << call.name << " on a timer " << kind.name);
             sum += failEachAllocation([&](std::size_t kth, AllocationFailure::Repeat repeat) {
-                return tryCall(setup, call, kth, repeat);
+                return tryCall(kind, call, kth, repeat);
             });
         }
     }
     return sum;
+}
+
+/// Tells what was tried, and how much must have been.
+inline void tell(std::string const& what, Tried const& tried, std::uint64_t atLeastTried) {
+    Of const of{tried.allocations, atLeastTried};
+    figure("G16", "failed allocations after which not all was as it must be, " + what, tried.wrong,
+           exactly(0), of);
+    figure("G16", "failed allocations after which memory was lost, " + what, tried.leaks,
+           exactly(0), of);
+    EXPECT_GE(tried.allocations, atLeastTried);
+}
+
+/// Makes each call on timers whose thread cannot be started at first: as often it throws
+/// std::system_error and nothing has changed, then it does what it says.
+template <class S>
+void tellStarts(std::string const& timer, std::vector<Call<S>> const& calls) {
+    constexpr int kMost = 5;
+    std::size_t tried = 0;
+    std::size_t changed = 0;
+    for (bool const hasLimit : {false, true}) {
+        for (int failing = 1; failing <= kMost; ++failing) {
+            for (Call<S> const& call : calls) {
+                SCOPED_TRACE(testing::Message() << call.name << " after " << failing);
+                S scene{{.name = "without a thread",
+                         .hasLimit = hasLimit,
+                         .isFresh = true,
+                         .failingStarts = failing}};
+                auto const before = scene.look();
+                for (int i = 0; i < failing; ++i, ++tried) {
+                    EXPECT_THROW(call.act(scene), std::system_error);
+                    changed += scene.look() == before ? 0U : 1U;
+                    scene.checkInvariants();
+                    scene.clock.advance(Duration{});
+                }
+                call.act(scene);
+                scene.finish();
+                if (call.expectDone) call.expectDone(scene);
+            }
+        }
+    }
+    figure("G17",
+           "first calls whose thread could not be started, and which changed something, " + timer,
+           changed, exactly(0), {tried, 60});
 }
 
 }  // namespace timingwheel::test

@@ -1,6 +1,6 @@
-// Every public call of SystemTimer and ManualTimer with too little memory. Those of HashedWheelTimer
-// stand in OutOfMemoryFlatTest.cpp; making the objects, clocks, pools and traces in
-// OutOfMemoryMakingTest.cpp.
+// Every public call of SystemTimer and ManualTimer with too little memory. Those of
+// HashedWheelTimer stand in OutOfMemoryFlatTest.cpp; what makes the objects, clocks, pools and
+// traces, in OutOfMemoryMakingTest.cpp.
 
 #include <support/OutOfMemory.h>
 #include <support/TestTimers.h>
@@ -33,13 +33,13 @@ using Calls = std::vector<Call<Scene<T>>>;
 
 /// How the timers differ on which the calls are tried.
 template <class T>
-std::vector<Setup> setups() {
-    using Observer = Setup::Observer;
-    std::vector<Setup> all{{.name = "as it is"},
-                           {.name = "with a limit", .hasLimit = true},
-                           {.name = "that is observed", .observer = Observer::counts},
-                           {.name = "with a JSON trace", .observer = Observer::jsonLines},
-                           {.name = "with a Chrome trace", .observer = Observer::chrome}};
+std::vector<TimerKind> kinds() {
+    using Observer = TimerKind::Observer;
+    std::vector<TimerKind> all{{.name = "as it is"},
+                               {.name = "with a limit", .hasLimit = true},
+                               {.name = "that is observed", .observer = Observer::counts},
+                               {.name = "with a JSON trace", .observer = Observer::jsonLines},
+                               {.name = "with a Chrome trace", .observer = Observer::chrome}};
     if constexpr (std::is_same_v<T, SystemTimer>) {
         all.push_back({.name = "with one shard", .hasLimit = true, .shards = 1});
         all.push_back({.name = "with a pool", .hasPool = true});
@@ -50,31 +50,12 @@ std::vector<Setup> setups() {
     return all;
 }
 
-template <class S>
-auto ranOnceAt(nanoseconds due) {
-    return [due](S& s) { s.expectRan(1, due); };
-}
 /// The last run of a periodic task whose first one is at `due`.
 template <class S>
 auto ranPeriodically(nanoseconds due) {
     return [due](S& s) {
         int const times = static_cast<int>((S::kEnd - due) / S::kPeriod) + 1;
         s.expectRan(times, due + (times - 1) * S::kPeriod);
-    };
-}
-
-/// A call that is refused: with an `Exception`, or else without memory for its words. Either way
-/// nothing has changed.
-template <class Exception, class S>
-auto refused(void (*act)(S&)) {
-    return [act](S& s) {
-        auto const before = s.runs;
-        try {
-            act(s);
-            ADD_FAILURE() << "was not refused";
-        } catch (Exception const&) {
-        }
-        EXPECT_EQ(s.runs, before);
     };
 }
 
@@ -188,6 +169,24 @@ Calls<T> moreSchedules() {
              s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(S::kFar), S::kPeriod);
          },
          ranPeriodically<S>(S::kFar)},
+    };
+}
+
+/// On a timer that has no thread yet.
+Calls<SystemTimer> firstCalls() {
+    using S = Scene<SystemTimer>;
+    return {
+        {"a first newTimeout", [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(5ms)); },
+         ranOnceAt<S>(5ms)},
+        {"a first newTimeout that needs levels",
+         [](S& s) { s.made = s.timer->newTimeout(s.task(), S::at(S::kFar)); },
+         ranOnceAt<S>(S::kFar)},
+        {"a first schedule", [](S& s) { s.timer->schedule(s.spare.hook, S::delay(5ms)); },
+         [](S& s) { EXPECT_EQ(s.spare.ranAt, 5ms); }},
+        {"a first scheduleAtFixedRate",
+         [](S& s) { s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod); },
+         ranPeriodically<S>(5ms)},
+        {"start", [](S& s) { s.timer->start(); }},
     };
 }
 
@@ -484,7 +483,7 @@ Calls<T> questions() {
              EXPECT_EQ(&timer.clock(), &s.clock);
              EXPECT_EQ(timer.name().size(), 11U);
              EXPECT_EQ(timer.tick(), S::kTick);
-             EXPECT_EQ(timer.pendingTimeouts(), s.planted.size() + 2 + s.setup.crowd);
+             EXPECT_EQ(timer.pendingTimeouts(), s.planted.size() + 2 + s.kind.crowd);
          },
          {},
          false},
@@ -591,64 +590,145 @@ Calls<T> drives() {
 template <class T>
 class OutOfMemory : public testing::Test {
 protected:
-    using S = Scene<T>;
-
-    /// Tells what was tried, and how much must have been.
-    static void tell(std::string const& what, Tried const& tried, std::size_t atLeastTried) {
-        std::string const which = what + ", " + NamesOfTimers::GetName<T>(0);
-        Of const of{tried.allocations, atLeastTried};
-        figure("G16", "failed allocations after which not all was as it must be, " + which,
-               tried.wrong, exactly(0), of);
-        figure("G16", "failed allocations after which memory was lost, " + which, tried.leaks,
-               exactly(0), of);
-        EXPECT_GE(tried.allocations, atLeastTried);
+    static void tell(std::string const& what, Tried const& tried, std::uint64_t atLeastTried) {
+        test::tell(what + ", " + NamesOfTimers::GetName<T>(0), tried, atLeastTried);
     }
 };
 TYPED_TEST_SUITE(OutOfMemory, WheelTimers, NamesOfTimers);
 
 // G16
 TYPED_TEST(OutOfMemory, AScheduleSucceedsOrChangesNothing) {
-    Tried tried = tryAll(setups<TypeParam>(), schedules<TypeParam>());
-    tried += tryAll(setups<TypeParam>(), moreSchedules<TypeParam>());
+    Tried tried = tryAll(kinds<TypeParam>(), schedules<TypeParam>());
+    tried += tryAll(kinds<TypeParam>(), moreSchedules<TypeParam>());
     this->tell("schedules", tried, 500);
 }
 
 // G16
 TYPED_TEST(OutOfMemory, AHookIsScheduledAndMovedOrNothingChanges) {
-    this->tell("hooks", tryAll(setups<TypeParam>(), hookCalls<TypeParam>()), 100);
+    this->tell("hooks", tryAll(kinds<TypeParam>(), hookCalls<TypeParam>()), 100);
 }
 
 // G16
 TYPED_TEST(OutOfMemory, ATimeoutIsMovedOrNothingChanges) {
-    this->tell("reschedules", tryAll(setups<TypeParam>(), reschedules<TypeParam>()), 100);
+    this->tell("reschedules", tryAll(kinds<TypeParam>(), reschedules<TypeParam>()), 100);
 }
 
 TYPED_TEST(OutOfMemory, WhatIsRefusedChangesNothing) {
-    Tried tried = tryAll(setups<TypeParam>(), refusals<TypeParam>());
+    Tried tried = tryAll(kinds<TypeParam>(), refusals<TypeParam>());
     tried += tryAll({{.name = "at its limit", .hasLimit = true, .isFull = true}},
                     refusalsAtTheLimit<TypeParam>());
-    tried += tryAll(setups<TypeParam>(), refusalsOnceStopped<TypeParam>());
+    tried += tryAll(kinds<TypeParam>(), refusalsOnceStopped<TypeParam>());
     this->tell("refusals", tried, 100);
 }
 
 // G16
 TYPED_TEST(OutOfMemory, CancelsAndQuestionsNeedNone) {
-    Tried tried = tryAll(setups<TypeParam>(), cancels<TypeParam>());
-    tried += tryAll(setups<TypeParam>(), questions<TypeParam>());
+    Tried tried = tryAll(kinds<TypeParam>(), cancels<TypeParam>());
+    tried += tryAll(kinds<TypeParam>(), questions<TypeParam>());
     this->tell("cancels and questions", tried, 10);
 }
 
 // G16
 TYPED_TEST(OutOfMemory, TheEndNeedsNone) {
-    this->tell("stop and destructor", tryAll(setups<TypeParam>(), endings<TypeParam>()), 10);
+    this->tell("stop and destructor", tryAll(kinds<TypeParam>(), endings<TypeParam>()), 10);
 }
 
 // G16
 TYPED_TEST(OutOfMemory, TheDriverNeedsNone) {
-    std::vector<Setup> without = setups<TypeParam>();
+    std::vector<TimerKind> without = kinds<TypeParam>();
     // What a pool does without memory is told below.
-    std::erase_if(without, [](Setup const& setup) { return setup.hasPool; });
+    std::erase_if(without, [](TimerKind const& kind) { return kind.hasPool; });
     this->tell("the driver", tryAll(without, drives<TypeParam>()), 50);
+}
+
+// G16, G17
+TEST(OutOfMemoryStart, TheFirstCallStartsTheThreadOrChangesNothing) {
+    tell("the thread's start, SystemTimer",
+         tryAll({{.name = "that is fresh", .isFresh = true},
+                 {.name = "that is fresh, with a limit", .hasLimit = true, .isFresh = true},
+                 {.name = "that is fresh and observed",
+                  .observer = TimerKind::Observer::counts,
+                  .isFresh = true}},
+                firstCalls()),
+         100);
+    tellStarts<Scene<SystemTimer>>("SystemTimer", firstCalls());
+}
+
+// ---- inside tasks ------------------------------------------------------------------------------
+
+/// What a task must not do is refused, with words or without memory for them.
+template <class T>
+Call<Scene<T>> insideATask(char const* name, std::function<void(Scene<T>&)> what) {
+    using S = Scene<T>;
+    auto const drive = [](S& s) {
+        if constexpr (std::is_same_v<T, SystemTimer>) {
+            s.clock.advance(1ms);
+        } else {
+            s.timer->advanceTo(S::kStart + 1ms);
+            s.areTimesKept = false;
+        }
+    };
+    bool const hasThread = std::is_same_v<T, SystemTimer>;
+    Call<S> call{name, drive, [](S& s) { EXPECT_EQ(s.runs, 1); }, true,
+                 hasThread ? Threads::others : Threads::thisOne};
+    call.prepare = [what = std::move(what)](S& s) {
+        s.made = s.timer->newTimeout(
+            [&s, &what] {
+                ++s.runs;
+                try {
+                    what(s);
+                    ADD_FAILURE() << "was not refused";
+                } catch (std::logic_error const&) {
+                } catch (std::bad_alloc const&) {
+                }
+            },
+            S::delay(1ms));
+    };
+    return call;
+}
+
+TYPED_TEST(OutOfMemory, WhatATaskMustNotDoIsRefused) {
+    using S = Scene<TypeParam>;
+    std::vector<Call<S>> calls{
+        insideATask<TypeParam>("stop", [](S& s) { static_cast<void>(s.timer->stop()); }),
+        insideATask<TypeParam>("advance", [](S& s) { s.clock.advance(1ms); }),
+        insideATask<TypeParam>("jump", [](S& s) { s.clock.jump(1ms); }),
+    };
+    if constexpr (std::is_same_v<TypeParam, SystemTimer>)
+        calls.push_back(insideATask<TypeParam>("drain", [](S& s) { s.timer->drain(); }));
+    else
+        calls.push_back(
+            insideATask<TypeParam>("advanceTo", [](S& s) { s.timer->advanceTo(s.clock.now()); }));
+    this->tell("inside a task", tryAll<S>({{.name = "as it is"}}, calls), 10);
+}
+
+// ---- the clock ---------------------------------------------------------------------------------
+
+// It may stop on the way. What was due by then runs at the next call, at its own time.
+TYPED_TEST(OutOfMemory, AClockThatStopsOnItsWayLosesNothing) {
+    using S = Scene<TypeParam>;
+    auto const stopping = [](auto move) {
+        return [move](S& s) {
+            try {
+                move(s);
+            } catch (std::bad_alloc const&) {
+            }
+        };
+    };
+    std::vector<Call<S>> const calls{
+        {"advance", stopping([](S& s) { s.clock.advance(45ms); })},
+        {"advanceTo", stopping([](S& s) { s.clock.advanceTo(S::kStart + 20ms); })},
+        {"jump", stopping([](S& s) {
+             s.areTimesKept = false;
+             s.clock.jump(20ms);
+         })},
+        {"jumpTo", stopping([](S& s) {
+             s.areTimesKept = false;
+             s.clock.jumpTo(S::kStart + 20ms);
+         })},
+        {"now", [](S& s) { EXPECT_EQ(s.clock.now(), S::kStart); }, {}, false},
+    };
+    this->tell("the clock's moves", tryAll<S>({{.name = "as it is"}}, calls), 100);
 }
 
 // ---- periodic tasks ----------------------------------------------------------------------------
