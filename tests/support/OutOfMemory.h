@@ -409,8 +409,8 @@ template <class S>
 auto ranOnceAt(std::chrono::nanoseconds due) {
     return [due](S& s) { s.expectRan(1, due); };
 }
-/// The act of a call that is refused: with an `Exception`, or else without memory for its words. Either way
-/// nothing has changed.
+/// The act of a call that is refused: with an `Exception`, or else without memory for its words.
+/// Either way nothing has changed.
 template <class Exception, class S>
 auto refused(void (*act)(S&)) {
     return [act](S& s) {

@@ -2,6 +2,7 @@
 
 #include <support/AllocationCounter.h>
 #include <support/Json.h>
+#include <support/TemporaryFile.h>
 #include <support/TestTimers.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/TimerHook.h>
@@ -38,23 +39,6 @@ std::string contentOf(std::filesystem::path const& path) {
     content << file.rdbuf();
     return content.str();
 }
-
-/// A file that goes with the test.
-class TemporaryFile {
-public:
-    TemporaryFile()
-        : path{std::filesystem::path{testing::TempDir()} /
-               (std::string{testing::UnitTest::GetInstance()->current_test_info()->name()} + "-" +
-                std::to_string(++count_) + ".trace")} {}
-    TemporaryFile(TemporaryFile const&) = delete;
-    TemporaryFile& operator=(TemporaryFile const&) = delete;
-    ~TemporaryFile() { std::filesystem::remove(path); }
-
-    std::filesystem::path const path;
-
-private:
-    static inline int count_ = 0;
-};
 
 /// The events of a trace in lines: without the origin.
 std::vector<Json> eventsOf(std::string const& text) {
