@@ -59,14 +59,19 @@ std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
     return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
 }
 
-std::string describe(std::exception_ptr const& exception) {
-    if (!exception) return "no exception";
+/// One line on stderr. Needs no memory: what went wrong may be that there is none.
+void print(std::string const& name, char const* what,
+           std::exception_ptr const& exception) noexcept {
+    auto const line = [&](char const* said) {
+        std::fprintf(stderr, "timer \"%s\": %s: %s\n", name.c_str(), what, said);
+    };
+    if (!exception) return line("no exception");
     try {
         std::rethrow_exception(exception);
     } catch (std::exception const& e) {
-        return e.what();
+        line(e.what());
     } catch (...) {
-        return "an exception that is not a std::exception";
+        line("an exception that is not a std::exception");
     }
 }
 
@@ -134,8 +139,7 @@ void TimerContext::reportFailure(TaskFailure failure) const noexcept {
     failure.timerName = options.name;
     try {
         if (options.errorHandler) return options.errorHandler(failure);
-        std::fprintf(stderr, "timer \"%s\": %s: %s\n", options.name.c_str(), toString(failure.kind),
-                     describe(failure.exception).c_str());
+        print(options.name, toString(failure.kind), failure.exception);
     } catch (...) {
         std::fprintf(stderr, "timer \"%s\": its error handler threw\n", options.name.c_str());
     }
