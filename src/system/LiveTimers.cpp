@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,12 @@ namespace detail {
 namespace {
 
 void write(std::string const& name, LiveTimer::Logger const& logger, TimerLog::Level level,
-           std::string const& message) noexcept {
+           std::string_view message) noexcept {
     try {
         if (logger) return logger({level, name, message});
-        std::fprintf(stderr, "timer \"%s\": %s: %s\n", name.c_str(),
-                     level == TimerLog::Level::error ? "error" : "warning", message.c_str());
+        std::fprintf(stderr, "timer \"%s\": %s: %.*s\n", name.c_str(),
+                     level == TimerLog::Level::error ? "error" : "warning",
+                     static_cast<int>(message.size()), message.data());
     } catch (...) {
         std::fprintf(stderr, "timer \"%s\": its logger threw\n", name.c_str());
     }
@@ -55,17 +57,33 @@ private:
         std::atexit([] { instance().reportAtExit(); });
     }
 
-    void reportAtExit() {
-        std::vector<std::pair<std::string, LiveTimer::Logger>> leaked;
-        {
-            std::lock_guard const lock{mutex_};
-            for (LiveTimer const* timer : timers_)
-                if (timer->leakDetection_) leaked.emplace_back(timer->name_, timer->logger_);
-            timers_.clear();
-        }
-        for (auto& [name, logger] : leaked)
-            write(name, logger, TimerLog::Level::error,
+    /// What is said of one that leaked. Its timer may be gone by then.
+    struct Leaked {
+        std::string name;
+        LiveTimer::Logger logger;
+    };
+
+    void reportAtExit() noexcept {
+        while (std::optional<Leaked> const leaked = takeLeaked())
+            write(leaked->name, leaked->logger, TimerLog::Level::error,
                   "nobody called stop() before the process ended");
+    }
+
+    /// The next one to be reported. It is one of the live no more.
+    std::optional<Leaked> takeLeaked() noexcept {
+        std::lock_guard const lock{mutex_};
+        std::erase_if(timers_, [](LiveTimer const* timer) { return !timer->leakDetection_; });
+        if (timers_.empty()) return std::nullopt;
+        LiveTimer const& timer = *timers_.front();
+        timers_.erase(timers_.begin());
+        Leaked leaked;
+        try {
+            leaked.name = timer.name_;
+            leaked.logger = timer.logger_;
+        } catch (std::bad_alloc const&) {
+            // Without memory for its logger it is told on stderr.
+        }
+        return leaked;
     }
 
     std::mutex mutex_;  // protects what follows
@@ -93,7 +111,7 @@ LiveTimer::~LiveTimer() {
 
 void LiveTimer::stopped() noexcept { LiveTimers::instance().remove(*this); }
 
-void LiveTimer::log(TimerLog::Level level, std::string const& message) const noexcept {
+void LiveTimer::log(TimerLog::Level level, std::string_view message) const noexcept {
     write(name_, logger_, level, message);
 }
 

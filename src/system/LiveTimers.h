@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -29,7 +30,7 @@ public:
     void stopped() noexcept;
 
     /// Calls the logger, or prints one line on stderr. What the logger throws is dropped.
-    void log(TimerLog::Level level, std::string const& message) const noexcept;
+    void log(TimerLog::Level level, std::string_view message) const noexcept;
 
 private:
     friend class LiveTimers;

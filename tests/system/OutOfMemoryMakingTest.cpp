@@ -142,6 +142,12 @@ std::vector<Making> timers() {
          [](Workshop& w) { makeHashedWheelTimerWithAFactory(w); }},
         {"HashedWheelTimer with options",
          [](Workshop& w) { HashedWheelTimer const timer{w.flatOptions}; }},
+        {"HashedWheelTimer that nobody stops",
+         [](Workshop& w) {
+             HashedWheelTimerOptions options = w.flatOptions;
+             options.leakDetection = true;
+             HashedWheelTimer const timer{std::move(options)};
+         }},
         {"HashedWheelTimer with a pool",
          [](Workshop& w) {
              HashedWheelTimerOptions options = w.flatOptions;
@@ -432,6 +438,65 @@ TEST(OutOfMemoryTrace, EndsWithEventsThatWaitForAnEarlierOne) {
     Tried tried = failEachAllocation(endTrace<JsonLinesTrace>);
     tried += failEachAllocation(endTrace<ChromeTrace>);
     tell("the end of a trace", tried, 20);
+}
+
+// ---- live timers -------------------------------------------------------------------------------
+
+class OutOfMemoryDeathTest : public testing::Test {
+protected:
+    OutOfMemoryDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+/// Makes the 65th timer of the process, which is told of, while its `kth` allocation fails. Exits
+/// with 0 if it was made or there is none, and with 1 if something else came of it.
+[[noreturn]] void makeOneTooMany(std::size_t kth, Repeat repeat) {
+    std::vector<std::unique_ptr<HashedWheelTimer>> timers;
+    HashedWheelTimerOptions const options{.leakDetection = false, .logger = [](TimerLog const&) {}};
+    for (int i = 0; i < 64; ++i) timers.push_back(std::make_unique<HashedWheelTimer>(options));
+    HashedWheelTimerOptions copy = options;
+    try {
+        AllocationFailure const failure{kth, repeat};
+        HashedWheelTimer timer{std::move(copy)};
+        static_cast<void>(timer.stop());
+    } catch (std::bad_alloc const&) {
+    }
+    HashedWheelTimer one{options};
+    Timeout const timeout = one.newTimeout([] {}, 1h);
+    std::exit(one.stop().size() == 1 && timeout.isReturned() ? 0 : 1);
+}
+
+TEST_F(OutOfMemoryDeathTest, OneTimerTooManyIsMadeOrNothingIsLeft) {
+    HashedWheelTimerOptions options{.leakDetection = false};
+    AllocationCounter const counter;
+    { HashedWheelTimer const timer{std::move(options)}; }
+    // Around where it is told, which is the last that allocates.
+    for (Repeat const repeat : {Repeat::once, Repeat::forEver}) {
+        for (std::size_t const more : {0U, 1U, 2U}) {
+            EXPECT_EXIT(makeOneTooMany(counter.allocations() + more, repeat),
+                        testing::ExitedWithCode(0), "");
+        }
+    }
+}
+
+/// Kept by a static pointer, so that it is no leak of memory.
+HashedWheelTimer* forgotten = nullptr;
+AllocationFailure* forGood = nullptr;
+
+[[noreturn]] void exitWithoutMemory(std::size_t kth) {
+    auto const logger = [room = Large{}](TimerLog const& told) {
+        static_cast<void>(room);
+        std::fprintf(stderr, "%s\n", told.timerName.data());
+    };
+    forgotten = new HashedWheelTimer{{.name = "forgotten", .logger = logger}};
+    forGood = new AllocationFailure{kth, Repeat::forEver};
+    std::exit(3);
+}
+
+// A process that has no memory left ends as it should, even if it cannot say all.
+TEST_F(OutOfMemoryDeathTest, AProcessExitsWithATimerThatNobodyStopped) {
+    for (std::size_t const kth : {1U, 2U}) {
+        EXPECT_EXIT(exitWithoutMemory(kth), testing::ExitedWithCode(3), "forgotten") << kth;
+    }
 }
 
 }  // namespace
