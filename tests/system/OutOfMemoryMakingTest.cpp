@@ -342,6 +342,7 @@ bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
     EXPECT_EQ(s.rejected, rejected);
     EXPECT_EQ(s.scheduled, s.fired + s.rejected);
     EXPECT_EQ(pool.queued(), 0U);
+    EXPECT_EQ(pool.threads(), 2U);
     Timeout const next = timer.newTimeout([] {}, 0ms);
     clock.advance(1ms);
     EXPECT_TRUE(next.isDone());
