@@ -236,13 +236,13 @@ private:
             case TimerKind::Observer::counts:
                 return &counting;
             case TimerKind::Observer::jsonLines:
-                trace_ = std::make_unique<JsonLinesTrace>(nowhere, onError);
+                trace = std::make_unique<JsonLinesTrace>(nowhere, onError);
                 break;
             case TimerKind::Observer::chrome:
-                trace_ = std::make_unique<ChromeTrace>(nowhere, onError);
+                trace = std::make_unique<ChromeTrace>(nowhere, onError);
                 break;
         }
-        return trace_.get();
+        return trace.get();
     }
 
     void make() {
@@ -345,7 +345,6 @@ private:
     std::int64_t periods_ = 0;
     std::size_t crowdRan_ = 0;
     Nowhere buffer_;
-    std::unique_ptr<TimerObserver> trace_;
     std::optional<TaskPool> pool_;
 
 public:
@@ -375,6 +374,7 @@ public:
     std::optional<StoppedTimeouts> stopped;
     CountingObserver counting;
     std::ostream nowhere{&buffer_};
+    std::unique_ptr<TimerObserver> trace;
     std::unique_ptr<T> timer;  // the last: it uses the others
 };
 
