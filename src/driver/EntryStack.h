@@ -78,9 +78,10 @@ public:
         return true;
     }
 
-    /// Takes all entries, the one that was pushed first in front.
+    /// Takes all entries, the one that was pushed first in front. Who pushed one before and then
+    /// saw nothing of what the caller stored, sequentially consistent, has it taken here.
     EntryQueue<Link> takeAll() noexcept {
-        TimerTaskEntry* top = top_.load(std::memory_order_relaxed);
+        TimerTaskEntry* top = top_.load(std::memory_order_seq_cst);
         while (top != nullptr && top != &closed_) {
             if (top_.compare_exchange_weak(top, nullptr, std::memory_order_acquire))
                 return reversed(top);
