@@ -77,7 +77,7 @@ void TaskRun::invoke(RunMeter& meter) noexcept {
     meter.finish();
     started_ = context_.now();
     callTask();
-    ended_ = context_.now();
+    ended_ = context_.nowOrStopped();
     measure();
 }
 

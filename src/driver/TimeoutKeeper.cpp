@@ -73,7 +73,7 @@ void TimeoutKeeper::runOne(Section& section, RunFrame& frame, TimeoutEntry& entr
 
     if (holdsPlace) context_.givePlace();
     run.invoke(frame.meter);
-    if (isObserved()) [[unlikely]]
+    if (isObserved() && !context_.hasStopped()) [[unlikely]]
         tellRun(section, run);
     if (run.node() != nullptr && !endRun(section, run)) return endFrame(frame);
     section.lock();
@@ -95,7 +95,7 @@ bool TimeoutKeeper::endRun(Section& section, TaskRun const& run) {
         // Those whose task others may still ask for decide under the lock.
         section.lock();
         if (node.isPeriodic() && goesOn(node, run.ended(), section)) return false;
-        if (node.isPeriodic() && isObserved()) [[unlikely]]
+        if (node.isPeriodic() && isObserved() && !context_.hasStopped()) [[unlikely]]
             note(Stage::cancel, node);
         if (TimeoutWord::of(node).state() == TimeoutState::running)
             TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);

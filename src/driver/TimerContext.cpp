@@ -162,7 +162,7 @@ void TimerContext::freezeTime() noexcept {
 }
 
 Clock::TimePoint TimerContext::nowOrStopped() const noexcept {
-    return stopped_.load(std::memory_order_acquire) ? stoppedAt_ : now();
+    return hasStopped() ? stoppedAt_ : now();
 }
 
 }  // namespace detail

@@ -72,6 +72,9 @@ public:
     /// and the clock, which may be gone, is not asked.
     void freezeTime() noexcept;
     Clock::TimePoint nowOrStopped() const noexcept;
+    /// True while a task runs that has destroyed its own timer: the clock and the observer, which
+    /// outlive that, may be gone. No other task runs then.
+    bool hasStopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
 
     TimerOptions const options;
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out

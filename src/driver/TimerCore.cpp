@@ -187,6 +187,7 @@ void TimerCore::drive() noexcept {
     RunFrame frame{*this};
     while (!isStopRequested()) {
         runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
+        if (isStopRequested()) return;  // by a task that destroyed the timer: the clock may be gone
         Tick const until = nextKey();
         if (until <= scale.nowToTick(now())) continue;
         alarm.sleep(until, scale.timeOf(until),
