@@ -1,0 +1,134 @@
+#include "../Simulation.h"
+
+#include "Boundary.h"
+#include "Choices.h"
+#include "Report.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <ostream>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace timingwheel::test::simulation {
+
+namespace {
+
+constexpr unsigned kLongestRun = 60;  // seconds of real time
+
+/// Memory that a process shares with those that it starts.
+template <class T>
+T& makeShared() {
+    void* const memory =
+        mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc{};
+    return *new (memory) T;
+}
+
+Report& sharedReport() {
+    static Report& shared = makeShared<Report>();
+    return shared;
+}
+
+[[noreturn]] void runHere(Choices& choices, Body const& body) {
+    alarm(kLongestRun);
+    reportTo(sharedReport());
+    Machine machine{choices};
+    setMachine(machine);
+    machine.scheduler.run([&body] {
+        try {
+            body();
+        } catch (std::exception const& error) {
+            fail(std::string{"an exception: "} + error.what());
+        }
+    });
+    std::abort();
+}
+
+/// Runs `body` in a process of its own; empty if it succeeded.
+std::string runOnce(Summary& summary, std::function<void()> const& here) {
+    Report& shared = sharedReport();
+    shared.reset();
+    std::fflush(nullptr);
+    pid_t const child = fork();
+    if (child == 0) {
+        here();
+        std::abort();
+    }
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) return "the system starts no process";
+    ++summary.runs;
+    summary.steps += shared.steps;
+    summary.switches += shared.switches;
+    summary.staleLoads += shared.staleLoads;
+    if (status == 0) return {};
+    ++summary.failed;
+    if (shared.failure[0] != '\0') return shared.failure;
+    if (WIFSIGNALED(status))
+        return std::string{"it was ended by a signal: "} + strsignal(WTERMSIG(status));
+    return "it ended with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
+                    std::function<void(std::uint64_t seed)> const& body) {
+    if (char const* const only = std::getenv("TIMINGWHEEL_SEED")) {
+        first = std::strtoull(only, nullptr, 10);
+        seeds = 1;
+    }
+    Summary summary;
+    for (std::uint64_t seed = first; seed < first + seeds && summary.failed == 0; ++seed) {
+        std::string const failure = runOnce(summary, [&] {
+            RandomChoices choices{seed};
+            runHere(choices, [&] { body(seed); });
+        });
+        if (!failure.empty()) ADD_FAILURE() << "with TIMINGWHEEL_SEED=" << seed << ": " << failure;
+    }
+    return summary;
+}
+
+Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body) {
+    static Decisions& decisions = makeShared<Decisions>();
+    new (&decisions) Decisions;
+    Summary summary;
+    do {
+        if (summary.runs == atMost) {
+            summary.isComplete = false;
+            break;
+        }
+        std::string const failure = runOnce(summary, [&] {
+            SystematicChoices choices{decisions, departures};
+            runHere(choices, body);
+        });
+        if (!failure.empty()) ADD_FAILURE() << "in run " << summary.runs << ": " << failure;
+    } while (summary.failed == 0 && SystematicChoices::next(decisions));
+    return summary;
+}
+
+std::ostream& operator<<(std::ostream& out, Summary const& summary) {
+    return out << summary.runs << (summary.isComplete ? " runs, which are all, " : " runs, ")
+               << summary.steps << " steps, " << summary.switches << " switches, "
+               << summary.staleLoads << " stale loads";
+}
+
+void require(bool holds, std::string_view otherwise) {
+    if (holds) return;
+    Aside const aside;
+    fail(std::string{otherwise});
+}
+
+void onIdle(std::function<void(Clock::TimePoint now)> listener) {
+    Aside const aside;
+    machine().scheduler.onIdle([listener = std::move(listener)](std::int64_t now) {
+        listener(Clock::TimePoint{std::chrono::nanoseconds{now}});
+    });
+}
+
+}  // namespace timingwheel::test::simulation
