@@ -14,6 +14,7 @@ namespace timingwheel::test::simulation {
 namespace {
 
 void simulate(std::uint64_t first, std::uint64_t seeds) {
+    warmUp();
     Summary const summary = tryAtRandom(first, seeds, [](std::uint64_t seed) {
         Scenario scenario{seed};
         scenario.run();

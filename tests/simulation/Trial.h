@@ -151,6 +151,7 @@ inline std::size_t departures() {
 /// Goes through all that may happen, and tells how many runs that were.
 inline void expectAll(std::string_view promise, std::string_view what, Body const& body,
                       std::size_t most = departures()) {
+    warmUp();
     Summary const summary = tryAll(most, 2'000'000, body);
     std::cout << summary << '\n';
     EXPECT_TRUE(summary.isComplete) << "there is more than could be gone through";

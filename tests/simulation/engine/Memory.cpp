@@ -80,7 +80,7 @@ void* Memory::allocate(std::size_t size, std::size_t alignment) noexcept {
 bool Memory::owns(void const* where) noexcept { return isOnHeap(where); }
 
 void Memory::allocated(Actor self, void* where, std::size_t size) {
-    if (size == 0) return;
+    size = std::max<std::size_t>(size, 1);
     sizes_[reinterpret_cast<std::uintptr_t>(where)] = size;
     forEachShadow(where, size, [self](Shadow& shadow) {
         shadow = {self.clock[self.thread], self.thread, false, {}};
@@ -89,9 +89,10 @@ void Memory::allocated(Actor self, void* where, std::size_t size) {
 
 void Memory::free(Actor self, void* where) {
     auto const known = sizes_.find(reinterpret_cast<std::uintptr_t>(where));
-    if (known == sizes_.end()) return;
+    if (known == sizes_.end()) fail("frees what is no block, or was freed");
     write(self, where, known->second);
     forEachShadow(where, known->second, [](Shadow& shadow) { shadow.isFreed = true; });
+    sizes_.erase(known);
 }
 
 void Memory::read(Actor self, void const* where, std::size_t size) {

@@ -56,6 +56,8 @@ public:
     void allocated(Actor self, void* where, std::size_t size);
     static bool owns(void const* where) noexcept;
     void free(Actor self, void* where);
+    /// How many blocks were not freed so far.
+    std::size_t livingBlocks() const noexcept { return sizes_.size(); }
 
 private:
     struct Store {
@@ -87,7 +89,7 @@ private:
 
     Choices& choices_;
     std::map<std::uintptr_t, Location> locations_;
-    std::unordered_map<std::uintptr_t, std::size_t> sizes_;  // of what is allocated
+    std::unordered_map<std::uintptr_t, std::size_t> sizes_;  // of what lives
 };
 
 }  // namespace timingwheel::test::simulation

@@ -99,7 +99,10 @@ void Scheduler::handOver(bool yields) {
     if (count == 0) {
         bool const isEnd = std::all_of(threads_.begin(), threads_.end(),
                                        [](auto const& thread) { return thread->isOver; });
-        if (isEnd) _exit(EXIT_SUCCESS);
+        if (isEnd) {
+            atEnd_();
+            _exit(EXIT_SUCCESS);
+        }
         fail("all threads wait, and nothing will wake them:" + whoWaits());
     }
     Candidate const chosen = candidates[count == 1 ? 0 : choices_.whoGoesOn({candidates, count})];
@@ -285,7 +288,8 @@ void Scheduler::join(ThreadId thread) {
     step();
 }
 
-void Scheduler::run(std::function<void()> body) {
+void Scheduler::run(std::function<void()> body, std::function<void()> atEnd) {
+    atEnd_ = std::move(atEnd);
     start(std::move(body));
     sem_post(&threads_.front()->baton);
     for (;;) pause();

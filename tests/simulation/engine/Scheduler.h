@@ -28,8 +28,9 @@ public:
     Scheduler& operator=(Scheduler const&) = delete;
     ~Scheduler();
 
-    /// Runs `body` as the first thread, and all that it starts, to the end.
-    void run(std::function<void()> body);
+    /// Runs `body` as the first thread, and all that it starts, to the end; then calls `atEnd`, and
+    /// ends the process.
+    [[noreturn]] void run(std::function<void()> body, std::function<void()> atEnd);
     /// Is told what time it becomes when all threads wait for that.
     void onIdle(std::function<void(std::int64_t now)> listener) { idle_ = std::move(listener); }
 
@@ -79,6 +80,7 @@ private:
     Choices& choices_;
     std::int64_t now_ = 1'000'000'000'000;
     std::function<void(std::int64_t)> idle_;
+    std::function<void()> atEnd_;
     std::vector<std::unique_ptr<Thread>> threads_;
     std::unordered_map<void const*, Mutex> mutexes_;
 };

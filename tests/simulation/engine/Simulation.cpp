@@ -41,14 +41,17 @@ Report& sharedReport() {
     reportTo(sharedReport());
     Machine machine{choices};
     setMachine(machine);
-    machine.scheduler.run([&body] {
+    auto const run = [&body] {
         try {
             body();
         } catch (std::exception const& error) {
             fail(std::string{"an exception: "} + error.what());
         }
+    };
+    machine.scheduler.run(run, [&machine] {
+        if (machine.memory.livingBlocks() != 0)
+            fail(std::to_string(machine.memory.livingBlocks()) + " blocks were never freed");
     });
-    std::abort();
 }
 
 /// Runs `body` in a process of its own; empty if it succeeded.
