@@ -80,10 +80,11 @@ public:
         --running_;
     }
     void cancelled(std::size_t id, bool isWon) {
+        if (!isWon) return;
+        TimePoint const now = Clock::steady().now();
         Aside const aside;
         Account& account = accounts_[id];
-        if (!isWon) return;
-        account.wonAt = Clock::steady().now();
+        account.wonAt = now;
         require(account.isPeriodic || account.runs == 0, told(id, "was cancelled after it ran"));
         require(++account.wins == 1, told(id, "was cancelled twice"));
     }
