@@ -1,10 +1,18 @@
 // The driver thread sleeps: how often it wakes, counted under a clock that is set by hand.
 
+#include <support/Effort.h>
 #include <support/TestTimers.h>
+#include <support/Threads.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::test {
@@ -123,6 +131,23 @@ TEST(Wake, ComesForAnEarlierTimerAndNotForALaterOne) {
     EXPECT_TRUE(ran);
 }
 
+// The first timeout of another thread is the earliest of its shard, and yet later than what the
+// driver sleeps for.
+TEST(Wake, DoesNotComeForALaterTimerOfAnotherThread) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .shards = 4}};
+    timer.newTimeout([] {}, 10s);
+    clock.advance(0ms);
+    EXPECT_EQ(wakeUpsOf(timer,
+                        [&] {
+                            for (int i = 0; i < 4; ++i)
+                                std::thread{[&] { timer.newTimeout([] {}, 20s); }}.join();
+                            clock.advance(0ms);
+                        }),
+              0U);
+    EXPECT_EQ(timer.pendingTimeouts(), 5U);
+}
+
 // G22
 TEST(Wake, ComesAtMostOncePerTickForDescendingDeadlines) {
     ManualClock clock;
@@ -153,7 +178,7 @@ TEST(Wake, NeverComesForATimerThatIsNeverDue) {
     figure("G25", "wake-ups for timeouts at max() in 24 h", wakeUps, exactly(0));
 }
 
-/// Says until when the driver wants to sleep.
+/// Says until when the driver wants to sleep. Unlike a ManualClock it never wakes it.
 class RecordingClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return TimePoint{}; }
@@ -163,9 +188,61 @@ public:
         asleep.open();
         condition.wait(lock);
     }
-    TimePoint wanted{};
+    std::atomic<TimePoint> wanted{TimePoint{}};
     Latch asleep;
 };
+
+// Bug pattern: a shorter delay added later does not wake the sleeper.
+TEST(Wake, ComesForAnEarlierTimerWhereTheClockDoesNot) {
+    Watchdog const watchdog{"ever earlier timeouts"};
+    RecordingClock clock;
+    SystemTimer timer{{.clock = clock}};
+    for (auto const delay : {15ms, 10ms, 5ms}) {
+        timer.newTimeout([] {}, delay);
+        waitUntil([&] { return clock.wanted.load() == Clock::TimePoint{delay}; });
+    }
+    Latch ran;
+    timer.newTimeout([&ran] { ran.open(); }, 0ms);
+    ran.wait();
+}
+
+/// Lets something happen on another thread while the driver asks for the time.
+class InterruptingClock final : public Clock {
+public:
+    /// Not the first time that it asks, but after so many.
+    InterruptingClock(int after, std::function<void()> act) : after_{after}, act_{std::move(act)} {}
+
+    TimePoint now() const noexcept override {
+        bool const isOther = std::this_thread::get_id() != maker_;
+        if (isOther && calls_++ == after_) std::thread{act_}.join();
+        return TimePoint{};
+    }
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint until) override {
+        wanted = until;
+        condition.wait(lock);
+    }
+    std::atomic<TimePoint> wanted{TimePoint{}};
+
+private:
+    int const after_;
+    std::function<void()> const act_;
+    std::thread::id const maker_ = std::this_thread::get_id();
+    mutable std::atomic<int> calls_{0};
+};
+
+// Bug pattern: what is scheduled between the driver's look at the wheel and its sleep is overslept.
+TEST(Wake, ComesForWhatIsScheduledWhileTheDriverGoesToSleep) {
+    Watchdog const watchdog{"a timeout that comes while the driver goes to sleep"};
+    for (int const after : {0, 1}) {  // it asks once to run what is due, and once before it sleeps
+        SystemTimer* driven = nullptr;
+        InterruptingClock clock{after, [&driven] { driven->newTimeout([] {}, 5ms); }};
+        SystemTimer timer{{.clock = clock}};
+        driven = &timer;
+        timer.start();
+        waitUntil([&clock] { return clock.wanted.load() == Clock::TimePoint{5ms}; });
+    }
+}
 
 // G25
 TEST(Wake, IsAskedForWithoutATimeWhenNothingIsPending) {
@@ -174,7 +251,7 @@ TEST(Wake, IsAskedForWithoutATimeWhenNothingIsPending) {
     timer.start();
     clock.asleep.wait();
     static_cast<void>(timer.stop());
-    EXPECT_EQ(clock.wanted, Clock::TimePoint::max());
+    EXPECT_EQ(clock.wanted.load(), Clock::TimePoint::max());
 }
 
 // G10: prompt whatever the tick.
