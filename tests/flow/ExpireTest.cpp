@@ -92,6 +92,21 @@ TYPED_TEST(Expire, WhatATaskSchedulesRunsBeforeALaterDeadlineOfTheSameJump) {
     EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
 }
 
+// G12: due at that moment, and not where it lies in what the driver has yet to catch up with.
+TYPED_TEST(Expire, WhatALateTaskSchedulesIntoThePastDoesNotOvertakeWhatHasWaitedLonger) {
+    TypeParam timer{this->options()};
+    std::vector<int> order;
+    timer.newTimeout(
+        [&] {
+            order.push_back(1);
+            timer.newTimeout([&] { order.push_back(3); }, this->now() - 1500ms);
+        },
+        100ms);
+    timer.newTimeout([&] { order.push_back(2); }, 1000ms);
+    this->clock.jump(2000ms);
+    EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
 // G15
 TYPED_TEST(Expire, AForwardJumpOfHoursRunsEverythingDueOnceInOrder) {
     jumpHoursAhead<TypeParam>(scaled(50'000), seedOr(15));

@@ -271,6 +271,26 @@ TEST(Run, ADriverThreadStarvesNobodyForATaskThatIsDueAgainAtOnce) {
     }
 }
 
+// Of two buckets that expire at once the second comes before what the first has made due, though
+// that alone is more than is run in one hold of the lock.
+TEST(Run, ADriverThreadStarvesNobodyInAnotherBucketOfTheSameTick) {
+    constexpr int kTasks = 600;
+    ManualClock clock;
+    bool ran = false;
+    int again = 0;
+    std::function<void()> repeat;
+    SystemTimer timer{{.clock = clock, .shards = 1}};
+    timer.newTimeout([&ran] { ran = true; }, 20ms);  // on level 1
+    clock.advance(5ms);
+    repeat = [&] {
+        if (!ran && ++again < 100 * kTasks) timer.newTimeout([&repeat] { repeat(); }, 0ms);
+    };
+    for (int i = 0; i < kTasks; ++i) timer.newTimeout([&repeat] { repeat(); }, 15ms);  // on 0
+    clock.advance(15ms);
+    EXPECT_TRUE(ran);
+    EXPECT_LE(again, 2 * kTasks);
+}
+
 // ---- what a task may do to its timer -----------------------------------------------------------
 
 /// One run of the table: a task that acts on a timeout, among others on its own and other levels.

@@ -256,8 +256,11 @@ TEST(Wake, IsAskedForWithoutATimeWhenNothingIsPending) {
 
 // G10: prompt whatever the tick.
 TEST(Wake, ComesForStopWhateverTheTick) {
-    SystemTimer timer{{.tick = std::chrono::hours{24}}};
+    Watchdog const watchdog{"stop() of a timer that sleeps"};
+    RecordingClock clock;
+    SystemTimer timer{{.tick = std::chrono::hours{24}, .clock = clock}};
     timer.newTimeout([] {}, 1s);
+    clock.asleep.wait();
     EXPECT_EQ(timer.stop().size(), 1U);
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <support/Threads.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <pthread.h>
 #include <string>
 
 /// What /proc says of this process and its threads. Linux only: everything is 0 elsewhere.
@@ -38,6 +41,19 @@ inline std::uint64_t voluntarySwitches(long thread) {
 
 /// False while it runs or waits for a processor.
 inline bool isAsleep(long thread) { return threadStatus(thread, "State").rfind('S', 0) == 0; }
+
+/// Names this thread, of at most 15 bytes, and so lets others see what becomes of it.
+inline void nameThisThread(std::string const& name) {
+    pthread_setname_np(pthread_self(), name.c_str());
+}
+
+/// Waits until the thread with this name sleeps.
+inline void waitUntilAsleep(std::string const& name) {
+    waitUntil([&name] {
+        long const thread = findThread(name);
+        return thread != 0 && isAsleep(thread);
+    });
+}
 
 /// Processor time of the thread in clock ticks of 10 ms.
 inline std::uint64_t processorTime(long thread) {

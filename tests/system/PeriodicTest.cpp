@@ -107,6 +107,9 @@ Times withOneLateRun(MissedTicks missed, milliseconds jumpTo = 55ms) {
 TYPED_TEST(Periodic, SkipsMissedRunsAndKeepsToTheRaster) {
     EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::skip),
               (Times{10ms, 20ms, 30ms, 55ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
+    // Not in the middle between two runs, where what is over and what is left are the same.
+    EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::skip, 53ms),
+              (Times{10ms, 20ms, 30ms, 53ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
 }
 
 TYPED_TEST(Periodic, ShiftsTheRasterAfterMissedRuns) {

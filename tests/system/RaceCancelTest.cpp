@@ -123,6 +123,24 @@ TEST(RaceCancel, CancelAndWaitForAQueuedTaskReturnsOnAnExecutorWithOneThread) {
     EXPECT_EQ(ran, 0);
 }
 
+// What is cancelled during its run wins at once, and is waited for all the same.
+TEST(RaceCancel, CancelAndWaitWaitsForThePeriodicRunThatItCancels) {
+    Watchdog const watchdog{"cancelAndWait of a periodic task that runs"};
+    SystemTimer timer;
+    std::promise<void> begun;
+    std::atomic<bool> hasEnded{false};
+    Timeout const timeout = timer.scheduleAtFixedRate(
+        [&] {
+            begun.set_value();
+            std::this_thread::sleep_for(20ms);
+            hasEnded = true;
+        },
+        0ms, 1h);
+    begun.get_future().wait();
+    EXPECT_TRUE(timeout.cancelAndWait());
+    EXPECT_TRUE(hasEnded);
+}
+
 /// A capture that takes its time to die.
 class SlowToDie {
 public:
@@ -156,6 +174,18 @@ TEST(RaceCancel, CancelAndWaitWaitsForAnotherThreadsCancel) {
     EXPECT_FALSE(timeout.cancelAndWait());
     EXPECT_TRUE(isDead);
     other.join();
+}
+
+// What the task captured is part of its run.
+TEST(RaceCancel, CancelAndWaitWaitsForTheCapturesOfARunThatIsOver) {
+    Watchdog const watchdog{"cancelAndWait while captures die"};
+    std::promise<void> dying;
+    std::atomic<bool> isDead{false};
+    SystemTimer timer;
+    Timeout const timeout = timer.newTimeout(SlowToDie{dying, isDead}, 0ms);
+    dying.get_future().wait();
+    EXPECT_FALSE(timeout.cancelAndWait());
+    EXPECT_TRUE(isDead);
 }
 
 }  // namespace

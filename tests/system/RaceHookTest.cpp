@@ -1,6 +1,7 @@
 #include <support/Effort.h>
 #include <support/HookRaces.h>
 #include <support/ThreadPool.h>
+#include <support/ThreadStatus.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
 
@@ -9,9 +10,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace timingwheel::test {
 namespace {
@@ -90,6 +94,53 @@ TEST(RaceHook, CancelAndWaitWaitsForAllRunsThatHaveBegun) {
     EXPECT_FALSE(hasReturned);
     doubled.mayEnd[0].set_value();
     waiter.join();
+}
+
+// A run that begins later may wait for who waits here, or never end.
+TEST(RaceHook, CancelAndWaitDoesNotWaitForARunThatBeginsMeanwhile) {
+    Watchdog const watchdog{"a second run of a hook while the first is waited for"};
+    boost::asio::thread_pool pool{2};
+    Doubled doubled;
+    SystemTimer timer{{.executor = pool}};
+    timer.schedule(doubled.hook, 0ms);
+    doubled.begun[0].get_future().wait();
+    std::thread waiter{[&] {
+        nameThisThread("hook-waiter");
+        doubled.hook.cancelAndWait();
+    }};
+    waitUntilAsleep("hook-waiter");
+    std::this_thread::sleep_for(10ms);
+    timer.schedule(doubled.hook, 0ms);
+    doubled.begun[1].get_future().wait();
+    doubled.mayEnd[0].set_value();
+    waiter.join();
+    doubled.mayEnd[1].set_value();
+}
+
+/// A task that goes on when its hook is gone and another one lies there.
+struct Replaced {
+    void run() { std::exchange(task, {})(); }
+
+    std::function<void()> task;
+    TimerHook<&Replaced::run> hook{*this};
+};
+
+TEST(RaceHook, CancelAndWaitDoesNotWaitForTheRunOfAHookThatDiedThere) {
+    Watchdog const watchdog{"a hook in the place of one that died in its task"};
+    SystemTimer timer;
+    std::optional<Replaced> owner{std::in_place};
+    std::promise<void> replaced;
+    std::promise<void> mayEnd;
+    owner->task = [&] {
+        owner.emplace();
+        replaced.set_value();
+        mayEnd.get_future().wait();
+    };
+    timer.schedule(owner->hook, 0ms);
+    replaced.get_future().wait();
+    timer.schedule(owner->hook, 1h);
+    EXPECT_TRUE(owner->hook.cancelAndWait());
+    mayEnd.set_value();
 }
 
 TEST(RaceHook, CancelAndWaitFromInsideTheTaskReturns) {

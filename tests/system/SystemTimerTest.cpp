@@ -1,5 +1,7 @@
 #include <support/DriverThreads.h>
+#include <support/Effort.h>
 #include <support/TestTimers.h>
+#include <support/ThreadStatus.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
 
@@ -303,11 +305,16 @@ TEST(SystemTimer, DrainOfAnEmptyTimerReturnsAtOnce) {
 }
 
 TEST(SystemTimer, DrainEndsWhenEverythingIsCancelled) {
+    Watchdog const watchdog{"drain() of a timer whose timeouts are cancelled"};
     ManualClock clock;
     SystemTimer timer{{.clock = clock}};
     std::vector<Timeout> timeouts;
     for (int i = 0; i < 10; ++i) timeouts.push_back(timer.newTimeout([] {}, 1h));
-    std::thread draining{[&] { timer.drain(); }};
+    std::thread draining{[&] {
+        nameThisThread("draining");
+        timer.drain();
+    }};
+    waitUntilAsleep("draining");
     for (Timeout const& t : timeouts) EXPECT_TRUE(t.cancel());
     draining.join();
 }

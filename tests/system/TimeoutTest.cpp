@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <compare>
 #include <concepts>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -193,6 +196,20 @@ TYPED_TEST(Handle, SaysReturnedOnlyForWhatStopReturned) {
     for (Timeout const& t : {expired, cancelled, Timeout{}}) EXPECT_FALSE(t.isReturned());
 }
 
+/// Knows how often it was asked.
+class CountingClock final : public Clock {
+public:
+    TimePoint now() const noexcept override {
+        ++asked;
+        return TimePoint{};
+    }
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint) override {
+        condition.wait(lock);
+    }
+    mutable std::atomic<int> asked{0};
+};
+
 // G11: the clock may be gone, too.
 TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
     Timeout t;
@@ -203,6 +220,15 @@ TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
     }
     EXPECT_EQ(t.remaining(), 1h);
     EXPECT_FALSE(t.cancelAndWait());
+
+    CountingClock clock;
+    {
+        TypeParam timer{{.clock = clock}};
+        t = timer.newTimeout([] {}, 1h);
+    }
+    int const before = clock.asked;
+    EXPECT_EQ(t.remaining(), 1h);
+    EXPECT_EQ(clock.asked, before);
 }
 
 // G11: 10^6 neighbours are made and freed beside handles that are kept.

@@ -181,6 +181,8 @@ TYPED_TEST(Hook, MayScheduleItselfInItsTask) {
         EXPECT_EQ(s.hook.isPending(), s.runs < 1000);
     };
     timer.schedule(s.hook, 3ms);
+    this->clock.advance(4ms);
+    EXPECT_TRUE(s.hook.isPending());
     this->clock.advance(10s);
     ASSERT_EQ(times.size(), 1000U);
     EXPECT_EQ(times.back(), Clock::TimePoint{3000ms});
@@ -214,6 +216,26 @@ struct Mortal {
 };
 
 // Bug pattern: the entry is touched after the task it ran has freed it.
+// It took a share of its timer's memory each time.
+TYPED_TEST(Hook, LeavesNoMemoryBehindHoweverOftenItIsScheduled) {
+    auto const useTimer = [] {
+        ManualClock clock;
+        Subject s;
+        TypeParam timer{{.clock = clock}};
+        for (int i = 0; i < 3; ++i) {
+            timer.schedule(s.hook, 1ms);
+            clock.advance(1ms);
+            timer.schedule(s.hook, 1ms);
+            EXPECT_TRUE(s.hook.cancel());
+        }
+        EXPECT_EQ(s.runs, 3);
+    };
+    useTimer();  // what is made once in a process is there
+    AllocationCounter const counter{Threads::all};
+    useTimer();
+    EXPECT_EQ(counter.deallocations(), counter.allocations());
+}
+
 TYPED_TEST(Hook, MayDieInItsTask) {
     TypeParam timer{this->options()};
     int deaths = 0;
