@@ -18,8 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::detail {
@@ -45,10 +47,15 @@ std::int64_t threadCpuNanoseconds() {
 /// Counts the steps of each kind.
 class Counts final : public TimerObserver {
 public:
-    void onEvent(TimerEvent const& event) noexcept override { ++of(event.stage); }
+    void onEvent(TimerEvent const& event) noexcept override {
+        ++of(event.stage);
+        if (also) also();
+    }
     std::size_t& of(Stage stage) { return counts_.at(static_cast<std::size_t>(stage)); }
     std::size_t moved() { return of(Stage::expire) + of(Stage::cascade); }
     void clear() { counts_.fill(0); }
+
+    std::function<void()> also;  ///< what is done at each step, outside the lock
 
 private:
     std::array<std::size_t, 16> counts_{};
@@ -242,6 +249,22 @@ TEST_F(ShardTest, ClosingReturnsAChunkAtATime) {
     }
     figure("G20", "times that others looked while stop() took timeouts out", between, noBound(),
            {kMany, kMany});
+}
+
+// G20: the observer is told of a hold when that is over, and finds all of it gone.
+TEST_F(ShardTest, ClosingTellsOfAChunkAtATime) {
+    schedule(kMany, Tick{5});
+    std::vector<std::size_t> chunks;
+    std::size_t left = kMany;
+    seen_.also = [&, this] {
+        std::size_t const pending = shard_.pending();
+        if (pending == left) return;
+        chunks.push_back(left - pending);
+        left = pending;
+    };
+    EXPECT_EQ(close(), kMany);
+    seen_.also = nullptr;
+    EXPECT_EQ(chunks, inChunks(kMany));
 }
 
 }  // namespace

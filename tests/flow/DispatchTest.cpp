@@ -1,6 +1,9 @@
 // Tasks are handed to an executor as claims: what becomes of them when it does odd things.
 
+#include <support/Effort.h>
+#include <support/Executors.h>
 #include <support/TestTimers.h>
+#include <support/Threads.h>
 
 #include <gtest/gtest.h>
 
@@ -144,6 +147,50 @@ TEST(Dispatch, AClaimThatWasCopiedOrRunBeforeTheThrowIsNoRejection) {
             }
         }
     }
+}
+
+// G19: the task has a claim left.
+TEST(Dispatch, ACopyOfAClaimThatDiesAloneRejectsNobody) {
+    struct Copying {
+        void execute(Claim claim) {
+            { Claim const copy{claim}; }
+            claim();
+        }
+    };
+    ManualClock clock;
+    Copying executor;
+    FailureLog failures;
+    SystemTimer timer{{.clock = clock, .executor = executor, .errorHandler = failures.handler()}};
+    bool ran = false;
+    timer.newTimeout([&ran] { ran = true; }, 1ms);
+    clock.advance(1ms);
+    EXPECT_TRUE(ran);
+    EXPECT_EQ(failures.count(), 0U);
+}
+
+// G19: not one that it took before.
+TEST(Dispatch, AnExecutorThatIsFullRejectsTheTaskThatItIsGiven) {
+    struct Full {
+        void execute(Claim claim) {
+            if (held.size() == 2) throw std::runtime_error{"full"};
+            held.execute(std::move(claim));
+        }
+        HoldingExecutor held;
+    };
+    Watchdog const watchdog{"an executor that has room for two"};
+    Full executor;
+    FailureLog failures;
+    SystemTimer timer{{.executor = executor, .errorHandler = failures.handler()}};
+    std::vector<Timeout> timeouts;
+    for (std::size_t i = 1; i <= 2; ++i) {
+        timeouts.push_back(timer.newTimeout([] {}, 0ms));
+        executor.held.waitFor(i);
+    }
+    Timeout const third = timer.newTimeout([] {}, 0ms);
+    waitUntil([&failures] { return failures.count() == 1; });
+    EXPECT_TRUE(third.isRejected());
+    for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.isPending());
+    EXPECT_EQ(timer.stop().size(), 2U);
 }
 
 // G19: each of several claims that die inside one execute().

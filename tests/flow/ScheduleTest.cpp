@@ -296,6 +296,17 @@ TYPED_TEST(Schedule, AMovingTaskThatThrowsChangesNothing) {
     EXPECT_TRUE(timer.newTimeout(Immovable{5}, 1s).isPending());
 }
 
+// G16: not by its run, which has nobody to tell that there is no memory.
+TYPED_TEST(Schedule, APeriodicTimeoutHasTheLevelsOfItsNextRunBuiltAtOnce) {
+    TypeParam timer{this->options()};
+    int runs = 0;
+    timer.scheduleAtFixedRate([&] { ++runs; }, 1ms, 1h);
+    std::size_t const levels = timer.statistics().cascaded.size();
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(timer.statistics().cascaded.size(), levels);
+}
+
 // G16: cancel, in-range reschedule, expiring and stopping allocate nothing, on any thread.
 TYPED_TEST(Schedule, WhatMustNotFailAllocatesNothing) {
     TypeParam timer{this->options()};

@@ -53,6 +53,19 @@ TEST(Wake, ComesAtMostOncePerLevelForOneFarTimer) {
            atMost(levels));
 }
 
+// G21: the wheel has not moved meanwhile, and yet the timeout is near.
+TEST(Wake, ComesForNoOtherLevelAfterALongRest) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    timer.start();
+    clock.advance(1h);
+    timer.newTimeout([] {}, 5ms);
+    clock.advance(0ms);
+    EXPECT_EQ(wakeUpsOf(timer, [&] { clock.advance(5ms); }), 1U);
+    EXPECT_EQ(timer.statistics().fired, 1U);
+    for (std::uint64_t const cascaded : timer.statistics().cascaded) EXPECT_EQ(cascaded, 0U);
+}
+
 // G21
 TEST(Wake, ComesAtMostOnceForABucketThatCancellingEmptied) {
     ManualClock clock;

@@ -13,6 +13,8 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
+#include <signal.h>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -117,6 +119,24 @@ TEST(SystemTimer, TheUsersFactoryMayMakeItsThread) {
     EXPECT_EQ(ranOn, id);
     EXPECT_EQ(inside.name, "made");
     figure("G23", "threads that the user's factory made", made, exactly(1));
+    EXPECT_TRUE(inside.areSignalsBlocked);
+}
+
+// G23
+TEST(SystemTimer, AFactoryCannotHaveItsThreadTakeSignals) {
+    ManualClock clock;
+    auto const unblock = [](std::function<void()> const& body) {
+        sigset_t all;
+        sigfillset(&all);
+        pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
+        body();
+    };
+    SystemTimer timer{{.clock = clock, .threadFactory = [unblock](std::function<void()> body) {
+                           return std::thread{unblock, std::move(body)};
+                       }}};
+    Inside inside{.name = {}, .areSignalsBlocked = false};
+    timer.newTimeout([&inside] { inside = Inside::look(); }, 1ms);
+    clock.advance(1ms);
     EXPECT_TRUE(inside.areSignalsBlocked);
 }
 
