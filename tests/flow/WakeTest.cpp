@@ -121,7 +121,7 @@ TEST(Wake, DoesNotComeForAPushBack) {
     EXPECT_EQ(wakeUps, 0U);
 }
 
-// Bug pattern: a shorter delay added later does not wake the sleeper; a longer one does.
+// A shorter delay that is added later wakes the sleeper, a longer one does not.
 TEST(Wake, ComesForAnEarlierTimerAndNotForALaterOne) {
     ManualClock clock;
     SystemTimer timer{{.clock = clock}};
