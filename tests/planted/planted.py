@@ -51,6 +51,9 @@ class Bug:
     def name(self):
         return f'{LIST.name}: bug {self.number}, "{self.what}"'
 
+    def line(self):
+        return f"{self.number:>3} {Path(self.breaks).name:<20} {self.what}"
+
 
 # ---- the list ----------------------------------------------------------------------------------
 
@@ -330,7 +333,8 @@ def table(bugs, survivors, title):
     for breaks in dict.fromkeys(bug.breaks for bug in bugs):
         mine = [bug for bug in bugs if bug.breaks == breaks]
         left = sum(bug in survivors for bug in mine)
-        lines.append(f"{breaks:<12} {len(mine):>3}  {f'{left} SURVIVED' if left else 'red':<12}"
+        lines.append(f"{Path(breaks).name:<20} {len(mine):>3} bugs, "
+                     f"{f'{left} SURVIVED' if left else 'all red':<12}"
                      f"{title.get(breaks, '')}".rstrip())  # fmt: skip
     return lines
 
@@ -343,7 +347,7 @@ def plant(root, folder, bugs, times):
     field.measure(bugs)
     survivors, surprises, wrong = [], [], []
     for bug in bugs:
-        print(f"{bug.number:>3} {bug.breaks:<4} {bug.what}: ", end="", flush=True)
+        print(f"{bug.line()}: ", end="", flush=True)
         try:
             red, isExpected = field.tryBug(bug, times)
         except BuildFailed as error:
@@ -454,7 +458,7 @@ def main(arguments):
             wrong.append(f"no bug of the list is meant by {' '.join(options.which)}")
         if options.list:
             for bug in bugs:
-                print(f"{bug.number:>3} {bug.breaks:<4} {bug.what}")
+                print(bug.line())
         elif not wrong:
             wrong = plant(ROOT, Path(arguments[1]).resolve(), bugs, options.times)
     else:
