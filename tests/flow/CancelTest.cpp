@@ -205,5 +205,20 @@ TYPED_TEST(Cancel, CountsAddUpAfterRandomOperations) {
         EXPECT_EQ(timeout.isExpired() + timeout.isCancelled(), 1);
 }
 
+// G4: what is due on arrival waits for its turn as others do.
+TYPED_TEST(Cancel, WinsOverWhatWasDueOnArrival) {
+    TypeParam timer{this->options()};
+    bool hasWon = false;
+    timer.newTimeout(
+        [&] {
+            Timeout const due = timer.newTimeout([] { FAIL(); }, 0ms);
+            EXPECT_TRUE(due.isPending());
+            hasWon = due.cancel();
+        },
+        1ms);
+    this->clock.advance(2ms);
+    EXPECT_TRUE(hasWon);
+}
+
 }  // namespace
 }  // namespace timingwheel::test

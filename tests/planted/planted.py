@@ -121,8 +121,7 @@ def check(root):
             wrong.append(f"{bug.name()}: {bug.file} is no file of the library")
             continue
         try:
-            if planted(bug, path.read_text(encoding="utf-8")).strip() == bug.old.strip():
-                wrong.append(f"{bug.name()}: nothing is left of {bug.file}")
+            planted(bug, path.read_text(encoding="utf-8"))
         except ValueError as error:
             wrong.append(str(error))
         if bug.old == bug.new:

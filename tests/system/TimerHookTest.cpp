@@ -1,10 +1,14 @@
 #include <support/AllocationCounter.h>
+#include <support/Effort.h>
 #include <support/TestTimers.h>
+#include <support/ThreadStatus.h>
+#include <support/Threads.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -560,22 +564,27 @@ TYPED_TEST(Hook, IsWhatAnObserverHearsOf) {
 
 // G5: the destructor waits for a run that has begun on another thread.
 TEST(Hook, ItsDestructorWaitsForARunThatHasBegun) {
+    Watchdog const watchdog{"the destructor of a hook whose task runs"};
     SystemTimer timer;
     Latch entered;
     Latch leave;
-    bool left = false;
     auto s = std::make_unique<Subject>();
     s->act = [&] {
         entered.open();
         leave.wait();
-        left = true;
     };
     timer.schedule(s->hook, 0ms);
     entered.wait();
-    std::thread helper{[&] { leave.open(); }};
-    s.reset();
-    EXPECT_TRUE(left);
-    helper.join();
+    std::atomic<bool> isGone{false};
+    std::thread destroying{[&] {
+        nameThisThread("destroying");
+        s.reset();
+        isGone = true;
+    }};
+    waitUntil([&isGone] { return isGone || isAsleep(findThread("destroying")); });
+    EXPECT_FALSE(isGone);
+    leave.open();
+    destroying.join();
 }
 
 }  // namespace
