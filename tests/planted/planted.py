@@ -332,7 +332,7 @@ def table(bugs, survivors, title):
     for breaks in dict.fromkeys(bug.breaks for bug in bugs):
         mine = [bug for bug in bugs if bug.breaks == breaks]
         left = sum(bug in survivors for bug in mine)
-        lines.append(f"{Path(breaks).name:<20} {len(mine):>3} bugs, "
+        lines.append(f"{Path(breaks).name:<20} {len(mine):>3}  "
                      f"{f'{left} SURVIVED' if left else 'all red':<12}"
                      f"{title.get(breaks, '')}".rstrip())  # fmt: skip
     return lines
