@@ -3,8 +3,10 @@
 #include <support/Executors.h>
 #include <support/StopRaces.h>
 #include <support/TestTimers.h>
+#include <support/ThreadStatus.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
@@ -185,6 +187,20 @@ TEST(RaceStop, APeriodicTaskMayDestroyItsTimer) {
         gone.get_future().wait();
         waitUntil([&] { return alive.use_count() == 1; });
     }
+}
+
+// A driver that was woken too soon finds no reason to end, and sleeps on.
+TEST(RaceStop, EndsADriverThatSleepsWhileTimeoutsAreTakenOut) {
+    Watchdog const watchdog{"stop() of a timer that goes back to sleep"};
+    struct Patient final : TimerObserver {
+        void onEvent(TimerEvent const& event) noexcept override {
+            if (event.stage == TimerEvent::Stage::cancel) waitUntilAsleep("sleeps on");
+        }
+    } observer;
+    SystemTimer timer{{.name = "sleeps on", .observer = &observer}};
+    timer.newTimeout([] {}, 1h);
+    waitUntilAsleep("sleeps on");
+    EXPECT_EQ(timer.stop().size(), 1U);
 }
 
 // stop() returned while another thread was still telling the error handler of a rejected task.
