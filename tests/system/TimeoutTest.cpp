@@ -221,14 +221,14 @@ TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
     EXPECT_EQ(t.remaining(), 1h);
     EXPECT_FALSE(t.cancelAndWait());
 
-    CountingClock clock;
+    CountingClock counting;
     {
-        TypeParam timer{{.clock = clock}};
+        TypeParam timer{{.clock = counting}};
         t = timer.newTimeout([] {}, 1h);
     }
-    int const before = clock.asked;
+    int const before = counting.asked;
     EXPECT_EQ(t.remaining(), 1h);
-    EXPECT_EQ(clock.asked, before);
+    EXPECT_EQ(counting.asked, before);
 }
 
 // G11: 10^6 neighbours are made and freed beside handles that are kept.

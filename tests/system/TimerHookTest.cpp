@@ -223,12 +223,12 @@ struct Mortal {
 // It took a share of its timer's memory each time.
 TYPED_TEST(Hook, LeavesNoMemoryBehindHoweverOftenItIsScheduled) {
     auto const useTimer = [] {
-        ManualClock clock;
+        ManualClock brief;
         Subject s;
-        TypeParam timer{{.clock = clock}};
+        TypeParam timer{{.clock = brief}};
         for (int i = 0; i < 3; ++i) {
             timer.schedule(s.hook, 1ms);
-            clock.advance(1ms);
+            brief.advance(1ms);
             timer.schedule(s.hook, 1ms);
             EXPECT_TRUE(s.hook.cancel());
         }
