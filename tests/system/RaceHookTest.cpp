@@ -127,10 +127,10 @@ struct Replaced {
 
 TEST(RaceHook, CancelAndWaitDoesNotWaitForTheRunOfAHookThatDiedThere) {
     Watchdog const watchdog{"a hook in the place of one that died in its task"};
-    SystemTimer timer;
     std::optional<Replaced> owner{std::in_place};
     std::promise<void> replaced;
     std::promise<void> mayEnd;
+    SystemTimer timer;  // it waits for the task, which uses them
     owner->task = [&] {
         owner.emplace();
         replaced.set_value();
