@@ -83,6 +83,20 @@ TEST(HashedWheelInterleavings, ATimeoutIsEitherCancelledOrRun) {
     });
 }
 
+TEST(HashedWheelInterleavings, ATimeoutIsEitherCancelledOrRunAtItsTick) {
+    expectAll("G4", "interleavings of a flat cancel() and its tick with two outcomes or none", [] {
+        FlatTrial trial;
+        Timeout const timeout = trial.schedule(milliseconds{1});
+        std::thread other{[&] {
+            std::this_thread::sleep_for(milliseconds{2});
+            trial.cancel(0, timeout);
+        }};
+        other.join();
+        std::this_thread::sleep_for(milliseconds{5});
+        trial.end();
+    });
+}
+
 TEST(HashedWheelInterleavings, AfterCancelAndWaitNothingRuns) {
     expectAll("G5", "interleavings of a flat cancelAndWait() and a run that goes on after it", [] {
         FlatTrial trial;
