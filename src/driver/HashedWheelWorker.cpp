@@ -138,9 +138,14 @@ void HashedWheelWorker::pushCancelled(TimeoutNode& node) noexcept {
     node.retain();
     cancelled_.push(node);
     if (hasEnded_.load(std::memory_order_seq_cst)) return endAllCancelled();
-    // The worker may have found everything empty before the push: see settle(). It knows its next
-    // tick; the clock must not be asked, which may be gone with the timer since the node was won.
-    if (key() == Tick::max()) callBy(Tick{0});
+    // The worker may have found everything empty before the push: see settle().
+    if (key() == Tick::max()) callUnlessClosed();
+}
+
+/// Until it is closed the timer lives, and the clock with it: under the lock it stays like that.
+void HashedWheelWorker::callUnlessClosed() noexcept {
+    Section const section{*this};
+    if (!isClosed_) callBy(context_.scale.nowToTick(context_.now()) + 1);
 }
 
 // ---- a tick -----------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ public:
 private:
     void callBy(Tick tick) noexcept;
     void pushCancelled(TimeoutNode& node) noexcept;
+    void callUnlessClosed() noexcept;
     void endAllCancelled() noexcept;
     void destroyCancelled(TimeoutNode& node) noexcept;
     bool makeCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
