@@ -45,6 +45,9 @@ Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
 Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body);
 inline constexpr std::size_t kAnyNumber = SIZE_MAX;
 
+/// True where tests may take their time: TIMINGWHEEL_AT_LENGTH is set.
+bool isAtLength();
+
 // For the simulated program.
 
 /// Ends the run as failed if `holds` is false.

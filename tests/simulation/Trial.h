@@ -142,10 +142,12 @@ void destroyFromATask(MakeOptions const& options) {
     clock.reset();
 }
 
-/// TIMINGWHEEL_DEPARTURES, or 1: how often a thread gets in the way of another, or a load is stale.
+/// How often a thread gets in the way of another, or a load is stale: TIMINGWHEEL_DEPARTURES, or
+/// little.
 inline std::size_t departures() {
     char const* const text = std::getenv("TIMINGWHEEL_DEPARTURES");
-    return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+    if (text != nullptr) return std::strtoull(text, nullptr, 10);
+    return isAtLength() ? 2 : 1;
 }
 
 /// Goes through all that may happen, and tells how many runs that were.

@@ -115,6 +115,8 @@ Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body) {
     return summary;
 }
 
+bool isAtLength() { return std::getenv("TIMINGWHEEL_AT_LENGTH") != nullptr; }
+
 std::ostream& operator<<(std::ostream& out, Summary const& summary) {
     return out << summary.runs << (summary.isComplete ? " runs, which are all, " : " runs, ")
                << summary.steps << " steps, " << summary.switches << " switches, "
