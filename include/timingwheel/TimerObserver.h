@@ -18,7 +18,8 @@ class TimerHookBase;
 /// The first nine stages are the flow; `cancel` is what ends it early. A timeout ends with exactly
 /// one event: with its run, or with a cancel. A periodic one has many runs, each followed by an
 /// intake, and ends with a cancel after the last of them. An event for which there is no memory is
-/// left out, be it that one.
+/// left out, be it that one; so is what ends a task that destroys its own timer, since the observer
+/// may be gone by then.
 ///
 /// `cancel` is told of a timeout that its handle or hook has cancelled, or whose hook has died;
 /// that stop() has returned; that the executor has rejected; or that a flat timer which stopped

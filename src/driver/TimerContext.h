@@ -72,8 +72,8 @@ public:
     /// and the clock, which may be gone, is not asked.
     void freezeTime() noexcept;
     Clock::TimePoint nowOrStopped() const noexcept;
-    /// True while a task runs that has destroyed its own timer: the clock and the observer, which
-    /// outlive that, may be gone. No other task runs then.
+    /// True after stop(). A task that still runs then has destroyed its own timer: clock and
+    /// observer, which need not outlive that, may be gone.
     bool hasStopped() const noexcept { return stopped_.load(std::memory_order_acquire); }
 
     TimerOptions const options;
