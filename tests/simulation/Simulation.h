@@ -15,8 +15,8 @@
 /// Each run is a process of its own, so nothing is left from one to the next, and a crash is a
 /// finding like others. A run fails when it crashes or throws, when all threads wait for ever, when
 /// it does not end, when plain memory on the heap is raced for, touched after it was freed or never
-/// freed, and when require() is not met. The test then fails and tells the steps that led there, and
-/// the seed, or the number of the run: the same test comes to it again.
+/// freed, and when require() is not met. The test then fails and tells the steps that led there,
+/// and the seed, or the number of the run: the same test comes to it again.
 namespace timingwheel::test::simulation {
 
 /// What a test may do on the simulated machine: it starts threads, locks, waits and sleeps with the
