@@ -42,8 +42,9 @@ public:
     /// Runs what is due by `now`, in the order of deadlines, at most `atMost` tasks. A task that
     /// becomes due meanwhile waits for the next call: where `now` is ahead of the clock, also
     /// behind later ticks of this one. What `atMost` leaves of a tick comes first in the next call,
-    /// before what was made due at once between the two. Returns true if more is due. A time before
-    /// the last one changes nothing. Throws std::logic_error from inside a task of this timer.
+    /// before what was made due at once between the two. Returns true if more is due. The time may
+    /// go back: what `atMost` left of later ticks waits until those have come again. Throws
+    /// std::logic_error from inside a task of this timer.
     bool advanceTo(TimePoint now, std::size_t atMost = std::numeric_limits<std::size_t>::max());
 };
 

@@ -214,9 +214,11 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     {
         Section section{*this};
         Tick tick = limit;
+        // A caller's time may go back behind what a bounded advance left of a bucket.
+        bool const isBehind = wheel_.currentTick() > limit;
         for (; served.moved < kChunk && served.started < atMost; ++served.moved) {
             TimeoutEntry* due = nullptr;
-            if (!wheel_.hasFlushed()) {
+            if (isBehind || !wheel_.hasFlushed()) {
                 // Those that were due on arrival come before later buckets, but not before all
                 // others of their own tick: so a task that is due again at once starves nobody.
                 Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();

@@ -112,7 +112,11 @@ TimerSimulation::TimerSimulation(Setting const& setting)
     renew();
 }
 
-TimerSimulation::~TimerSimulation() { waiting_.clear(); }
+/// A failed scenario leaves timeouts pending: their captures tell records that still live.
+TimerSimulation::~TimerSimulation() {
+    waiting_.clear();
+    timer_.reset();
+}
 
 void TimerSimulation::play(std::vector<Command> const& commands) {
     for (Command const& command : commands) {

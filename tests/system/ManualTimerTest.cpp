@@ -181,6 +181,35 @@ TEST(ManualTimer, ATimeBeforeTheLastOneChangesNothing) {
     EXPECT_EQ(runs, 1);
 }
 
+// G1, G15. What a bounded advance left of 8 ms waits until that time has come again, and what is
+// due by the earlier time does not wait for it.
+TEST(ManualTimer, AfterABoundedAdvanceATimeBeforeTheLastOneMakesNothingEarly) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock}};
+    auto const at = [](auto time) { return Clock::TimePoint{time}; };
+    std::vector<std::string> order;
+    timer.newTimeout(
+        [&] {
+            order.push_back("4 ms");
+            timer.newTimeout([&] { order.push_back("at once"); }, 0ms);
+        },
+        at(4ms));
+    for (int i = 0; i < 3; ++i) timer.newTimeout([&] { order.push_back("8 ms"); }, at(8ms));
+    EXPECT_TRUE(timer.advanceTo(at(10ms), 2));
+    EXPECT_EQ(order, (std::vector<std::string>{"4 ms", "8 ms"}));
+
+    EXPECT_FALSE(timer.advanceTo(at(3ms)));
+    EXPECT_EQ(order.size(), 2U);
+    EXPECT_FALSE(timer.advanceTo(at(7ms)));
+    EXPECT_EQ(order.size(), 3U);
+    EXPECT_EQ(order.back(), "at once");
+    EXPECT_EQ(timer.nextExpiration(), at(8ms));
+    timer.checkInvariants();
+    EXPECT_FALSE(timer.advanceTo(at(8ms)));
+    EXPECT_EQ(order.size(), 5U);
+    EXPECT_EQ(order.back(), "8 ms");
+}
+
 // The caller may tell a time that the clock has not reached: a simulation.
 TEST(ManualTimer, MayBeToldATimeAheadOfItsClock) {
     SettableClock clock;
