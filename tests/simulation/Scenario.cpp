@@ -25,43 +25,18 @@ Clock::TimePoint after(Clock::TimePoint time, Duration delay) noexcept {
 
 // ---- the executor -----------------------------------------------------------------------------
 
-Pool::Pool(std::size_t threads, std::size_t dropsOneIn, Dice dice)
-    : dropsOneIn_{dropsOneIn}, dice_{dice} {
-    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-}
+FaultyExecutor::FaultyExecutor(std::size_t threads, std::size_t dropsOneIn, Dice dice)
+    : dropsOneIn_{dropsOneIn}, dice_{dice}, threads_{threads} {}
 
-Pool::~Pool() {
-    {
+void FaultyExecutor::execute(Claim claim) {
+    if (dropsOneIn_ != 0) {
         std::lock_guard const lock{mutex_};
-        isOver_ = true;
-    }
-    wanted_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-}
-
-void Pool::execute(Claim claim) {
-    std::lock_guard const lock{mutex_};
-    if (dropsOneIn_ != 0 && dice_.oneIn(dropsOneIn_)) {
-        if (dice_.oneIn(2)) throw std::runtime_error{"refused"};
-        return;
-    }
-    claims_.push_back(std::move(claim));
-    wanted_.notify_one();
-}
-
-void Pool::work() {
-    std::unique_lock lock{mutex_};
-    for (;;) {
-        wanted_.wait(lock, [this] { return isOver_ || !claims_.empty(); });
-        if (claims_.empty()) return;
-        {
-            Claim claim = std::move(claims_.front());
-            claims_.pop_front();
-            lock.unlock();
-            claim();
+        if (dice_.oneIn(dropsOneIn_)) {
+            if (dice_.oneIn(2)) throw std::runtime_error{"refused"};
+            return;
         }
-        lock.lock();
     }
+    threads_.execute(std::move(claim));
 }
 
 // ---- what it is made of -----------------------------------------------------------------------
@@ -73,8 +48,8 @@ Shape::Shape(std::uint64_t number) : seed{number} {
                   : dice.oneOf<nanoseconds>({nanoseconds{1'000}, std::chrono::milliseconds{1}});
     slots = dice.oneOf<std::int64_t>({2, 3, 4, 8});
     shards = dice.oneOf<std::size_t>({1, 1, 2});
-    poolThreads = dice.oneOf<std::size_t>({0, 0, 1, 2});
-    dropsOneIn = poolThreads == 0 ? 0 : dice.oneOf<std::size_t>({0, 0, 4});
+    executorThreads = dice.oneOf<std::size_t>({0, 0, 1, 2});
+    dropsOneIn = executorThreads == 0 ? 0 : dice.oneOf<std::size_t>({0, 0, 4});
     most = dice.oneOf<std::size_t>({0, 0, 0, 3});
     isObserved = dice.oneIn(5);
     callers = dice.oneOf<std::size_t>({1, 2, 2, 3});
@@ -155,10 +130,10 @@ Scenario::~Scenario() = default;
 
 void Scenario::makeTimer() {
     Dice dice{shape_.seed + 1};
-    if (shape_.poolThreads != 0)
-        pool_.emplace(shape_.poolThreads, shape_.dropsOneIn, Dice{dice.seed()});
+    if (shape_.executorThreads != 0)
+        executor_.emplace(shape_.executorThreads, shape_.dropsOneIn, Dice{dice.seed()});
     if (shape_.isObserved) observer_ = std::make_unique<Counter>();
-    Executor const executor = pool_ ? Executor{*pool_} : Executor{};
+    Executor const executor = executor_ ? Executor{*executor_} : Executor{};
     auto const onFailure = [this](TaskFailure const& failure) {
         if (failure.kind != TaskFailure::Kind::rejected) return;
         if (failure.timeout) return books_.rejected();
@@ -405,7 +380,7 @@ void Scenario::end() {
         require(!known.timeout.cancel(), "a cancel() wins in no timer");
     }
     known_.clear();
-    pool_.reset();
+    executor_.reset();
     books_.close();
 }
 

@@ -3,15 +3,14 @@
 #include "Books.h"
 #include "Simulation.h"
 
+#include <support/Executors.h>
 #include <timingwheel/Executor.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,23 +37,17 @@ private:
     std::mt19937_64 random_;
 };
 
-/// An executor with threads of its own.
-class Pool {
+/// An executor with threads of its own, which loses or refuses one claim in so many; 0: none.
+class FaultyExecutor {
 public:
-    Pool(std::size_t threads, std::size_t dropsOneIn, Dice dice);
-    ~Pool();
+    FaultyExecutor(std::size_t threads, std::size_t dropsOneIn, Dice dice);
     void execute(Claim claim);
 
 private:
-    void work();
-
-    std::mutex mutex_;
-    std::condition_variable wanted_;
-    std::deque<Claim> claims_;
-    bool isOver_ = false;
     std::size_t const dropsOneIn_;
+    std::mutex mutex_;  // protects the dice
     Dice dice_;
-    std::vector<std::thread> threads_;
+    ThreadExecutor threads_;
 };
 
 /// What a scenario is made of; the seed says.
@@ -66,9 +59,9 @@ struct Shape {
     std::chrono::nanoseconds tick;
     std::int64_t slots;
     std::size_t shards;
-    std::size_t poolThreads;  ///< 0: inline
-    std::size_t dropsOneIn;   ///< the executor, of claims; 0: none
-    std::size_t most;         ///< maxPendingTimeouts
+    std::size_t executorThreads;  ///< 0: inline
+    std::size_t dropsOneIn;       ///< the executor, of claims; 0: none
+    std::size_t most;             ///< maxPendingTimeouts
     bool isObserved;
     std::size_t callers;
     std::size_t operations;  ///< of each caller
@@ -110,7 +103,7 @@ private:
 
     Shape const shape_;
     Books books_;
-    std::optional<Pool> pool_;
+    std::optional<FaultyExecutor> executor_;
     std::unique_ptr<Counter> observer_;
     std::optional<SystemTimer> system_;
     std::optional<HashedWheelTimer> flat_;

@@ -5,20 +5,15 @@
 
 #include <support/Figure.h>
 #include <timingwheel/HashedWheelTimer.h>
-#include <timingwheel/RejectedExecution.h>
 #include <timingwheel/SystemTimer.h>
-#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
@@ -29,13 +24,28 @@ namespace timingwheel::test::simulation {
 
 using std::chrono::milliseconds;
 
-/// A timer of a tick of 1 ms, and the books of it.
+/// Of a timer with a tick of 1 ms and four slots.
+template <class T>
+auto smallOptions() {
+    if constexpr (std::is_same_v<T, HashedWheelTimer>)
+        return HashedWheelTimerOptions{
+            .tick = milliseconds{1}, .ticksPerWheel = 4, .leakDetection = false};
+    else
+        return TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .shards = 1};
+}
+
+/// Such a timer, and the books of it.
 template <class T>
 class Trial {
 public:
     static constexpr bool kIsFlat = std::is_same_v<T, HashedWheelTimer>;
+    /// What is asked for in 1 ms runs after that: a flat timer rounds up to the tick after it.
+    static constexpr milliseconds kOneTick{kIsFlat ? 2 : 1};
 
-    explicit Trial(Executor executor = {}) : timer_{make(executor)} {
+    explicit Trial(Executor executor = {}) {
+        auto options = smallOptions<T>();
+        options.executor = executor;
+        timer_ = std::make_unique<T>(options);
         onIdle([this](Clock::TimePoint now) {
             books.idle(now, kIsFlat ? milliseconds{2} : milliseconds{0});
         });
@@ -87,60 +97,9 @@ public:
 
 private:
     static Clock::TimePoint now() { return Clock::steady().now(); }
-    static std::unique_ptr<T> make(Executor executor) {
-        if constexpr (kIsFlat)
-            return std::make_unique<T>(HashedWheelTimerOptions{.tick = milliseconds{1},
-                                                               .ticksPerWheel = 4,
-                                                               .executor = executor,
-                                                               .leakDetection = false});
-        else
-            return std::make_unique<T>(TimerOptions{
-                .tick = milliseconds{1}, .wheelSize = 4, .executor = executor, .shards = 1});
-    }
 
     std::unique_ptr<T> timer_;
 };
-
-/// The steady clock, as an object that can be touched after its end.
-class UsersClock final : public Clock {
-public:
-    TimePoint now() const noexcept override { return steady_->now(); }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        steady_->wait(lock, condition, until);
-    }
-
-private:
-    Clock* steady_ = &Clock::steady();
-};
-
-/// Counts what it is told.
-class Witness final : public TimerObserver {
-public:
-    void onEvent(TimerEvent const&) noexcept override { events_.fetch_add(1); }
-
-private:
-    std::atomic<int> events_{0};
-};
-
-/// A task destroys its timer, and then another thread the clock and the observer that it used.
-template <class T, class MakeOptions>
-void destroyFromATask(MakeOptions const& options) {
-    auto clock = std::make_unique<UsersClock>();
-    auto observer = std::make_unique<Witness>();
-    std::atomic<bool> isGone{false};
-    auto timer = std::make_unique<T>(options(*clock, *observer));
-    timer->newTimeout(
-        [&] {
-            timer.reset();
-            isGone.store(true);
-            isGone.notify_one();
-        },
-        Duration{});
-    isGone.wait(false);
-    observer.reset();
-    clock.reset();
-}
 
 /// How often a thread gets in the way of another, or a load is stale: TIMINGWHEEL_DEPARTURES, or
 /// little.

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 /// Executors for tests.
 namespace timingwheel::test {
@@ -55,17 +56,19 @@ private:
     std::deque<Claim> claims_;
 };
 
-/// One thread that runs what it is given.
+/// Threads that run what they are given.
 class ThreadExecutor {
 public:
-    ThreadExecutor() : thread_{[this] { work(); }} {}
+    explicit ThreadExecutor(std::size_t threads = 1) {
+        for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    }
     ~ThreadExecutor() {
         {
             std::lock_guard const lock{mutex_};
             stopped_ = true;
             changed_.notify_all();
         }
-        thread_.join();
+        for (std::thread& thread : threads_) thread.join();
     }
     ThreadExecutor(ThreadExecutor const&) = delete;
     ThreadExecutor& operator=(ThreadExecutor const&) = delete;
@@ -96,7 +99,7 @@ private:
     std::condition_variable changed_;
     std::deque<Claim> claims_;
     bool stopped_ = false;
-    std::thread thread_;
+    std::vector<std::thread> threads_;
 };
 
 /// Runs a claim before execute() returns.

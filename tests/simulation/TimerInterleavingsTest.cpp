@@ -1,0 +1,280 @@
+// A timer of either kind and two or three threads: all that may happen, with so many departures
+// from the plain course of things.
+
+#include "Trial.h"
+
+#include <support/Executors.h>
+#include <timingwheel/TimerObserver.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace timingwheel::test::simulation {
+namespace {
+
+template <class T>
+class TimerInterleavings : public testing::Test {};
+
+struct Names {
+    template <class T>
+    static std::string GetName(int) {
+        return Trial<T>::kIsFlat ? "HashedWheelTimer" : "SystemTimer";
+    }
+};
+using Timers = testing::Types<SystemTimer, HashedWheelTimer>;
+TYPED_TEST_SUITE(TimerInterleavings, Timers, Names);
+
+/// Departures, for what needs more than one to go wrong.
+std::size_t atLeastTwo() { return std::max<std::size_t>(departures(), 2); }
+
+// ---- falling asleep ----------------------------------------------------------------------------
+
+TYPED_TEST(TimerInterleavings, ADriverThatFindsNothingSeesWhatIsScheduled) {
+    expectAll("G2", "interleavings of a driver with nothing to do and a schedule that are late",
+              [] {
+                  Trial<TypeParam> trial;
+                  trial.timer().start();
+                  std::thread other{[&] { trial.schedule(milliseconds{1}); }};
+                  other.join();
+                  std::this_thread::sleep_for(milliseconds{5});
+                  trial.end();
+              });
+}
+
+TYPED_TEST(TimerInterleavings, ADriverThatIsAboutToSleepSeesWhatIsScheduled) {
+    expectAll("G2", "interleavings of a driver that falls asleep and a schedule that are late", [] {
+        Trial<TypeParam> trial;
+        trial.schedule(std::chrono::hours{1});
+        std::thread other{[&] { trial.schedule(milliseconds{2}); }};
+        other.join();
+        std::this_thread::sleep_for(milliseconds{5});
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, ADriverThatHasJustFinishedSeesWhatIsScheduled) {
+    expectAll(
+        "G2", "interleavings of a driver that has finished and a schedule that are late",
+        [] {
+            Trial<TypeParam> trial;
+            trial.schedule(milliseconds{1});
+            std::thread other{[&] {
+                std::this_thread::sleep_for(trial.kOneTick);
+                trial.schedule(milliseconds{1});
+            }};
+            other.join();
+            std::this_thread::sleep_for(milliseconds{5});
+            trial.end();
+        },
+        atLeastTwo());
+}
+
+// ---- stop() -------------------------------------------------------------------------------------
+
+TYPED_TEST(TimerInterleavings, StopReachesADriverThatIsAboutToSleep) {
+    expectAll("G10", "interleavings of stop() and a driver that falls asleep that hang", [] {
+        Trial<TypeParam> trial;
+        trial.timer().start();
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, WhatIsAcceptedWhileATimerStopsHasOneOutcome) {
+    expectAll("G10", "interleavings of stop() and schedule with a timeout lost", [] {
+        Trial<TypeParam> trial;
+        trial.schedule(milliseconds{1});
+        std::thread other{[&] { trial.schedule(milliseconds{1}); }};
+        trial.stop();
+        other.join();
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, WhatIsCancelledWhileATimerStopsIsLetGo) {
+    expectAll(
+        "G6", "interleavings of stop() and cancel() with captures kept",
+        [] {
+            Trial<TypeParam> trial;
+            Timeout const timeout = trial.schedule(std::chrono::hours{1});
+            std::thread other{[&] { trial.cancel(0, timeout); }};
+            trial.stop();
+            other.join();
+            trial.end();
+        },
+        atLeastTwo());
+}
+
+TYPED_TEST(TimerInterleavings, OneOfTwoCallersOfStopGetsWhatWasPending) {
+    expectAll("G10", "interleavings of two stop() that return a timeout twice or never", [] {
+        Trial<TypeParam> trial;
+        trial.schedule(std::chrono::hours{1});
+        std::thread other{[&] { trial.stop(); }};
+        trial.stop();
+        trial.books.stopped();
+        other.join();
+        trial.end();
+    });
+}
+
+// ---- cancel() -----------------------------------------------------------------------------------
+
+TYPED_TEST(TimerInterleavings, ATimeoutIsEitherCancelledOrRun) {
+    expectAll("G4", "interleavings of cancel() and expiry with two outcomes or none", [] {
+        Trial<TypeParam> trial;
+        Timeout const timeout = trial.schedule(milliseconds{1});
+        std::thread other{[&] { trial.cancel(0, timeout); }};
+        std::this_thread::sleep_for(trial.kOneTick);
+        other.join();
+        std::this_thread::sleep_for(milliseconds{5});
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, ATimeoutIsEitherCancelledOrRunAtItsTick) {
+    expectAll("G4", "interleavings of cancel() and its tick with two outcomes or none", [] {
+        Trial<TypeParam> trial;
+        Timeout const timeout = trial.schedule(milliseconds{1});
+        std::thread other{[&] {
+            std::this_thread::sleep_for(trial.kOneTick);
+            trial.cancel(0, timeout);
+        }};
+        other.join();
+        std::this_thread::sleep_for(milliseconds{5});
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, OneOfTwoCancelsWins) {
+    expectAll("G4", "interleavings of two cancel() that both win or both lose", [] {
+        Trial<TypeParam> trial;
+        Timeout const timeout = trial.schedule(std::chrono::hours{1});
+        std::thread other{[&] { trial.cancel(0, timeout); }};
+        trial.cancel(0, timeout);
+        other.join();
+        require(timeout.isCancelled(), "no cancel() won");
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, AfterCancelAndWaitNothingRuns) {
+    expectAll("G5", "interleavings of cancelAndWait() and a run that goes on after it", [] {
+        Trial<TypeParam> trial;
+        Timeout const timeout = trial.schedule(milliseconds{1});
+        std::thread other{[&] { trial.cancelAndWait(0, timeout); }};
+        std::this_thread::sleep_for(trial.kOneTick);
+        other.join();
+        std::this_thread::sleep_for(milliseconds{5});
+        trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, WhatWaitsForAnExecutorCanBeCancelled) {
+    expectAll("G4", "interleavings of cancel() and an executor with two outcomes or none", [] {
+        ThreadExecutor threads;
+        Trial<TypeParam> trial{Executor{threads}};
+        Timeout const timeout = trial.schedule(Duration{});
+        trial.cancel(0, timeout);
+        trial.end();
+    });
+}
+
+// ---- what goes when -----------------------------------------------------------------------------
+
+TYPED_TEST(TimerInterleavings, HandlesMayGoWheneverTheyLike) {
+    expectAll("G11", "interleavings of handles that go with memory lost or used again", [] {
+        Trial<TypeParam> trial;
+        Timeout timeout = trial.schedule(milliseconds{1});
+        std::thread other{[copy = timeout] { copy.cancel(); }};
+        timeout = Timeout{};
+        other.join();
+        trial.destroy();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, HandlesMayBeUsedWhileTheTimerGoes) {
+    expectAll("G11", "interleavings of a handle and the end of its timer with memory used again",
+              [] {
+                  Trial<TypeParam> trial;
+                  Timeout timeout = trial.schedule(std::chrono::hours{1});
+                  std::thread other{[copy = timeout] {
+                      copy.cancel();
+                      static_cast<void>(copy.remaining());
+                      static_cast<void>(copy.timer());
+                  }};
+                  timeout = Timeout{};
+                  trial.destroy();
+                  other.join();
+              });
+}
+
+/// The steady clock, as an object that can be touched after its end.
+class UsersClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return steady_->now(); }
+    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+              TimePoint until) override {
+        steady_->wait(lock, condition, until);
+    }
+
+private:
+    Clock* steady_ = &Clock::steady();
+};
+
+TYPED_TEST(TimerInterleavings, AClockMayGoAfterItsTimer) {
+    expectAll(
+        "G11", "interleavings of a handle and the end of a clock with memory used again",
+        [] {
+            auto clock = std::make_unique<UsersClock>();
+            auto options = smallOptions<TypeParam>();
+            options.clock = *clock;
+            auto timer = std::make_unique<TypeParam>(options);
+            Timeout timeout = timer->newTimeout([] {}, milliseconds{1});
+            std::thread other{[copy = timeout] { copy.cancel(); }};
+            std::this_thread::sleep_for(Trial<TypeParam>::kOneTick);
+            timer.reset();
+            clock.reset();
+            other.join();
+        },
+        atLeastTwo());
+}
+
+/// Counts what it is told.
+class Witness final : public TimerObserver {
+public:
+    void onEvent(TimerEvent const&) noexcept override { events_.fetch_add(1); }
+
+private:
+    std::atomic<int> events_{0};
+};
+
+TYPED_TEST(TimerInterleavings, ATaskMayDestroyItsTimerAndOthersWhatTheTimerUsed) {
+    expectAll("G8", "interleavings of a task that destroys its timer with memory used again", [] {
+        auto clock = std::make_unique<UsersClock>();
+        auto observer = std::make_unique<Witness>();
+        auto options = smallOptions<TypeParam>();
+        options.clock = *clock;
+        options.observer = observer.get();
+        std::atomic<bool> isGone{false};
+        auto timer = std::make_unique<TypeParam>(options);
+        timer->newTimeout(
+            [&] {
+                timer.reset();
+                isGone.store(true);
+                isGone.notify_one();
+            },
+            Duration{});
+        isGone.wait(false);
+        observer.reset();
+        clock.reset();
+    });
+}
+
+}  // namespace
+}  // namespace timingwheel::test::simulation
