@@ -61,6 +61,8 @@ class TimingwheelConan(ConanFile):
         tc = CMakeToolchain(self)
         tc.user_presets_path = False  # nothing is written into the source folder
         tc.cache_variables["TIMINGWHEEL_BUILD_TESTS"] = self._with_tests
+        # Compiles the library once more for threads of its own, and tests nothing of the package.
+        tc.cache_variables["TIMINGWHEEL_BUILD_SIMULATION"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Makes the Conan package of the library in every way, and uses it. Called by ./dev conan, which
-# installs what is needed. Everything lands in build/conan; Conan asks no server for anything.
+# Makes the Conan package of the library in every way, and uses it; with --tests, makes it once,
+# shared, and has the recipe build and run the fast tests. Called by ./dev conan, which installs what
+# is needed. Everything lands in build/conan; Conan asks no server for anything.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 here=$PWD/tests/package/conan work=$PWD/build/conan
@@ -46,7 +47,13 @@ END
 conan export "$here/boost" --version="$BOOST_VERSION" >/dev/null 2>&1
 conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
 
-# The recipe's own run of the tests is tried once; ./dev test has run them already.
+if [ "${1-}" = --tests ]; then
+    quietly "create, shared=True, with the recipe's tests" \
+        conan create . -pr "$here/wrapper.profile" --build=missing --build="timingwheel/*" \
+        -o "timingwheel/*:shared=True"
+    grep -h "tests passed" "$work/log"
+    exit
+fi
 noTests=(-c tools.build:skip_test=True)
 for shared in False True; do
     options=(--build=missing --build="timingwheel/*" -o "timingwheel/*:shared=$shared")
@@ -66,5 +73,3 @@ for shared in False True; do
     # shellcheck disable=SC2016  # $0 is the inner bash's
     quietly "it runs" bash -c '. "$0/conanrun.sh"; "$0/consumer"' "$consumer"
 done
-quietly "create with the recipe's tests" \
-    conan create . -pr "$here/wrapper.profile" --build=missing --build="timingwheel/*"
