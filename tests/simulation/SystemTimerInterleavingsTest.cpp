@@ -3,6 +3,7 @@
 
 #include "Trial.h"
 
+#include <support/Executors.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerHook.h>
 
@@ -62,6 +63,16 @@ TEST(SystemTimerInterleavings, AHooksObjectMayGoWhileItsTaskRuns) {
         trial.timer().schedule(session->hook, milliseconds{1});
         std::this_thread::sleep_for(milliseconds{1});
         session.reset();
+        trial.end();
+    });
+}
+
+TEST(SystemTimerInterleavings, WhatWaitsForAnExecutorCanBeCancelled) {
+    expectAll("G4", "interleavings of cancel() and an executor with two outcomes or none", [] {
+        ThreadExecutor threads;
+        SystemTrial trial{Executor{threads}};
+        Timeout const timeout = trial.schedule(Duration{});
+        trial.cancel(0, timeout);
         trial.end();
     });
 }

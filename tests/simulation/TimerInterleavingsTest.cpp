@@ -180,14 +180,16 @@ TYPED_TEST(TimerInterleavings, AfterCancelAndWaitNothingRuns) {
     });
 }
 
-TYPED_TEST(TimerInterleavings, WhatWaitsForAnExecutorCanBeCancelled) {
-    expectAll("G4", "interleavings of cancel() and an executor with two outcomes or none", [] {
-        ThreadExecutor threads;
-        Trial<TypeParam> trial{Executor{threads}};
-        Timeout const timeout = trial.schedule(Duration{});
-        trial.cancel(0, timeout);
-        trial.end();
-    });
+TYPED_TEST(TimerInterleavings, WhatWaitsForAnExecutorIsTakenBackOrRun) {
+    expectAll("G4", "interleavings of cancelAndWait() and an executor with two outcomes or none",
+              [] {
+                  ThreadExecutor threads;
+                  Trial<TypeParam> trial{Executor{threads}};
+                  Timeout const timeout = trial.schedule(milliseconds{1});
+                  std::this_thread::sleep_for(trial.kOneTick);
+                  trial.cancelAndWait(0, timeout);
+                  trial.end();
+              });
 }
 
 // ---- what goes when -----------------------------------------------------------------------------
