@@ -14,6 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
+Clock::TimePoint at(nanoseconds sinceTheEpoch) { return Clock::TimePoint{sinceTheEpoch}; }
+
 // Bug pattern: what a bounded advance leaves over is never run.
 TEST(ManualTimer, ABoundedAdvanceSaysWhetherMoreIsDue) {
     for (std::size_t const atMost : {1U, 2U, 3U, 5U, 7U, 10U, 11U}) {
@@ -40,7 +42,6 @@ TEST(ManualTimer, ABoundedAdvanceSaysWhetherMoreIsDue) {
 TEST(ManualTimer, WhatATaskMakesDueAtOnceWaitsForTheNextCallBehindLaterTicks) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};
-    auto const at = [](auto time) { return Clock::TimePoint{time}; };
     std::vector<std::string> order;
     Timeout atOnce;
     timer.newTimeout(
@@ -63,7 +64,6 @@ TEST(ManualTimer, WhatATaskMakesDueAtOnceWaitsForTheNextCallBehindLaterTicks) {
 TEST(ManualTimer, WithTheClockInStepWhatATaskMakesDueAtOnceKeepsTheOrder) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};
-    auto const at = [](auto time) { return Clock::TimePoint{time}; };
     std::vector<std::string> order;
     timer.newTimeout(
         [&] {
@@ -85,7 +85,6 @@ TEST(ManualTimer, ABoundedAdvanceGoesOnWithTheTickThatItHasBegun) {
     for (std::size_t atMost = 1; atMost < kOfATick; ++atMost) {
         SettableClock clock;
         ManualTimer timer{{.clock = clock}};
-        auto const at = [](auto time) { return Clock::TimePoint{time}; };
         std::vector<int> order;
         for (std::size_t i = 0; i < kOfATick; ++i)
             timer.newTimeout([&] { order.push_back(5); }, at(5ms));
@@ -186,7 +185,6 @@ TEST(ManualTimer, ATimeBeforeTheLastOneChangesNothing) {
 TEST(ManualTimer, AfterABoundedAdvanceATimeBeforeTheLastOneMakesNothingEarly) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};
-    auto const at = [](auto time) { return Clock::TimePoint{time}; };
     std::vector<std::string> order;
     timer.newTimeout(
         [&] {
