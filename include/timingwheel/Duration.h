@@ -2,6 +2,7 @@
 
 #include <timingwheel/export.h>
 
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -47,10 +48,10 @@ private:
     static constexpr std::int64_t convert(Rep count) {
         if constexpr (std::is_floating_point_v<Rep>) {
             return fromFloating(static_cast<long double>(count) * Factor::num / Factor::den);
-        } else if constexpr (Factor::num == 1 && Factor::den == 1) {
-            return saturated(count);
+        } else if constexpr (sizeof(Rep) < sizeof(std::int64_t)) {
+            return fromWhole<Factor>(static_cast<std::int64_t>(count));
         } else {
-            return fromWhole<Factor>(saturated(count));
+            return fromWhole<Factor>(count);  // unsigned, or of 128 bits, perhaps
         }
     }
 
@@ -62,31 +63,47 @@ private:
         return static_cast<long double>(whole) < nanoseconds && whole < kMax ? whole + 1 : whole;
     }
 
-    /// count * num / den, rounded up: num or den is 1 for every unit of the standard.
-    template <class Factor>
-    static constexpr std::int64_t fromWhole(std::int64_t count) {
+    /// count * num / den, rounded up, exactly: whole units first, then what is left of one.
+    template <class Factor, class Count>
+    static constexpr std::int64_t fromWhole(Count count) {
         constexpr std::int64_t num = Factor::num;
         constexpr std::int64_t den = Factor::den;
-        std::int64_t const whole = count / den;
-        std::int64_t const rest = count % den;
-        if (whole > kMax / num) return kMax;
-        if (whole < kMin / num) return kMin;
-        std::int64_t const fraction = rest == 0 ? 0
-                                                : fromFloating(static_cast<long double>(rest) *
-                                                               num / static_cast<long double>(den));
-        std::int64_t const product = whole * num;
+        constexpr bool isSigned = Count(-1) < Count(0);
+        Count const whole = count / static_cast<Count>(den);
+        auto const rest = static_cast<std::int64_t>(count % static_cast<Count>(den));
+        if (whole > static_cast<Count>(kMax / num)) return kMax;
+        if constexpr (isSigned) {
+            if (whole < static_cast<Count>(kMin / num)) return kMin;
+        }
+        std::int64_t const product = static_cast<std::int64_t>(whole) * num;
+        std::int64_t const fraction =
+            rest < 0 ? -partOf(num, -rest, den, Round::down) : partOf(num, rest, den, Round::up);
         if (fraction > 0 && product > kMax - fraction) return kMax;
         if (fraction < 0 && product < kMin - fraction) return kMin;
         return product + fraction;
     }
 
-    template <class Rep>
-    static constexpr std::int64_t saturated(Rep count) {
-        if constexpr (std::is_unsigned_v<Rep> && sizeof(Rep) >= sizeof(std::int64_t)) {
-            return count > static_cast<Rep>(kMax) ? kMax : static_cast<std::int64_t>(count);
-        } else {
-            return static_cast<std::int64_t>(count);
+    enum class Round : bool { down, up };
+    /// num * part / den by long division: the product may have 126 bits.
+    /// REQUIRES: 0 <= part < den.
+    static constexpr std::int64_t partOf(std::int64_t num, std::int64_t part, std::int64_t den,
+                                         Round round) noexcept {
+        auto const divisor = static_cast<std::uint64_t>(den);
+        std::uint64_t quotient = 0;
+        std::uint64_t rest = 0;
+        auto const add = [&](std::uint64_t more) {
+            rest += more;
+            bool const isWhole = rest >= divisor;
+            if (isWhole) rest -= divisor;
+            quotient += isWhole ? 1 : 0;
+        };
+        for (auto bit = std::bit_floor(static_cast<std::uint64_t>(num)); bit > 0; bit /= 2) {
+            quotient *= 2;
+            add(rest);
+            if ((static_cast<std::uint64_t>(num) & bit) != 0) add(static_cast<std::uint64_t>(part));
         }
+        if (round == Round::up && rest > 0) ++quotient;
+        return static_cast<std::int64_t>(quotient);
     }
 
     std::int64_t value_ = 0;

@@ -114,7 +114,9 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
     // The coarsest slot width that fits: a deadline at the start of a slot fires from there.
     std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
     std::int64_t const granularity = TimingWheelBase::granularityWithin(ticks, options.wheelSize);
-    return Tick{(tick.value() + granularity - 1) / granularity * granularity};
+    std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
+    // No tolerance turns a deadline into "never".
+    return rounded < Tick::kMax ? Tick{rounded} : tick;
 }
 
 void TimerContext::refuseScheduled() const {

@@ -187,6 +187,17 @@ TEST(Intake, TakesAnyToleranceAtAnyWheelSize) {
     }
 }
 
+// Bug pattern: rounded up as far as the tolerance allows, it is beyond the last tick: "never".
+TEST(Intake, ATolerantDeadlineThatCannotBeRoundedUpStaysWhereItIs) {
+    constexpr std::chrono::hours kYear{24 * 365};
+    ManualClock clock;
+    ManualTimer timer{{.tick = 1ns, .wheelSize = 2, .clock = clock}};
+    Duration const delay = 19 * kYear / 2;
+    auto const timeout = timer.newTimeout([] {}, delay, {.tolerance = 10 * kYear});
+    EXPECT_EQ(timeout.deadline(), clock.now() + delay.nanoseconds());
+    EXPECT_EQ(timeout.remaining(), delay.nanoseconds());
+}
+
 TEST(Intake, RefusesANegativeTolerance) {
     ManualTimer timer;
     expectThrows<std::invalid_argument>([&] { timer.newTimeout([] {}, 1s, {.tolerance = -1ns}); },

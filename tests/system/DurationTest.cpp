@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <ratio>
 #include <stdexcept>
 #include <type_traits>
@@ -101,6 +102,60 @@ TEST(Duration, SaturatesTheLastFractionBelowItsRange) {
 TEST(Duration, RefusesNaN) {
     EXPECT_THROW((Duration{duration<double>{std::nan("")}}), std::invalid_argument);
     EXPECT_THROW((Duration{duration<float, std::milli>{std::nanf("")}}), std::invalid_argument);
+}
+
+// Bug pattern: what is wider than 64 bits, or unsigned, wraps, or saturates before it is divided.
+__extension__ using Wide = __int128;
+__extension__ using UnsignedWide = unsigned __int128;
+
+TEST(Duration, TakesCountsOf128Bits) {
+    constexpr Wide kTwo64 = Wide{1} << 64;
+    using Nano = duration<Wide, std::nano>;
+    using Pico = duration<Wide, std::pico>;
+    EXPECT_EQ(Duration{Nano{kTwo64}}.count(), kMax);
+    EXPECT_EQ(Duration{Nano{-kTwo64}}.count(), kMin);
+    EXPECT_EQ(Duration{Nano{kTwo64 / 2 - 1}}.count(), kMax);
+    EXPECT_EQ(Duration{Nano{kTwo64 / 4}}.count(), std::int64_t{1} << 62);
+    EXPECT_EQ(Duration{Nano{-kTwo64 / 2}}.count(), kMin);
+    EXPECT_EQ((Duration{duration<Wide>{kTwo64}}.count()), kMax);
+    EXPECT_EQ(Duration{Pico{kTwo64}}.count(), 18'446'744'073'709'552);
+    EXPECT_EQ(Duration{Pico{-kTwo64}}.count(), -18'446'744'073'709'551);
+    EXPECT_EQ((Duration{duration<UnsignedWide, std::nano>{~UnsignedWide{0}}}.count()), kMax);
+    EXPECT_EQ((Duration{duration<UnsignedWide, std::pico>{UnsignedWide{1} << 64U}}.count()),
+              18'446'744'073'709'552);
+    EXPECT_EQ((Duration{duration<std::uint64_t, std::pico>{UINT64_MAX}}.count()),
+              18'446'744'073'709'552);
+}
+
+/// Against arithmetic that is wide enough to be exact.
+template <class Ratio>
+void expectExact(std::int64_t count) {
+    using Factor = std::ratio_divide<Ratio, std::nano>;
+    Wide const product = Wide{count} * Factor::num;
+    Wide exact = product / Factor::den;
+    if (product > 0 && product % Factor::den != 0) ++exact;
+    if (exact > kMax) exact = kMax;
+    if (exact < kMin) exact = kMin;
+    ASSERT_EQ((Duration{duration<std::int64_t, Ratio>{count}}.count()),
+              static_cast<std::int64_t>(exact))
+        << count << " x " << Ratio::num << " / " << Ratio::den;
+}
+
+// G1. Bug pattern: a product of more than 64 bits is rounded, down as often as up.
+TEST(Duration, RoundsOddRatiosUpExactly) {
+    std::mt19937_64 random{7};
+    for (int i = 0; i < 200'000; ++i) {
+        // Of every length, so that most do not saturate.
+        auto const count = static_cast<std::int64_t>(random()) >> random() % 64;
+        expectExact<std::ratio<999'983, 1'000'003>>(count);
+        expectExact<std::ratio<1, 1'000'000'007>>(count);
+        expectExact<std::ratio<1'000'000'007, 3>>(count);
+        expectExact<std::ratio<1'001, 30'000>>(count);
+        expectExact<std::ratio<9'223'372'035, 9'223'372'036>>(count);
+        expectExact<std::pico>(count);
+        expectExact<std::chrono::hours::period>(count);
+        if (HasFatalFailure()) return;
+    }
 }
 
 }  // namespace
