@@ -96,7 +96,8 @@ public:
     std::string const& name() const noexcept;
     std::chrono::nanoseconds tick() const noexcept;
 
-    /// Throws std::logic_error that names the first broken invariant. For tests. O(pending).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. For tests.
+    /// O(pending).
     void checkInvariants() const;
 
 protected:

@@ -73,6 +73,7 @@ HashedPlacement HashedWheelBase::move(TimerTaskEntry& entry, Tick deadline) {
     // For a moment the entry stands in two places: so nothing has been lost if the new one finds no
     // memory.
     EntryPlace const old = EntryLinks::placeOf(entry);
+    assert(isAt(entry, old));
     std::uint32_t const slot = slotOf(deadline);
     EntryLinks::setPlace(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
     leave(old);
@@ -81,9 +82,16 @@ HashedPlacement HashedWheelBase::move(TimerTaskEntry& entry, Tick deadline) {
 
 void HashedWheelBase::remove(TimerTaskEntry& entry) noexcept {
     EntryPlace const place = EntryLinks::placeOf(entry);
+    assert(isAt(entry, place));
     EntryLinks::clearPlace(entry);
     --size_;
     leave(place);
+}
+
+/// For assertions: false if the place is one in another wheel.
+bool HashedWheelBase::isAt(TimerTaskEntry const& entry, EntryPlace place) const noexcept {
+    return place.slot < slots_.size() && place.index < slots_[place.slot].extent() &&
+           slots_[place.slot].entries()[place.index] == &entry;
 }
 
 /// Indices of the slot that is being visited must not change; its visit tidies up at its end.

@@ -1,5 +1,7 @@
 #include <timingwheel/wheel/TimingWheelBase.h>
 
+#include <algorithm>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -76,6 +78,29 @@ void TimingWheelBase::moveClock(std::int64_t position) noexcept {
         level.moveClock(position);
     }
     reach_ = levels_.back().limit();
+}
+
+bool TimingWheelBase::mayHold(TimerTaskEntry const& entry) const noexcept {
+    using Traits = TimerTaskList::List::node_traits;
+    // The sentinels of this wheel's lists lie in its buckets.
+    auto const isHere = [](void const* node, void const* begin, void const* end) {
+        return std::greater_equal<>{}(node, begin) && std::less<>{}(node, end);
+    };
+    auto const isOurs = [&](void const* node) {
+        if (isHere(node, &flushed_, &flushed_ + 1)) return true;
+        return std::any_of(levels_.begin(), levels_.end(), [&](TimingWheelLevel const& level) {
+            auto const buckets = level.buckets();
+            return isHere(node, buckets.data(), buckets.data() + buckets.size());
+        });
+    };
+    auto const* const first = TimerTaskList::List::value_traits::to_node_ptr(entry);
+    auto const* node = first;
+    for (std::size_t i = 0; i < kMostLookedAt; ++i) {
+        node = Traits::get_next(node);
+        if (isOurs(node)) return true;
+        if (node == first) return false;  // once round, past the sentinel of another wheel
+    }
+    return true;
 }
 
 Tick TimingWheelBase::advanceClock(Tick tick) noexcept {

@@ -423,5 +423,23 @@ TEST(HashedWheel, CheckInvariantsNamesTheBrokenOne) {
     EXPECT_EQ(complaintOf(wheel), "none");
 }
 
+#ifndef NDEBUG
+TEST(HashedWheelDeathTest, AssertsThatAnEntryIsTakenOutOfItsOwnWheel) {
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    Lease lease;
+    Lease stranger;
+    HashedWheel<Lease> own{{.ticksPerWheel = 8}};
+    HashedWheel<Lease> other{{.ticksPerWheel = 2}};
+    own.add(lease, Tick{3});
+    EXPECT_DEATH(other.cancel(lease), "isAt");  // it has no such slot
+    other.add(stranger, Tick{1});
+    own.reschedule(lease, Tick{1});
+    EXPECT_DEATH(other.cancel(lease), "isAt");  // another entry stands there
+    EXPECT_DEATH(other.reschedule(lease, Tick{2}), "isAt");
+    EXPECT_TRUE(other.cancel(stranger));
+    EXPECT_TRUE(own.cancel(lease));
+}
+#endif
+
 }  // namespace
 }  // namespace timingwheel

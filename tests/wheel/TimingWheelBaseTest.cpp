@@ -1,5 +1,6 @@
 #include "Lease.h"
 
+#include <timingwheel/wheel/TimingWheel.h>
 #include <timingwheel/wheel/TimingWheelBase.h>
 
 #include <gtest/gtest.h>
@@ -571,6 +572,27 @@ TEST_F(BrokenInvariants, AreNamedWithLevelSlotAndValue) {
                      "level's clock 0: 19");
     }
 }
+
+#ifndef NDEBUG
+// What it would do to two wheels is not undone: size() of the one that does not hold it wraps.
+TEST(TimingWheelDeathTest, AssertsThatAnEntryIsTakenOutOfItsOwnWheel) {
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    std::array<test::Lease, 3> leases;
+    TimingWheel<test::Lease> own{{.wheelSize = 20}};
+    TimingWheel<test::Lease> other{{.wheelSize = 20}};
+    own.add(leases[0], Tick{5});
+    own.add(leases[1], Tick{5});
+    other.add(leases[2], Tick{5});
+    EXPECT_DEATH(other.cancel(leases[0]), "mayHold");
+    EXPECT_DEATH(other.reschedule(leases[0], Tick{7}), "mayHold");
+    EXPECT_TRUE(other.cancel(leases[2]));
+    EXPECT_DEATH(other.cancel(leases[0]), "size_ > 0");
+    // Also while it is on its way down.
+    own.base().flush(Tick{5});
+    EXPECT_TRUE(own.cancel(leases[0]));
+    EXPECT_TRUE(own.cancel(leases[1]));
+}
+#endif
 
 }  // namespace
 }  // namespace timingwheel

@@ -113,6 +113,16 @@ TEST_F(TimingWheelLanes, OfTheFinestLevelAreUsedAfterABucketOfItWasCrowded) {
     for (std::size_t i = 600; i < 700; ++i) EXPECT_FALSE(add(i, 15).usesLanes());
 }
 
+// Bug pattern: any level's last bucket decides.
+TEST_F(TimingWheelLanes, OfTheFinestLevelAreNotUsedBecauseABucketOfAnotherWasCrowded) {
+    for (std::size_t i = 0; i < 500; ++i) add(i, 420 + static_cast<std::int64_t>(i) % 20);
+    add(900, 801);
+    EXPECT_EQ(idsDueAt(Tick{420}).size(), 25U);  // flushed from level 2, then from level 1
+    for (std::size_t i = 0; i < 500; ++i) wheel_.cancel(leases_[i]);
+    EXPECT_EQ(idsDueAt(Tick{801}).size(), 1U);
+    for (std::size_t i = 0; i < 500; ++i) EXPECT_FALSE(add(i, 805).usesLanes()) << i;
+}
+
 TEST_F(TimingWheelLanes, AreFilledEvenlyWhateverTheDistanceOfTheEntries) {
     alignas(64) static std::byte storage[3'000 * 4'096];
     for (std::size_t distance :

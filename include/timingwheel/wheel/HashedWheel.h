@@ -95,7 +95,8 @@ public:
     /// The wheel without the type.
     HashedWheelBase& base() noexcept { return base_; }
 
-    /// Throws std::logic_error that names the first broken invariant. O(slots + entries).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc where there
+    /// is no memory to say it. O(slots + entries).
     void checkInvariants() const { base_.checkInvariants(); }
 
 private:

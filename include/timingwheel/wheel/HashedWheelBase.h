@@ -175,7 +175,8 @@ public:
         return ticks == 0 ? 0 : (ticks - 1) / ticksPerWheel();
     }
 
-    /// Throws std::logic_error that names the first broken invariant. O(slots + entries).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc where there
+    /// is no memory to say it. O(slots + entries).
     void checkInvariants() const;
 
 private:
@@ -189,6 +190,7 @@ private:
         return static_cast<std::uint32_t>(static_cast<std::uint64_t>(tick.value()) >> slotBits_);
     }
 
+    bool isAt(TimerTaskEntry const& entry, detail::EntryPlace place) const noexcept;
     HashedPlacement stored() noexcept;
     void leave(detail::EntryPlace place) noexcept;
     void findDue(HashedWheelSlot const& slot) noexcept;

@@ -90,7 +90,7 @@ public:
     /// The wheel without the type.
     TimingWheelBase& base() noexcept { return base_; }
 
-    /// Throws std::logic_error that names the first broken invariant. O(entries).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. O(entries).
     void checkInvariants() const { base_.checkInvariants(); }
 
 private:

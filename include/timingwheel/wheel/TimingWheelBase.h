@@ -151,7 +151,7 @@ public:
     /// Takes an entry out. Its bucket stays armed until it expires.
     /// REQUIRES: the entry is in this wheel.
     void remove(TimerTaskEntry& entry) noexcept {
-        assert(entry.isQueued());
+        assert(entry.isQueued() && size_ > 0 && mayHold(entry));
         TimerTaskList::remove(entry);
         --size_;
     }
@@ -208,7 +208,7 @@ public:
     Tick tickOf(std::int64_t position) const noexcept { return Tick{position + origin_}; }
 
     enum class Deadlines { asPlaced, mayBeLater };
-    /// Throws std::logic_error that names the first broken invariant. O(entries).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. O(entries).
     void checkInvariants(Deadlines deadlines = Deadlines::asPlaced) const;
 
 private:
@@ -232,6 +232,11 @@ private:
         heap_.push(bucket);
         return earliest;
     }
+
+    /// For assertions: false if the entry is known to be in another wheel. Looks at no more than
+    /// kMostLookedAt entries of its bucket, so that a crowded one does not make that slow.
+    bool mayHold(TimerTaskEntry const& entry) const noexcept;
+    static constexpr std::size_t kMostLookedAt = 64;
 
     Flush flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;
