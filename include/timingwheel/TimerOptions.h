@@ -70,7 +70,10 @@ struct TimerOptions {
     /// to 1 s: for so much processor time a wake-up, tasks begin without the delay of waking. It
     /// wants a core of its own. SystemTimer with the steady clock only; another clock ignores it.
     Duration spin = {};
-    /// Makes the driver thread; by default a std::thread that blocks all signals. SystemTimer only.
+    /// Makes the driver thread; by default a std::thread that blocks all signals. It starts a
+    /// thread that calls the function, and returns that thread, joinable: std::logic_error if it
+    /// calls the function itself or returns none. What it throws the first schedule throws; a
+    /// thread that it has started nevertheless ends by itself. SystemTimer only.
     ThreadFactory threadFactory = {};
     /// Hears of what tasks throw and of tasks that the executor rejected; by default one line on
     /// stderr. Called outside every lock.

@@ -2,8 +2,9 @@
 
 #include "api/ThreadSetup.h"
 
-#include <atomic>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -19,7 +20,34 @@ namespace detail {
 
 namespace {
 
-enum class Go { notYet, yes, no };
+/// Which thread may drive: the one that the factory returned, and no other that it has started. A
+/// driver that nobody can join must not serve the timer beside the next one.
+class Permission {
+public:
+    /// To nobody: std::thread::id{}.
+    void giveTo(std::thread::id thread) {
+        std::lock_guard const lock{mutex_};
+        isGiven_ = true;
+        thread_ = thread;
+        given_.notify_all();
+    }
+    /// Waits until it is given to somebody. True if that is the calling thread.
+    bool await() {
+        std::unique_lock lock{mutex_};
+        given_.wait(lock, [this] { return isGiven_; });
+        return thread_ == std::this_thread::get_id();
+    }
+    bool isGiven() {
+        std::lock_guard const lock{mutex_};
+        return isGiven_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable given_;
+    bool isGiven_ = false;
+    std::thread::id thread_;
+};
 
 std::thread start(TimerOptions const& options, std::function<void()> run) {
     if (options.threadFactory) return options.threadFactory(std::move(run));
@@ -41,19 +69,26 @@ void setUpThisThread(std::string const& name) noexcept {
 }  // namespace
 
 std::thread makeDriverThread(TimerOptions const& options, std::function<void()> body) {
-    // The body begins only when the thread is known to be one that can be joined: a driver that
-    // nobody can wait for must not serve the timer beside the next one.
-    auto const go = std::make_shared<std::atomic<Go>>(Go::notYet);
-    auto run = [go, name = options.name, body = std::move(body)] {
+    auto const permission = std::make_shared<Permission>();
+    auto run = [permission, maker = std::this_thread::get_id(), name = options.name,
+                body = std::move(body)] {
+        if (std::this_thread::get_id() == maker && !permission->isGiven())
+            throw std::logic_error{"timer \"" + name +
+                                   "\": threadFactory called the driver's function itself: it must "
+                                   "start a thread that calls it"};
         SignalsBlocked const blocked;
         setUpThisThread(name);
-        go->wait(Go::notYet);
-        if (go->load() == Go::yes) body();
+        if (permission->await()) body();
     };
     SignalsBlocked const blocked;
-    std::thread thread = start(options, std::move(run));
-    go->store(thread.joinable() ? Go::yes : Go::no);
-    go->notify_all();
+    std::thread thread;
+    try {
+        thread = start(options, std::move(run));
+    } catch (...) {
+        permission->giveTo({});  // it may have started a thread nevertheless
+        throw;
+    }
+    permission->giveTo(thread.get_id());
     if (!thread.joinable())
         throw std::logic_error{"timer \"" + options.name +
                                "\": threadFactory returned a thread that is not joinable"};

@@ -238,6 +238,77 @@ TEST(SystemTimer, AThreadThatItsFactoryDetachesDrivesNothing) {
     EXPECT_EQ(elsewhere, 0);
 }
 
+// G17. Bug pattern: the thread that was started nevertheless waits for ever, and holds the timer.
+TEST(SystemTimer, AFactoryMayThrowAfterItHasStartedItsThread) {
+    ManualClock clock;
+    auto const witness = std::make_shared<int>();
+    std::thread started;
+    int made = 0;
+    {
+        SystemTimer timer{{.clock = clock, .threadFactory = [&](std::function<void()> body) {
+                               std::thread thread{std::move(body)};
+                               if (made++ > 0) return thread;
+                               started = std::move(thread);
+                               throw std::runtime_error{"not this one"};
+                           }}};
+        expectThrows<std::runtime_error>([&] { timer.newTimeout([witness] {}, 1ms); },
+                                         "not this one");
+        started.join();
+        EXPECT_EQ(timer.pendingTimeouts(), 0U);
+        EXPECT_EQ(witness.use_count(), 1);
+        Timeout const timeout = timer.newTimeout([] {}, 1ms);
+        clock.advance(1ms);
+        EXPECT_TRUE(timeout.isExpired());
+    }
+    EXPECT_EQ(made, 2);
+    figure("G17", "threads left behind by a factory that threw after it had started one",
+           started.joinable() ? 1 : 0, exactly(0));
+}
+
+// G17. Bug pattern: it waits for itself for ever, with all signals blocked.
+TEST(SystemTimer, AFactoryThatCallsTheFunctionItselfIsAnError) {
+    ManualClock clock;
+    bool isSwallowed = false;
+    SystemTimer timer{
+        {.name = "own thread", .clock = clock, .threadFactory = [&](std::function<void()> body) {
+             try {
+                 body();
+             } catch (std::logic_error const&) {
+                 if (!isSwallowed) throw;
+             }
+             return std::thread{};
+         }}};
+    expectThrows<std::logic_error>([&] { timer.newTimeout([] {}, 1ms); },
+                                   "\"own thread\": threadFactory called the driver's function "
+                                   "itself: it must start a thread that calls it");
+    isSwallowed = true;
+    expectThrows<std::logic_error>([&] { timer.start(); }, "not joinable");
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+    EXPECT_FALSE(Inside::look().areSignalsBlocked);
+}
+
+// G17: however many threads call the function, the one that can be joined drives the timer.
+TEST(SystemTimer, OfTwoThreadsOfAFactoryTheOneThatItReturnsDrives) {
+    ManualClock clock;
+    std::thread other;
+    std::thread::id returned;
+    int elsewhere = 0;
+    SystemTimer timer{{.clock = clock, .threadFactory = [&](std::function<void()> body) {
+                           other = std::thread{body};
+                           std::thread thread{body};
+                           returned = thread.get_id();
+                           return thread;
+                       }}};
+    for (int i = 1; i <= 100; ++i) {
+        timer.newTimeout([&] { elsewhere += std::this_thread::get_id() == returned ? 0 : 1; },
+                         i * 1ms);
+    }
+    other.join();
+    clock.advance(100ms);
+    EXPECT_EQ(timer.statistics().fired, 100U);
+    EXPECT_EQ(elsewhere, 0);
+}
+
 // G23: a factory may keep what it was given and throw.
 TEST(SystemTimer, AFactoryMayDropTheBodyItWasGiven) {
     ManualClock clock;
