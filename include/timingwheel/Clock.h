@@ -21,7 +21,7 @@ class ClockListener;
 /// until the clock has caught up.
 ///
 /// Thread safety  every function may be called from any thread
-/// Lifetime       a clock outlives the timers that use it
+/// Lifetime       a clock outlives the timers that use it, but not their handles and hooks
 class TIMINGWHEEL_API Clock {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;

@@ -184,7 +184,7 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     }
     if (!isPending(word.state())) return false;
 
-    Clock::TimePoint const now = context_.now();
+    Clock::TimePoint const now = context_.nowOrStopped();  // a hook's timer may stop meanwhile
     Section section{*this};
     word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;

@@ -99,7 +99,8 @@ TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent)
       clock{options.clock.get()},
       scale{clock.now(), options.tick.nanoseconds()},
       alarm{clock, options.spin.nanoseconds()},
-      pushedBack{shardsFor(options, concurrent)} {}
+      pushedBack{shardsFor(options, concurrent)},
+      clockMayGo_{&clock != &Clock::steady()} {}
 
 TimerContext::~TimerContext() = default;
 
@@ -160,11 +161,20 @@ void TimerContext::reportSlow(SlowTask slow) const noexcept {
 
 void TimerContext::freezeTime() noexcept {
     stoppedAt_ = now();
-    stopped_.store(true, std::memory_order_release);
+    stopped_.store(true, std::memory_order_seq_cst);
+    // Whoever saw the timer running is counted here. Reading a clock takes no time to speak of.
+    while (clockAskers_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
 }
 
 Clock::TimePoint TimerContext::nowOrStopped() const noexcept {
-    return hasStopped() ? stoppedAt_ : now();
+    if (!clockMayGo_) return hasStopped() ? stoppedAt_ : now();
+    // The count first, then the question: freezeTime() does it the other way round, so one of the
+    // two sees the other.
+    clockAskers_.fetch_add(1, std::memory_order_seq_cst);
+    bool const mayAsk = !stopped_.load(std::memory_order_seq_cst);
+    Clock::TimePoint const time = mayAsk ? now() : stoppedAt_;
+    clockAskers_.fetch_sub(1, std::memory_order_release);
+    return time;
 }
 
 }  // namespace detail

@@ -68,9 +68,9 @@ public:
     void reportFailure(TaskFailure failure) const noexcept;
     void reportSlow(SlowTask slow) const noexcept;
 
-    /// After the timer has stopped: when that was. Handles then say what was left at that time,
-    /// and the clock, which may be gone, is not asked.
+    /// For stop(): keeps the time, and waits for those who ask the clock. It may go afterwards.
     void freezeTime() noexcept;
+    /// The clock's time, or when the timer stopped: for handles and hooks, which outlive it.
     Clock::TimePoint nowOrStopped() const noexcept;
     /// True after stop(). A task that still runs then has destroyed its own timer: clock and
     /// observer, which need not outlive that, may be gone.
@@ -96,6 +96,8 @@ protected:
 private:
     std::atomic<std::int64_t> references_{1};
     std::atomic<std::size_t> places_{0};
+    bool const clockMayGo_;  // false: it is the steady one, which is never destroyed
+    mutable std::atomic<int> clockAskers_{0};
     std::atomic<bool> stopped_{false};
     Clock::TimePoint stoppedAt_{};  // written before stopped_
 };

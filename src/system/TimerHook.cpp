@@ -21,7 +21,7 @@ TimerHookBase::~TimerHookBase() {
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
-    Clock::TimePoint const now = shard->context().now();
+    Clock::TimePoint const now = shard->context().nowOrStopped();
     return shard->reschedule(
         entry_, shard->context().intake(TickScale::add(now, delay.nanoseconds()), now, options));
 }

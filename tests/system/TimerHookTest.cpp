@@ -12,9 +12,11 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::test {
@@ -319,6 +321,44 @@ TYPED_TEST(Hook, MayOutliveItsTimer) {
     }
     EXPECT_EQ(expired.hook.deadline(), Clock::TimePoint{1ms});
     EXPECT_EQ(pending.hook.deadline(), Clock::TimePoint{1h});
+}
+
+// Bug pattern: a hook asks the clock before it looks at its state, and the clock is gone.
+TYPED_TEST(Hook, MayOutliveItsTimerAndTheClock) {
+    for (bool const isStopped : {false, true}) {
+        // In one place: a clock that is gone has no now() to call.
+        std::optional<ManualClock> mortal{std::in_place, Clock::TimePoint{}};
+        std::optional<TypeParam> timer{std::in_place, TimerOptions{.clock = *mortal}};
+        Subject subject;
+        timer->schedule(subject.hook, 1s);
+        EXPECT_TRUE(subject.hook.reschedule(2s));
+        if (isStopped) static_cast<void>(timer->stop());
+        timer.reset();
+        mortal.reset();
+        EXPECT_FALSE(subject.hook.reschedule(1s));
+        EXPECT_FALSE(subject.hook.reschedule(Clock::TimePoint{} + 1s));
+        EXPECT_FALSE(subject.hook.cancel());
+        EXPECT_FALSE(subject.hook.cancelAndWait());
+        EXPECT_FALSE(subject.hook.isPending());
+        EXPECT_EQ(subject.hook.deadline(), Clock::TimePoint{} + 2s);
+    }
+}
+
+// Bug pattern: a hook that moves to another timer keeps the former one's memory.
+TYPED_TEST(Hook, LetsGoOfItsFormerTimersMemory) {
+    TypeParam second{this->options()};
+    Subject warm;
+    second.schedule(warm.hook, 1s);  // has its levels, and its thread
+    Subject subject;
+    AllocationCounter const counter{Threads::all};
+    {
+        ManualClock own;
+        TypeParam first{{.clock = own}};
+        first.schedule(subject.hook, 1s);
+    }
+    EXPECT_GT(counter.allocations(), counter.deallocations());  // it holds its shard
+    second.schedule(subject.hook, 1s);
+    EXPECT_EQ(counter.allocations(), counter.deallocations());
 }
 
 TYPED_TEST(Hook, MayGoToASecondTimerAfterTheFirst) {
