@@ -6,9 +6,11 @@
 #include <support/Executors.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -92,6 +94,108 @@ TEST(SystemTimerInterleavings, AManualClockMovesOnWhenAllThatIsDueHasRun) {
         require(runs == 1, "the clock moved on");
         other.join();
     });
+}
+
+TEST(SystemTimerInterleavings, AManualClockMovesOnWhenTheClaimThatItWaitsForHasDied) {
+    expectAll("G15", "interleavings of a ManualClock and a claim that dies unrun with a hang", [] {
+        ManualClock clock;
+        HoldingExecutor holder;
+        TimerOptions options{.tick = milliseconds{1}, .clock = clock, .executor = holder};
+        options.errorHandler = [](TaskFailure const&) {};
+        options.shards = 1;
+        SystemTimer timer{options};
+        Timeout const timeout = timer.newTimeout([] {}, milliseconds{1});
+        std::thread other{[&] {
+            holder.waitFor(1);
+            holder.dropAll();
+        }};
+        clock.advance(milliseconds{2});
+        require(timeout.isRejected(), "the clock moved on");
+        other.join();
+    });
+}
+
+TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsTold) {
+    expectAll("G5", "interleavings of cancelAndWait() and a rejection that it leaves behind", [] {
+        bool isTold = false;
+        HoldingExecutor holder;
+        TimerOptions options{.tick = milliseconds{1}, .executor = holder};
+        options.errorHandler = [&isTold](TaskFailure const&) {
+            std::this_thread::sleep_for(milliseconds{1});
+            isTold = true;
+        };
+        options.shards = 1;
+        SystemTimer timer{options};
+        Timeout const timeout = timer.newTimeout([] {}, Duration{});
+        holder.waitFor(1);
+        std::thread other{[&] { holder.dropAll(); }};
+        bool const isCancelled = timeout.cancelAndWait();
+        require(isCancelled || isTold, "the handler still hears of what has ended");
+        other.join();
+    });
+}
+
+/// Counts the ends of timeouts.
+class EndCounter final : public TimerObserver {
+public:
+    void onEvent(TimerEvent const& event) noexcept override {
+        using Stage = TimerEvent::Stage;
+        ends += event.stage == Stage::run || event.stage == Stage::cancel ? 1 : 0;
+    }
+    std::atomic<int> ends{0};
+};
+
+TEST(SystemTimerInterleavings, AnObserverHearsOfRunsThatStopWaitsFor) {
+    expectAll("G10", "interleavings of stop() and a run of which the observer heard nothing", [] {
+        EndCounter observer;
+        ThreadExecutor threads;
+        TimerOptions options{.tick = milliseconds{1}, .executor = threads};
+        options.observer = &observer;
+        options.shards = 1;
+        SystemTimer timer{options};
+        timer.newTimeout([] { std::this_thread::sleep_for(milliseconds{2}); }, Duration{});
+        std::this_thread::sleep_for(milliseconds{1});
+        static_cast<void>(timer.stop());
+        require(observer.ends == 1, "of one timeout there is one end");
+    });
+}
+
+// A pushed-back hook takes no lock, and the clock goes as soon as its timer has gone.
+TEST(SystemTimerInterleavings, ATimerAndItsClockMayGoWhileAHookIsPushedBack) {
+    expectAll("G11", "interleavings of a push-back and the end of timer and clock in dead memory",
+              [] {
+                  auto clock = std::make_unique<ManualClock>();
+                  TimerOptions options{.tick = milliseconds{1}, .clock = *clock};
+                  options.shards = 1;
+                  auto timer = std::make_unique<SystemTimer>(options);
+                  Session session;
+                  timer->schedule(session.hook, milliseconds{1});
+                  session.hook.reschedule(milliseconds{2});  // from now on without the lock
+                  std::thread other{[&] {
+                      session.hook.reschedule(milliseconds{5});
+                      session.hook.reschedule(milliseconds{1});
+                  }};
+                  timer.reset();
+                  clock.reset();
+                  other.join();
+                  require(!session.isPending(), "what was pending has been returned");
+              });
+}
+
+TEST(SystemTimerInterleavings, ATimerAndItsClockMayGoWhileAHandleIsAsked) {
+    expectAll(
+        "G11", "interleavings of remaining() and the end of timer and clock in dead memory", [] {
+            auto clock = std::make_unique<ManualClock>();
+            TimerOptions options{.tick = milliseconds{1}, .clock = *clock};
+            options.shards = 1;
+            auto timer = std::make_unique<SystemTimer>(options);
+            Timeout const timeout = timer->newTimeout([] {}, milliseconds{5});
+            std::thread other{
+                [&] { require(timeout.remaining() == milliseconds{5}, "what was left stays"); }};
+            timer.reset();
+            clock.reset();
+            other.join();
+        });
 }
 
 }  // namespace
