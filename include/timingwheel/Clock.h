@@ -15,13 +15,13 @@ class ClockListener;
 
 /// Where a timer takes the time from, and how its driver thread sleeps.
 ///
-/// All clocks share one time-point type, that of std::chrono::steady_clock, so that a deadline is a
-/// plain steady time point and one of the system clock does not compile. A timer expects a clock
-/// that does not go back; if it does, nothing fires early and nothing is lost, but the timer waits
-/// until the clock has caught up.
+/// All clocks share the time-point type of std::chrono::steady_clock. So a deadline is a plain
+/// steady time point, and one of the system clock does not compile. A timer expects a clock that
+/// does not go back. If it does, nothing fires early and nothing is lost, but the timer waits until
+/// the clock has caught up.
 ///
 /// Thread safety  every function may be called from any thread
-/// Lifetime       a clock outlives the timers that use it, but not their handles and hooks
+/// Lifetime       a clock must outlive the timers that use it, but not their handles and hooks
 class TIMINGWHEEL_API Clock {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
@@ -33,25 +33,25 @@ public:
 
     virtual TimePoint now() const noexcept = 0;
 
-    /// Blocks until `condition` is notified or this clock has reached `until`
-    /// (`TimePoint::max()`: until notified). May return early; the caller looks again.
+    /// Blocks until `condition` is notified, or this clock reaches `until` (`TimePoint::max()`:
+    /// until notified). May return early: the caller checks again.
     virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                       TimePoint until) = 0;
 
-    /// A timer announces itself. A clock that is set by hand tells its listeners; others need not.
+    /// A timer announces itself. Only a clock that is set by hand needs its listeners.
     virtual void subscribe(std::weak_ptr<ClockListener> listener);
 
     /// std::chrono::steady_clock, the default of every timer.
     static Clock& steady() noexcept;
 };
 
-/// What a clock that is set by hand asks of the timers that read it.
+/// A timer, as a clock that is set by hand sees it.
 class TIMINGWHEEL_API ClockListener {
 public:
     virtual ~ClockListener();
     /// When this timer next has something to do, at the latest; nothing if never.
     virtual std::optional<Clock::TimePoint> nextExpiration() = 0;
-    /// Runs what is due now. Returns when all of it has run, on whatever executor.
+    /// Runs what is due now. Returns when all of it has run, whatever the executor.
     virtual void runDue() = 0;
     /// True when the calling thread is inside a task of this timer.
     virtual bool isInsideTask() const noexcept = 0;

@@ -16,12 +16,14 @@ namespace detail {
 [[noreturn]] TIMINGWHEEL_API void throwNotANumber();
 }
 
-/// A length of time in whole nanoseconds, made from a chrono duration of any unit whose ratio to
-/// the nanosecond can be expressed (tera-seconds' cannot), of floating ones too.
+/// A length of time in whole nanoseconds, made from a chrono duration of any unit, integral or
+/// floating, whose ratio to the nanosecond can be expressed (that of tera-seconds cannot).
 ///
-/// The conversion is checked: what is out of range saturates (`hours::max()` becomes `max()`, which
-/// a timer takes for "never"), fractions of a nanosecond are rounded up, so that nothing becomes
-/// early, and NaN throws std::invalid_argument.
+/// The conversion is checked:
+///
+/// - What is out of range saturates: `hours::max()` becomes `max()`, which means never.
+/// - Fractions of a nanosecond are rounded up, so that nothing becomes early.
+/// - NaN throws std::invalid_argument.
 class Duration {
 public:
     constexpr Duration() noexcept = default;

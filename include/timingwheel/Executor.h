@@ -14,11 +14,11 @@ namespace detail {
 class TimeoutKeeper;
 }
 
-/// What an executor is given: "run one of the tasks that were queued", never which.
+/// What an executor is given: the right to run one of the queued tasks, not a particular one.
 ///
-/// Call it once. One that is destroyed without having been called counts as rejected: the task is
-/// told to the timer's error handler and is never run. It may be copied, for executors that want
-/// that: the copies together are still good for one task.
+/// Call it once. If it is destroyed uncalled, one queued task is rejected: that task never runs,
+/// and the timer's error handler is told. A claim may be copied, for executors that require it; the
+/// copies together are good for one task.
 class TIMINGWHEEL_API Claim {
 public:
     Claim(Claim const& other) noexcept;
@@ -29,8 +29,8 @@ public:
     }
     ~Claim();
 
-    /// Runs one task, if one is left: it may have been cancelled, moved or returned by stop().
-    /// Throws nothing: the timer's error handler hears of what a task throws.
+    /// Runs one task if one is left: it may have been cancelled, rescheduled or returned by stop().
+    /// What the task throws goes to the timer's error handler.
     void operator()() noexcept;
 
 private:
@@ -46,13 +46,13 @@ template <class E>
 concept HasGetExecutor =
     requires(E& context, Claim claim) { context.get_executor().execute(std::move(claim)); };
 
-/// Where tasks run: by default inline on the thread that drives the timer.
+/// Where tasks run: by default inline, on the thread that drives the timer.
 ///
-/// Refers to anything with `execute(f)`, or with `get_executor().execute(f)`, such as a
-/// boost::asio::thread_pool. A task that blocks belongs there: inline it holds up every other.
+/// Refers to anything with `execute(f)` or `get_executor().execute(f)`, such as a
+/// boost::asio::thread_pool. Give tasks that block to one: inline they hold up all others.
 ///
-/// Lifetime       the executor outlives the timer, or the timer's stop()
-/// Errors         an executor that throws, or drops what it was given, rejects that one task
+/// Lifetime       the executor must outlive the timer, or the timer's stop()
+/// Errors         if the executor throws, or drops what it was given, that one task is rejected
 class Executor {
 public:
     /// Inline.
@@ -71,7 +71,7 @@ public:
               }
           }} {}
 
-    /// An executor that dies at once would be referred to: name it first.
+    /// Deleted: an Executor refers to its target, and a temporary would be gone at once.
     template <class E>
         requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
                  (HasExecute<E const> || HasGetExecutor<E const>))

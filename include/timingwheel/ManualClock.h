@@ -17,17 +17,20 @@ inline namespace v1 {
 ///     timer.newTimeout(task, 30min);
 ///     clock.advance(30min);            // the task has run when this returns
 ///
-/// It is the real timer, thread and all, that runs under it: only now() and the driver's sleep come
-/// from here. `advance` moves from one expiration to the next, so that every task sees its own
-/// time: a task that schedules itself again after 1 s runs 3,600 times in an hour. `jump` sets the
-/// time at once, as a suspended machine would, forward or back. Both return when everything that
-/// was due has run, on whatever executor, and never if a task makes itself due again at the very
-/// same instant for ever.
+/// The timer under it is the real one, with its thread: only now() and the driver's sleep come from
+/// this clock.
 ///
-/// Thread safety  any thread; calls of advance and jump are made one after the other
+/// - `advance` moves from one expiration to the next, so that every task sees its own time: a task
+///   that schedules itself again after 1 s runs 3,600 times in an hour.
+/// - `jump` sets the time at once, forward or back, as a suspended machine would.
+///
+/// Both return when everything due has run, whatever the executor. They never return if a task
+/// makes itself due again at the very same instant for ever.
+///
+/// Thread safety  any thread; concurrent calls of advance and jump wait for each other
 /// Errors         std::logic_error from inside a task: it would wait for itself. std::bad_alloc:
-///                the clock may have moved a part of the way, and what is due by then runs at the
-///                start of the next call
+///                the clock may have moved part of the way; what is due by then runs at the start
+///                of the next call
 class TIMINGWHEEL_API ManualClock final : public Clock {
 public:
     explicit ManualClock(TimePoint start = TimePoint{}) noexcept;

@@ -10,8 +10,8 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// SystemTimer's engine without thread and lock, for an event loop that asks when it must call, and
-/// for simulations.
+/// SystemTimer's engine without a thread or a lock: for event loops, which ask it how long they may
+/// wait, and for simulations.
 ///
 ///     timingwheel::ManualTimer timer;
 ///     for (;;) {
@@ -19,8 +19,8 @@ inline namespace v1 {
 ///         timer.advanceTo(timer.clock().now());
 ///     }
 ///
-/// Delays count from the clock's now, also inside a task. With a ManualClock as its clock, moving
-/// the clock drives the timer.
+/// Delays count from the clock's now, also inside a task. If its clock is a ManualClock, moving
+/// that clock drives the timer.
 ///
 /// Order          as SystemTimer inline
 /// Thread safety  none: one thread at a time
@@ -31,20 +31,21 @@ public:
     explicit ManualTimer(TimerOptions options = {});
     ~ManualTimer() override;
 
-    /// When advanceTo must be called at the latest; nothing if never. May be earlier than the
-    /// earliest deadline, where an entry has to move down a level first. O(1).
+    /// When advanceTo must be called at the latest; nothing if never. Earlier than the earliest
+    /// deadline if an entry has to move down a level first. O(1).
     std::optional<TimePoint> nextExpiration() const noexcept;
 
     /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so
-    /// that the loop never spins, -1 for "never".
+    /// that the loop never spins; -1 means never.
     int pollTimeout() const noexcept;
 
-    /// Runs what is due by `now`, in the order of deadlines, at most `atMost` tasks. A task that
-    /// becomes due meanwhile waits for the next call: where `now` is ahead of the clock, also
-    /// behind later ticks of this one. What `atMost` leaves of a tick comes first in the next call,
-    /// before what was made due at once between the two. Returns true if more is due. The time may
-    /// go back: what `atMost` left of later ticks waits until those have come again. Throws
-    /// std::logic_error from inside a task of this timer.
+    /// Runs what is due by `now`, in the order of deadlines, at most `atMost` tasks. Returns true
+    /// if more is due. Throws std::logic_error from inside a task of this timer.
+    ///
+    /// - A task that becomes due during the call runs in the next call.
+    /// - If `now` is ahead of the clock, later ticks of this call still run before it.
+    /// - If `atMost` stops inside a tick, the next call first finishes that tick.
+    /// - If `now` is earlier than in the last call, what that left of later ticks waits for them.
     bool advanceTo(TimePoint now, std::size_t atMost = std::numeric_limits<std::size_t>::max());
 };
 

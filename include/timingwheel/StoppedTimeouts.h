@@ -16,17 +16,17 @@ namespace detail {
 class TimeoutKeeper;
 }
 
-/// One timeout that stop() returned: what it was, so that it can be stored or scheduled again.
+/// One timeout that stop() returned, with its task: to be stored, or scheduled again.
 class TIMINGWHEEL_API StoppedTimeout {
 public:
     Clock::TimePoint deadline() const noexcept { return timeout().deadline(); }
-    /// What was left when the timer stopped, never negative.
+    /// Time that was left when the timer stopped, never negative.
     std::chrono::nanoseconds remaining() const noexcept { return timeout().remaining(); }
     /// A handle to it; isCancelled() is true.
     Timeout timeout() const noexcept;
     /// The TimerTask object; null if the task is a callable.
     std::shared_ptr<TimerTask> task() const;
-    /// The callable, if it is a `Task`; otherwise null. It may be moved from.
+    /// The callable if its type is `Task`, otherwise null. It may be moved from.
     template <class Task>
     Task* target() const noexcept {
         return static_cast<Task*>(targetIf(&detail::kTaskOperations<Task>));
@@ -40,12 +40,12 @@ private:
     detail::TimeoutNode* node_;
 };
 
-/// What stop() returns: exactly those timeouts that were accepted and will not run, with their
-/// tasks. A move-only range that owns them.
+/// What stop() returns: exactly the timeouts that were accepted and will not run, with their tasks.
+/// A move-only range that owns them.
 ///
 ///     for (auto const& stopped : timer.stop()) store(stopped.task(), stopped.remaining());
 ///
-/// Hooks belong to their users, who have them; here they are only counted.
+/// Hooks belong to their users and are only counted.
 ///
 /// Memory         allocates nothing: the timeouts are linked through their own entries
 /// Lifetime       may outlive the timer; tasks die with the range

@@ -14,24 +14,25 @@ inline namespace v1 {
 ///     auto timeout = timer.newTimeout([] { std::puts("timed out"); }, 30s);
 ///     timeout.cancel();
 ///
-/// Scheduling and cancelling cost the same however many are pending: a short lock of one of several
-/// hierarchical timing wheels (see TimingWheelBase), among which the threads are spread. One driver
-/// thread sleeps until the earliest bucket of any wheel expires, moves its entries down a level or
-/// runs them; while nothing is due it does not wake. It is started by the first schedule.
+/// Scheduling and cancelling take the same steps however many timeouts are pending: they briefly
+/// lock one of several hierarchical timing wheels (see TimingWheelBase), over which the threads are
+/// spread. One driver thread sleeps until the earliest bucket of any wheel expires, then moves its
+/// entries down a level or runs them. While nothing is due it does not wake. The first schedule
+/// starts it.
 ///
-/// Tasks run on the driver thread unless an executor is given; a task that blocks belongs on one.
-/// What it does not do: wall-clock and calendar times; deadlines that survive the process.
+/// Tasks run on the driver thread unless an executor is given. A task that blocks belongs on one.
+/// Not offered: wall-clock and calendar times, and deadlines that survive the process.
 ///
-/// Order          inline, no task starts before one with an earlier deadline tick that was accepted
-///                before the later one was taken out for running; within a tick none is promised
+/// Order          inline, no task starts before one with an earlier deadline tick, if that one was
+///                accepted before the later one was taken out to run; within a tick, none
 /// Complexity     schedule, cancel, reschedule O(levels), about log_wheelSize of the delay in ticks
-/// Memory         48 bytes and the task for each handle, 48 for each hook in all; cancelled and
-///                expired ones are freed at once. The timer is one cache line: what its owner
-///                writes beside it does not slow down the threads that use it
-/// Thread safety  every function from any thread, also from inside a task but for stop and drain
-/// Lifetime       clock, executor and observer outlive it; handles, hooks, stopped timeouts need
-///                not die before it. After fork() a child must not use a timer of its parent
-/// Errors         thrown before anything changed; what tasks throw goes to the error handler
+/// Memory         48 bytes plus the task for a handle, 48 bytes in all for a hook; freed as soon as
+///                the timeout is cancelled or has run. The timer object fills one cache line, so
+///                that writes to its neighbours do not slow down the threads that use it
+/// Thread safety  every function from any thread, also from inside a task except stop and drain
+/// Lifetime       clock, executor and observer must outlive it; handles, hooks and stopped timeouts
+///                may outlive it. After fork() a child must not use its parent's timer
+/// Errors         thrown before anything has changed; what tasks throw goes to the error handler
 ///
 /// Source: the structure and its names are those of Apache Kafka's SystemTimer.
 class TIMINGWHEEL_API SystemTimer final : private detail::OnACacheLine, public WheelTimer {
@@ -39,17 +40,16 @@ public:
     /// Throws std::invalid_argument that names the option, its value and the bound.
     explicit SystemTimer(TimerOptions options = {});
 
-    /// Stops. What is pending is dropped; what runs is waited for, unless it is the task that
-    /// destroys the timer.
+    /// Stops. Drops what is pending and waits for tasks that run, except the one that destroys the
+    /// timer.
     ~SystemTimer() override;
 
-    /// Starts the driver thread, which the first schedule would otherwise do. Throws what the
-    /// thread factory throws; the timer stays usable and a later call tries again.
+    /// Starts the driver thread; otherwise the first schedule does. Throws what the thread factory
+    /// throws; the timer stays usable and a later call tries again.
     void start();
 
-    /// Stops patiently: accepts nothing more, lets all that is pending run, however long that
-    /// takes, then stops. A periodic task runs once more. Throws std::logic_error from inside a
-    /// task.
+    /// Accepts nothing more, waits until everything pending has run, however long that takes, then
+    /// stops. A periodic task runs once more. Throws std::logic_error from inside a task.
     void drain();
 };
 

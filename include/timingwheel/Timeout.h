@@ -21,23 +21,26 @@ class TimeoutNode;
 struct TimeoutAccess;
 }  // namespace detail
 
-/// A handle to one scheduled timeout: what became of it, and the way to cancel it.
+/// A handle to one scheduled timeout: says what became of it, and cancels it.
 ///
-/// A small regular type: empty by default, copied, compared, hashed, kept in a map. It says the
-/// truth for as long as it is kept, also after its timer is gone, and keeps no capture of the task
-/// alive: those are destroyed before cancel() returns, or when the task has run.
+/// A small regular type: empty by default, copyable, comparable, hashable, usable in a map. Its
+/// answers stay true for as long as it is kept, also after its timer is gone. It keeps no capture
+/// of the task alive: captures are destroyed before cancel() returns, or when the task has run.
 ///
-/// Each accepted timeout ends in exactly one way: its task was entered (isExpired), a cancel()
-/// returned true or the timer's stop() returned it (isCancelled), or the executor refused it
-/// (isRejected). A task that waits in an executor's queue is still pending; that of a
-/// HashedWheelTimer has expired by then. Where else the handles of that one differ is said at
-/// HashedWheelTimer.
+/// Each accepted timeout ends in exactly one way:
 ///
-/// Complexity     everything O(1); cancel() takes the lock of one shard, the questions none
-/// Thread safety  like std::shared_ptr: distinct handles of one timeout from any threads, const
-///                functions of one handle too (those of a ManualTimer from its thread only).
+/// - its task was entered (isExpired);
+/// - a cancel() returned true, or stop() returned it (isCancelled);
+/// - the executor rejected it (isRejected).
+///
+/// A task that waits in an executor's queue is still pending, except that of a HashedWheelTimer,
+/// which has expired by then. HashedWheelTimer lists the other differences.
+///
+/// Complexity     everything O(1); cancel() takes the lock of one shard, questions take none
+/// Thread safety  like std::shared_ptr: different handles of one timeout from any threads, const
+///                functions of one handle too (of a ManualTimer: from its thread only).
 ///                Everything may be called from inside a task
-/// Lifetime       dropping the handle does not cancel; see ScopedTimeout for one that does
+/// Lifetime       dropping the handle does not cancel; ScopedTimeout does
 class TIMINGWHEEL_API Timeout {
 public:
     Timeout() noexcept = default;
@@ -51,22 +54,21 @@ public:
         if (node_ != nullptr) release();
     }
 
-    /// Cancels. True for exactly one caller, and then the task never runs, also if it was already
-    /// due and waited for its turn. The task's captures are gone when this returns. A periodic
-    /// task that is running is not run again. False for an empty handle.
+    /// Cancels. Returns true to exactly one caller; then the task never runs, even if it was
+    /// already due and waited for its turn, and its captures are destroyed when this returns. A
+    /// periodic task that is running does not run again. False for an empty handle.
     bool cancel() const noexcept;
 
-    /// Cancels, or else waits until a run that has begun is over and its captures are gone. Does
-    /// not wait from inside the task itself. Returns what cancel() would have;
-    /// in a HashedWheelTimer it also takes back a task that waits in an executor's queue.
+    /// Cancels, or else waits until a run that has begun is over and its captures are destroyed.
+    /// Does not wait from inside the task itself. Returns what cancel() would return. In a
+    /// HashedWheelTimer it also takes back a task that waits in an executor's queue.
     bool cancelAndWait() const noexcept;
 
-    /// Accepted, and its task has not been entered; also between two runs of a periodic one.
+    /// Accepted, and its task was not entered yet; also between two runs of a periodic one.
     bool isPending() const noexcept;
     /// The task was entered: true inside it too. A periodic one expires when it will not run again.
     bool isExpired() const noexcept;
-    /// The run of the task is over: it returned or threw. A periodic one is done when it will not
-    /// run again.
+    /// The task returned or threw. A periodic one is done when it will not run again.
     bool isDone() const noexcept;
     /// A cancel() returned true, or stop() returned it.
     bool isCancelled() const noexcept;
@@ -75,10 +77,10 @@ public:
     /// The executor refused or dropped it.
     bool isRejected() const noexcept;
 
-    /// When it is, or was, due: rounded up to the timer's tick, or the tick that was current for
-    /// one that was due at once. max() means never.
+    /// When it is, or was, due, rounded up to the timer's tick; for one that was due at once, the
+    /// tick then current. max() means never.
     Clock::TimePoint deadline() const noexcept;
-    /// What is left until the deadline, never negative. Once the timer has stopped: what was left
+    /// Time left until the deadline, never negative. After the timer has stopped: what was left
     /// then.
     std::chrono::nanoseconds remaining() const noexcept;
 
@@ -107,8 +109,9 @@ private:
     detail::TimeoutNode* node_ = nullptr;
 };
 
-/// Owns a timeout: cancels it when it goes, and waits for a run that has begun, so that what the
-/// task uses may die next. Declare it after that; a destructor with a body begins with reset().
+/// Owns a timeout: its destructor cancels the timeout and waits for a run that has begun. What the
+/// task uses may be destroyed next, so declare it before this. If the class's destructor has a
+/// body, call reset() first in it.
 class ScopedTimeout {
 public:
     ScopedTimeout() noexcept = default;
@@ -129,7 +132,7 @@ public:
     explicit operator bool() const noexcept { return static_cast<bool>(timeout_); }
     Timeout const& get() const noexcept { return timeout_; }
     Timeout const* operator->() const noexcept { return &timeout_; }
-    /// Gives the timeout away: it is no longer cancelled.
+    /// Gives the timeout away without cancelling it.
     Timeout release() noexcept { return std::move(timeout_); }
 
 private:

@@ -17,14 +17,14 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// Schedules one-shot tasks for the future: the common face of all timers here, so that a program,
-/// a test or a benchmark written against it runs on any of them.
+/// Schedules one-shot tasks: the common interface of all timers here. A program, a test or a
+/// benchmark written against it runs on any of them.
 ///
 ///     timingwheel::Timeout timeout = timer.newTimeout([] { std::puts("too late"); }, 30s);
 ///     if (timeout.cancel()) std::puts("in time");
 ///
-/// Thread safety  every function from any thread, also from inside a task unless it says otherwise
-///                (a ManualTimer is used by one thread at a time)
+/// Thread safety  every function from any thread, and from inside a task unless it says otherwise
+///                (a ManualTimer: from one thread at a time)
 /// Lifetime       handles and stopped timeouts may outlive the timer
 class TIMINGWHEEL_API Timer {
 public:
@@ -32,35 +32,38 @@ public:
     Timer(Timer const&) = delete;
     Timer& operator=(Timer const&) = delete;
 
-    /// Runs `task` once, when `delay` has passed: never earlier, at most a tick and the wake-up
-    /// later. Zero and negative delays are due at once (in a HashedWheelTimer: at the next tick);
-    /// one that the clock cannot express means never. The handle may be dropped: the task still
-    /// runs.
+    /// Runs `task` once, when `delay` has passed: never earlier, and at most one tick plus the
+    /// wake-up latency later. Zero and negative delays are due at once (in a HashedWheelTimer: at
+    /// the next tick). A delay that the clock cannot express means never. The handle may be
+    /// dropped: the task still runs.
     ///
-    /// Throws std::invalid_argument for an empty task or a NaN delay, RejectedExecution when the
-    /// limit of pending timeouts is reached, std::logic_error once the timer was stopped,
-    /// std::system_error when the driver thread cannot be started, std::bad_alloc, and what moving
-    /// the task throws. Then nothing has changed.
+    /// Throws, and then nothing has changed:
+    ///
+    /// - std::invalid_argument for an empty task or a NaN delay;
+    /// - RejectedExecution at the limit of pending timeouts;
+    /// - std::logic_error once the timer was stopped;
+    /// - std::system_error if the driver thread cannot be started;
+    /// - std::bad_alloc, and what moving the task throws.
     template <SchedulableTask Task>
     Timeout newTimeout(Task task, Duration delay) {
         return accept(sourceOf(task), delay);
     }
 
-    /// Runs `function` on the object if it still lives by then, and nothing otherwise. `function`
-    /// takes a T& or is a member function of T.
+    /// Runs `function` on the object if that still lives by then; otherwise nothing. `function`
+    /// takes a T&, or is a member function of T.
     template <class T, std::invocable<T&> Function>
     Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay) {
         return newTimeout(onLiving(std::move(object), std::move(function)), delay);
     }
 
-    /// Stops the timer: it accepts nothing more and runs nothing more. Returns what was pending,
-    /// once, to one caller; another one gets an empty range. Every caller waits until no task runs
-    /// (of several callers of a HashedWheelTimer's only the one that gets the tasks).
-    /// Throws std::logic_error from inside a task of this timer.
+    /// Stops the timer: it accepts nothing more and runs nothing more. Returns what was pending to
+    /// one caller; any other gets an empty range. Every caller waits until no task runs (in a
+    /// HashedWheelTimer only the one that gets the tasks). Throws std::logic_error from inside a
+    /// task of this timer.
     virtual StoppedTimeouts stop() = 0;
 
-    /// How many are accepted and have not been entered or cancelled, those that wait in an
-    /// executor's queue included; a HashedWheelTimer counts as Netty does. O(shards).
+    /// Timeouts accepted whose task was neither entered nor cancelled, including those that wait in
+    /// an executor's queue. A HashedWheelTimer counts as Netty does. O(shards).
     virtual std::size_t pendingTimeouts() const = 0;
 
 protected:

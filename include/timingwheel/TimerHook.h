@@ -21,17 +21,16 @@ public:
     TimerHookBase(TimerHookBase const&) = delete;
     TimerHookBase& operator=(TimerHookBase const&) = delete;
 
-    /// Moves the deadline to `delay` from now. Wins until the task starts; otherwise, or when the
-    /// hook is not scheduled, returns false and changes nothing. To a later deadline it takes no
-    /// lock, allocates nothing, and writes the entry's word and a counter. A tolerance is given
-    /// anew each time.
+    /// Moves the deadline to `delay` from now. Succeeds until the task starts. After that, and if
+    /// the hook is not scheduled, it returns false and changes nothing. To a later deadline it
+    /// takes no lock and allocates nothing. A tolerance is given anew each time.
     bool reschedule(Duration delay, TimeoutOptions options = {});
-    /// The same to a point of the timer's clock: saves reading the clock.
+    /// The same to a time point of the timer's clock; saves reading the clock.
     bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
 
-    /// True if the task was pending and now will not run. The hook may then be scheduled again.
+    /// True if the task was pending and will not run. The hook may then be scheduled again.
     bool cancel() noexcept;
-    /// Cancels, or else waits until a run that has begun is over. Does not wait from inside a run.
+    /// Cancels, or else waits until a run that has begun is over. Does not wait inside a run.
     bool cancelAndWait() noexcept;
 
     bool isPending() const noexcept;
@@ -77,8 +76,8 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
 
 }  // namespace detail
 
-/// A task that the user owns, set once and scheduled many times: it is the entry itself, so that
-/// nothing is ever allocated. For idle timeouts, heartbeats, leases.
+/// A task that is a member of the user's object: set once, scheduled many times, never allocated.
+/// For idle timeouts, heartbeats, leases.
 ///
 ///     class Connection {
 ///         void onIdle() { close(); }                                 // may destroy *this
@@ -88,23 +87,23 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
 ///         void packet() { idle_.reschedule(60s); }
 ///     };
 ///
-/// `function` is a member function without parameters, or a function or a lambda without captures
-/// that takes the object. The hook is declared last, after the function too: it is then the first
-/// member to be destroyed, and its destructor cancels it and waits for a run that has begun. In a
-/// class whose destructor has a body, begin that body with cancelAndWait(), and in one that is
-/// derived from, the destructor of whatever the task uses: it then never sees an object that is
-/// half gone.
+/// `function` is a member function without parameters, or a function or a captureless lambda that
+/// takes the object. Declare the hook last, also after `function`: it is then destroyed first, and
+/// its destructor cancels it and waits for a run that has begun. If the class's destructor has a
+/// body, call cancelAndWait() first in it. If the task uses members of a derived class, do so in
+/// that class's destructor. The task then never sees a partly destroyed object.
 ///
-/// The task may destroy the hook and schedule it again. Scheduled again during its run, on an
-/// executor with several threads, it may run concurrently with itself. One hook belongs to one
-/// timer at a time.
+/// The task may destroy the hook, and may schedule it again. A hook that is scheduled again during
+/// its run may run concurrently with itself if the executor has several threads. A hook belongs to
+/// one timer at a time.
 ///
 /// Memory         48 bytes
-/// Locks          a hook stays with the wheel of the thread that scheduled it first: threads that
-///                schedule and cancel hooks of one wheel wait for each other. Schedule it first on
-///                the thread that will. A push-back takes no lock, whoever makes it
-/// Thread safety  every function from any thread, and from inside the task; but alone the
-///                destructor, and a schedule on another timer than before
+/// Locks          a hook stays in the shard of the thread that first scheduled it. Threads that
+///                schedule or cancel hooks of one shard wait for each other, so schedule a hook
+///                first on the thread that will use it. A push-back takes no lock on any thread
+/// Thread safety  every function from any thread, and from inside the task, except that the
+///                destructor, and the first schedule on a different timer, must not run
+///                concurrently with any other call
 /// Lifetime       may outlive the timer
 template <auto function>
 class TimerHook : public TimerHookBase {

@@ -15,41 +15,48 @@ class TimerHookBase;
 
 /// One step of a timeout, or of the timer, on the way from schedule to run.
 ///
-/// The first nine stages are the flow; `cancel` is what ends it early. A timeout ends with exactly
-/// one event: with its run, or with a cancel. A periodic one has many runs, each followed by an
-/// intake, and ends with a cancel after the last of them. An event for which there is no memory is
-/// left out, be it that one; so is what ends a task that destroys its own timer, since the observer
-/// may be gone by then.
+/// The first nine stages are the flow; `cancel` ends it early. Each timeout ends with exactly one
+/// event, a run or a cancel. A periodic timeout has many runs, each but the last followed by an
+/// intake, and then ends with a cancel.
 ///
-/// `cancel` is told of a timeout that its handle or hook has cancelled, or whose hook has died;
-/// that stop() has returned; that the executor has rejected; or that a flat timer which stopped
-/// meanwhile has refused. Of a periodic one that is cancelled, stopped or drained during its run it
-/// is told after that run.
+/// Events are dropped when memory runs out, even the final one. The final event is also dropped
+/// when a task destroys its own timer: the observer may be gone by then.
 ///
-/// From the events alone one can tell which entry is in which bucket and which buckets are armed:
-/// place and cascade put an entry into a bucket; intake, wake, expire and cancel take it out; arm
-/// and wake put a bucket into the delay heap and take it out of it. The only thing that is not told
-/// is a push-back: it leaves the entry in its bucket, from where it is placed again. A flat wheel
-/// has no heap and arms nothing, and an entry whose cancel was told stays in its slot, unseen,
-/// until the worker's next tick; one that is placed at that very moment is told of afterwards.
+/// A timeout gets a `cancel` event when
+///
+/// - its handle or hook cancelled it, or its hook was destroyed;
+/// - stop() returned it;
+/// - the executor rejected it;
+/// - a flat timer refused it because the timer was stopped meanwhile.
+///
+/// If a periodic timeout is cancelled, stopped or drained during a run, the event follows that run.
+///
+/// The events show which entry is in which bucket, and which buckets are armed: place and cascade
+/// put an entry into a bucket; intake, wake, expire and cancel take it out; arm puts a bucket into
+/// the delay heap, wake takes it out. A push-back is not reported: the entry stays in its bucket
+/// and is placed again from there.
+///
+/// A flat wheel has no heap and arms nothing. A cancelled entry stays in its slot until the
+/// worker's next tick. If it is placed at the very moment of its cancel, the place is reported
+/// after the cancel.
 struct TimerEvent {
     enum class Stage : std::uint8_t {
         schedule,  ///< accepted on the caller's thread
-        intake,    ///< its deadline became a tick; `deadline` is set from here on. Again when it is
-                   ///< rescheduled but not pushed back, and for the next run of a periodic one. A
+        intake,    ///< its deadline became a tick; `deadline` is set from here on. Repeated for a
+                   ///< reschedule that is no push-back, and for the next run of a periodic one. A
                    ///< place follows unless it is due at once
-        place,     ///< put into a bucket: `level`, `slot`, `expiration`. Again when that expired
-                   ///< and it had been pushed back
-        arm,       ///< that bucket was not in the delay heap and entered it; also after a cascade
+        place,     ///< put into a bucket: `level`, `slot`, `expiration`. Repeated when that bucket
+                   ///< expired after a push-back
+        arm,       ///< that bucket entered the delay heap; also after a cascade
         wake,      ///< the bucket left the delay heap and its entries were taken out (`entry` is
-                   ///< null). One whose entries were all cancelled may leave it on the thread that
-                   ///< schedules next. Of a flat wheel: a tick is walked
+                   ///< null). A bucket whose entries were all cancelled may leave it on the thread
+                   ///< that schedules next. In a flat wheel: the worker visits a tick
         cascade,   ///< an entry moved to a lower level: `fromLevel`, `level`, `slot`, `expiration`
         expire,    ///< its deadline was reached: it waits for its turn
         dispatch,  ///< handed to the executor
-        run,       ///< its task ended: `time` is when it had begun, `lateness` how late that was,
-                   ///< `duration` how long it took
-        cancel,    ///< left without a run, or without a further one: see above
+        run,       ///< its task returned: `time` is when it began, `lateness` how late that was,
+                   ///< `duration` how long it ran
+        cancel,    ///< it will not run, or not again: see above
     };
 
     Stage stage;
@@ -58,28 +65,28 @@ struct TimerEvent {
     std::uint32_t level = 0;
     std::uint32_t slot = 0;
     std::uint32_t fromLevel = 0;
-    /// Counts the events of this shard from 0 in the order in which they happened. Threads that
-    /// make steps at the same time may tell of them in another.
+    /// Numbers the events of this shard from 0, in the order in which they happened. Threads may
+    /// deliver them in another order.
     std::uint64_t number = 0;
     Tick deadline{};
     Tick expiration{};
-    /// Which timeout: unique while it is pending. Equal to `TimerObserver::entryOf()` of its handle
-    /// or hook. A hook may be scheduled again during its run, which is told of only when it ends.
+    /// Identifies the timeout while it is pending; equals `TimerObserver::entryOf()` of its handle
+    /// or hook. A hook may be scheduled again during its run, whose event comes at its end.
     void const* entry = nullptr;
     Clock::TimePoint time{};
     std::chrono::nanoseconds lateness{};
     std::chrono::nanoseconds duration{};
 };
 
-/// Hears of every step. For looking into a timer, not for production loads: while one is set, each
-/// operation records its steps and reads the clock; without one, each costs a branch.
+/// Receives every step of a timer. For diagnosis, not for production loads: with an observer each
+/// operation records its steps and reads the clock; without one it costs a branch.
 ///
-/// Thread safety  called from the threads that made the steps, several at once, outside every lock.
-///                It may ask the timer, schedule and cancel; it must not stop the timer or advance
-///                its ManualClock, nor wait for who does: both wait for calls on other threads
-/// Lifetime       must outlive the timer; handles and hooks that are used afterwards tell of
-///                nothing. If a task destroys the timer, it also hears of the end of that run
-/// Memory         the timer keeps an event until the lock is released under which it happened
+/// Thread safety  called on the threads that made the steps, on several at once, with no lock held.
+///                It may question the timer, schedule and cancel. It must not stop the timer or
+///                advance its ManualClock, nor wait for a thread that does: both wait for calls of
+///                the observer on other threads
+/// Lifetime       must outlive the timer. Handles and hooks used after that report nothing
+/// Memory         the timer keeps an event until it releases the lock under which it happened
 /// Errors         must not throw
 class TIMINGWHEEL_API TimerObserver {
 public:

@@ -19,7 +19,7 @@ inline namespace v1 {
 
 class TimerObserver;
 
-/// What a timer's error handler is told.
+/// What a timer's error handler receives.
 struct TaskFailure {
     enum class Kind : std::uint8_t {
         threw,            ///< the task, or its cancelled(), threw
@@ -34,7 +34,7 @@ struct TaskFailure {
     std::string_view timerName = {};
 };
 
-/// What is told of a task that ran for longer than the threshold.
+/// A run that took at least `slowTaskThreshold`.
 struct SlowTask {
     std::chrono::nanoseconds duration;
     Timeout timeout = {};          ///< empty for a hook
@@ -42,62 +42,62 @@ struct SlowTask {
     std::string_view timerName = {};
 };
 
-/// Makes a timer's thread, which must run `body`, and returns it joinable. May throw: the call that
-/// needed the thread then throws, and a later one tries again.
+/// Makes a timer's thread: starts a thread that calls `body`, and returns that thread, joinable.
+/// May throw: then the call that needed the thread throws, and a later one tries again. A thread
+/// that the factory has started nevertheless ends by itself. It is a std::logic_error to call
+/// `body` on the calling thread, or to return a thread that is not joinable.
 using ThreadFactory = std::function<std::thread(std::function<void()> body)>;
 
 /// Options of SystemTimer and ManualTimer. All are checked by the constructor, which throws
 /// std::invalid_argument with the option's name, its value and the bound.
 struct TimerOptions {
-    /// Resolution: deadlines are rounded up to it. At least 1 ns and less than Duration::max(),
-    /// which is what a length that cannot be expressed becomes.
+    /// Resolution: deadlines are rounded up to it. At least 1 ns. Duration::max() is refused:
+    /// lengths that cannot be expressed saturate to it.
     Duration tick = std::chrono::milliseconds{1};
-    /// Slots of each level of the wheel: 2 to 1,048,576. A larger one means fewer cascades and more
+    /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
     /// memory: 80 bytes a slot, in each level that a shard has built.
     std::int64_t wheelSize = 20;
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";
-    /// Outlives the timer.
+    /// Must outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::steady();
-    /// Where tasks run; outlives the timer. SystemTimer only: a ManualTimer runs them itself.
+    /// Where tasks run: by default on the driver. Must outlive the timer. SystemTimer only.
     Executor executor = {};
-    /// How many timeouts may be pending; 0: no limit, and then nothing is counted in shared memory.
+    /// How many timeouts may be pending; 0: no limit, and no counter that all threads share.
     std::size_t maxPendingTimeouts = 0;
-    /// Wheels with a lock each among which the threads are spread: a power of two up to 64; 0:
-    /// four for each core. SystemTimer only.
+    /// Number of wheels, each with its own lock, over which the threads are spread: a power of two
+    /// up to 64; 0: four for each core. SystemTimer only.
     std::size_t shards = 0;
-    /// How long before an expiration the driver thread is up and waits for it without sleeping, 0
-    /// to 1 s: for so much processor time a wake-up, tasks begin without the delay of waking. It
-    /// wants a core of its own. SystemTimer with the steady clock only; another clock ignores it.
+    /// Busy-wait for this long (0 to 1 s) before each expiration. Costs that much processor time
+    /// for each wake-up and removes the wake-up latency; dedicate a core to it. SystemTimer only;
+    /// ignored under a clock other than the steady one.
     Duration spin = {};
-    /// Makes the driver thread; by default a std::thread that blocks all signals. It starts a
-    /// thread that calls the function, and returns that thread, joinable: std::logic_error if it
-    /// calls the function itself or returns none. What it throws the first schedule throws; a
-    /// thread that it has started nevertheless ends by itself. SystemTimer only.
+    /// Makes the driver thread; by default a std::thread. It blocks all signals. SystemTimer only.
     ThreadFactory threadFactory = {};
-    /// Hears of what tasks throw and of tasks that the executor rejected; by default one line on
-    /// stderr. Called outside every lock.
+    /// Receives what tasks throw, and the tasks that the executor rejected. By default one line on
+    /// stderr. Called with no lock held.
     std::function<void(TaskFailure const&)> errorHandler = {};
-    /// A task that runs for at least this long is told to `slowTaskHandler`, once for each run.
+    /// A run that takes at least this long is reported to `slowTaskHandler`, once.
     Duration slowTaskThreshold = Duration::max();
     /// By default one line on stderr.
     std::function<void(SlowTask const&)> slowTaskHandler = {};
-    /// Hears of every step; outlives the timer.
+    /// Receives every step; must outlive the timer.
     TimerObserver* observer = nullptr;
 };
 
 /// Options of one timeout.
 struct TimeoutOptions {
-    /// How late it may be beyond the tick: the deadline is rounded up to the coarsest slot width of
-    /// the wheel that fits, so that it is moved less often and shares its wake-up with neighbours.
+    /// How late it may be beyond the tick. The deadline is rounded up to a multiple of the widest
+    /// slot of the wheel that is not wider than this. So it is moved less often and shares its
+    /// wake-up with neighbours.
     Duration tolerance = {};
 };
 
-/// What a fixed-rate task does about runs whose time has passed while it could not run.
+/// What becomes of the runs that a fixed-rate task has missed.
 enum class MissedTicks : std::uint8_t {
-    skip,     ///< leaves them out and keeps to the raster
-    shift,    ///< the raster begins anew: the next run is a period from now
-    catchUp,  ///< makes them all, one right after the other
+    skip,     ///< left out; the next run is at its usual time
+    shift,    ///< left out; the next run is a period from now, and the later ones count from there
+    catchUp,  ///< made up for, one right after the other
 };
 
 }  // namespace v1

@@ -16,13 +16,13 @@ namespace detail {
 class TraceWriter;
 }
 
-/// Hears of the first failure of a trace, and the timer goes on without it:
+/// Receives the first failure of a trace, after which the timer goes on without the trace:
 ///
-/// - a write failed, or the closing of the file: a full disk, say. Nothing more is written;
-/// - there was no memory for an event, std::errc::not_enough_memory. What was traced before is
-///   written, and the end, so that it is valid as it is.
+/// - A write failed, or closing the file did: a full disk, for instance. Nothing more is written.
+/// - There was no memory for an event: std::errc::not_enough_memory. What was traced before is
+///   written, with an end, so that the file is valid.
 ///
-/// Without a handler that is one line on stderr.
+/// Without a handler the failure is one line on stderr.
 using TraceErrorHandler = std::function<void(std::system_error const&)>;
 
 /// Writes every event of a timer as a line of JSON, for scripts.
@@ -36,22 +36,22 @@ using TraceErrorHandler = std::function<void(std::system_error const&)>;
 ///     {"time":20000000,"stage":"cascade","entry":1,"shard":0,"number":5,"thread":1,
 ///      "deadline":25,"fromLevel":1,"level":0,"slot":5,"expiration":25}
 ///
-/// time       of the event, from the origin; a run's is when it began
-/// entry      which timeout, from 1 in the order of their schedules: unlike its address it is not
-///            used again. A wake has none
+/// time       of the event, from the origin; of a run, when it began
+/// entry      which timeout, counted from 1 in the order of schedules; never reused, unlike an
+///            address. A wake has none
 /// number     within the shard; the lines of a shard are in this order
-/// thread     on which it happened, from 1; not used again when that has ended
-/// periodic   is there, and true, if the timeout is periodic
+/// thread     on which it happened, from 1; never reused
+/// periodic   present, and true, if the timeout is periodic
 /// others     as in `TimerEvent`, where the stage has them: lateness and duration of a run
 ///
 /// Units          time, lateness and duration in nanoseconds; deadline and expiration in ticks
-/// Memory         a buffer of 64 KiB; some 80 bytes for each timeout that has not ended, 40 for
-///                each thread that ever told of something. Events that come before an earlier one
-///                of their shard wait for it, 128 bytes each. When more than 65,536 of a shard
-///                wait, 8 MiB, what they wait for is given up: it is left out if it comes after all
+/// Memory         a buffer of 64 KiB; some 80 bytes for each timeout that has not ended, and 40 for
+///                each thread that reported an event. An event that arrives before an earlier one
+///                of its shard waits for it, in 128 bytes. When more than 65,536 events of a shard
+///                wait (8 MiB), the missing one is given up, and dropped if it arrives after all
 /// Thread safety  as TimerObserver
-/// Lifetime       outlives the timer; a stream outlives it. For all events of one timer: one that
-///                is kept from it is waited for as above
+/// Lifetime       must outlive the timer, and a stream must outlive the trace. Give it every event
+///                of one timer: it waits for a missing one as said above
 /// Errors         std::system_error with the path if the file cannot be opened
 class TIMINGWHEEL_API JsonLinesTrace final : public TimerObserver {
 public:
@@ -74,13 +74,13 @@ private:
 ///     timingwheel::ChromeTrace trace{"timer.json"};
 ///     timingwheel::SystemTimer timer{{.observer = &trace}};
 ///
-/// A timeout is a span from its schedule to the end of its run, or to its cancel; a periodic one's
-/// from schedule to cancel. Its other steps are marks on the span. Threads have tracks, with their
-/// names: a run is a slice there as long as it took, a wake one without length, an arm a mark. A
-/// counter, `pending`, shows how many spans are open.
+/// A timeout is a span from its schedule to the end of its run or to its cancel; that of a periodic
+/// one ends with the cancel. Its other steps are marks on the span. Each thread has a track with
+/// its name: a run is a slice of its length there, a wake a slice without length, an arm a mark.
+/// The counter `pending` shows how many spans are open.
 ///
-/// The file is valid JSON once the trace has been destroyed. Before that the end of the array is
-/// missing, which both programs forgive.
+/// The file is valid JSON once the trace has been destroyed. Until then the end of the array is
+/// missing, which both programs accept.
 ///
 /// Units          ts and dur in microseconds, as the format demands; lateness in nanoseconds;
 ///                deadline and expiration in ticks. ts is the time on the timer's clock

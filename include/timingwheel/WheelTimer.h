@@ -19,10 +19,9 @@ namespace detail {
 class TimerCore;
 }
 
-/// What a timer over a wheel with levels can do beyond `Timer`: the common part of SystemTimer and
-/// ManualTimer.
+/// The common part of SystemTimer and ManualTimer: what a wheel with levels can do beyond `Timer`.
 ///
-/// Time points are those of the timer's own clock, which is a steady one: one of
+/// Time points are those of the timer's clock, of the type of std::chrono::steady_clock's: one of
 /// std::chrono::system_clock does not compile. A deadline in the past is due at once.
 class TIMINGWHEEL_API WheelTimer : public Timer {
 public:
@@ -32,8 +31,8 @@ public:
 
     using Timer::newTimeout;
 
-    /// With options: a tolerance. Errors as with `Timer::newTimeout`; also std::invalid_argument
-    /// for a negative tolerance.
+    /// With options. Errors as in `Timer::newTimeout`; also std::invalid_argument for a negative
+    /// tolerance.
     template <SchedulableTask Task>
     Timeout newTimeout(Task task, Duration delay, TimeoutOptions options) {
         return acceptAfter(sourceOf(task), delay, options);
@@ -45,7 +44,7 @@ public:
         return acceptAt(sourceOf(task), deadline, options);
     }
 
-    /// Runs `function` on the object if it still lives by then; with options, or at a point of
+    /// Runs `function` on the object if that still lives by then; with options, or at a point of
     /// time.
     template <class T, std::invocable<T&> Function>
     Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay,
@@ -58,31 +57,33 @@ public:
         return newTimeout(onLiving(std::move(object), std::move(function)), deadline, options);
     }
 
-    /// Runs `task` after `first`, then every `period`, measured from when each run was due. Never
-    /// concurrently with itself. The handle is pending between runs; cancelling it, from inside
-    /// the task too, ends it. Errors as with `newTimeout`; the period is at least one tick.
+    /// Runs `task` after `first`, then every `period`, measured from when each run was due. A run
+    /// never overlaps the next. The handle is pending between runs; cancelling it, also from inside
+    /// the task, ends the series. Errors as in `newTimeout`; also std::invalid_argument for a
+    /// period below one tick.
     template <SchedulableTask Task>
     Timeout scheduleAtFixedRate(Task task, Duration first, Duration period,
                                 MissedTicks missed = MissedTicks::skip) {
         return acceptPeriodic(sourceOf(task), first, period, false, missed);
     }
 
-    /// Runs `task` after `first`, then each time `delay` after the end of the last run.
+    /// Runs `task` after `first`, then each time `delay` after the end of the last run. Otherwise
+    /// as above.
     template <SchedulableTask Task>
     Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay) {
         return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
     }
 
-    /// Schedules a hook: no allocation, unless a level has to be built. Errors as with
-    /// `newTimeout`; std::logic_error if it is scheduled already: use reschedule.
+    /// Schedules a hook. Allocates only if a level has to be built. Errors as in `newTimeout`; also
+    /// std::logic_error if the hook is scheduled already: use reschedule.
     void schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options = {});
     void schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOptions options = {});
 
-    /// Moves the deadline to `delay` from now. Wins until the task starts, also if it is due and
-    /// waits for its turn; otherwise returns false and changes nothing. A periodic task goes on
-    /// from there. Takes no lock where the new deadline is later, but for the first time in a
-    /// wheel. Throws std::invalid_argument for a timeout of another timer, std::bad_alloc if a
-    /// level has to be built; then nothing changed.
+    /// Moves the deadline to `delay` from now. Succeeds until the task starts, even if it is due
+    /// and waits for its turn; after that it returns false and changes nothing. A periodic task
+    /// continues from the new deadline. To a later deadline it takes no lock, except the first time
+    /// in a shard. Throws std::invalid_argument for another timer's timeout, std::bad_alloc if a
+    /// level has to be built; then nothing has changed.
     bool reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options = {});
     bool reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options = {});
 
@@ -104,7 +105,7 @@ protected:
     enum class Threading : bool { none, driverThread };
     WheelTimer(TimerOptions options, Threading threading);
 
-    /// For the destructors of the final classes: while tasks still run, the object must be whole.
+    /// For the destructors of the final classes: tasks that still run need the whole object.
     void stopForGood() noexcept;
 
     detail::TimerCore& core() const noexcept { return *core_; }

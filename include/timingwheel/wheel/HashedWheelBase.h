@@ -30,8 +30,7 @@ public:
     HashedPlacement() noexcept = default;
     explicit HashedPlacement(bool earliest) noexcept : stored_{true}, earliest_{earliest} {}
 
-    /// The deadline has been reached already: the entry was *not* stored and is the caller's to
-    /// run.
+    /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
     bool isDue() const noexcept { return !stored_; }
     /// The wheel was empty: there is a next expiration now, and whoever sleeps must be told.
     bool isEarliest() const noexcept { return earliest_; }

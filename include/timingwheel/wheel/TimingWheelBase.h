@@ -37,8 +37,7 @@ public:
     Placement(TimerTaskList const& bucket, bool earliest) noexcept
         : bucket_{&bucket}, earliest_{earliest} {}
 
-    /// The deadline has been reached already: the entry was *not* stored and is the caller's to
-    /// run.
+    /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
     bool isDue() const noexcept { return bucket_ == nullptr; }
     /// The entry's bucket was empty and is now the earliest armed one: unless flushed entries still
     /// wait, `nextExpiration()` has become earlier, and whoever sleeps until then must be told.
@@ -57,12 +56,12 @@ private:
 /// whose range its deadline lies in; levels are built, as far as is needed, by the first entry that
 /// overflows those that are there. When a bucket expires its entries are placed again: each lands
 /// on a lower level, nearer to its deadline, or is due. That is a cascade, and a timeout makes at
-/// most one per level, so adding and cancelling cost the same however many are pending. The delay
-/// heap knows the earliest bucket, so nothing needs to tick while nothing is due.
+/// most one per level, so adding and cancelling take the same steps however many are pending. The
+/// delay heap knows the earliest bucket, so nothing needs to tick while nothing is due.
 ///
-/// Time goes into memory: three cache lines to take an entry out, and the next entry of a bucket to
-/// wait for. So arithmetic is kept short, without a division: the fewer instructions an operation
-/// has, the more operations the processor has under way at a time. And crowded buckets have lanes.
+/// Time is spent on memory: three cache lines to take an entry out, and the next entry of a bucket
+/// to wait for. So the arithmetic is short and has no division: the fewer instructions an operation
+/// has, the more operations the processor has under way. And crowded buckets have lanes.
 ///
 /// Flow: `place` puts an entry into a bucket and arms it; `flush` moves the clock to the earliest
 /// bucket's expiration and takes the bucket's entries out; `takeFlushed` hands them over one by
