@@ -40,7 +40,7 @@ struct TaskPoolOptions {
 /// For tasks that block: inline on the driver each would hold up all that come after it. One pool
 /// may serve many timers. Tasks are taken up in the order in which they were queued.
 ///
-/// Memory         a small block for each task that waits
+/// Memory         a pointer for each task that waits, in blocks that are allocated when needed
 /// Thread safety  any number of threads, the destructor excepted: from when it begins nobody may
 ///                call execute(), so all timers that use the pool are stopped before
 /// Lifetime       outlives the timers it serves, or their stop()
@@ -66,9 +66,10 @@ public:
     std::size_t threads() const noexcept { return threads_.size(); }
 
 private:
-    struct Queue;
+    class Queue;
 
     void startThreads(std::size_t count);
+    void end() noexcept;
 
     // Shared with the threads, which may outlive the pool.
     std::shared_ptr<Queue> queue_;

@@ -3,11 +3,10 @@
 #include <timingwheel/RejectedExecution.h>
 #include <timingwheel/TaskPool.h>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
-
 #include <algorithm>
-#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -42,30 +41,74 @@ TaskPoolOptions checked(TaskPoolOptions options) {
 
 }  // namespace
 
-/// What the pool and its threads share. Asio queues, and this counts what waits there.
-struct TaskPool::Queue {
+/// What the pool and its threads share. No lock is held while a task runs or dies, nor while a
+/// thread is woken.
+class TaskPool::Queue {
+public:
     explicit Queue(TaskPoolOptions checkedOptions) : options{std::move(checkedOptions)} {}
 
-    /// Takes one of the places to wait in, if one is free.
-    bool enter() noexcept {
-        std::size_t count = waiting.load(std::memory_order_relaxed);
-        while (count < options.queueCapacity)
-            if (waiting.compare_exchange_weak(count, count + 1, std::memory_order_relaxed))
-                return true;
-        return false;
+    /// Takes the task and returns true, if there is room for it.
+    bool add(Claim& task) {
+        std::unique_lock lock{mutex_};
+        if (tasks_.size() >= options.queueCapacity) return false;
+        tasks_.push_back(std::move(task));
+        if (idle_ == 0) return true;
+        --idle_;
+        lock.unlock();
+        wake_.notify_one();
+        return true;
     }
-    void leave() noexcept { waiting.fetch_sub(1, std::memory_order_relaxed); }
+
+    /// Runs tasks until end() was called and none waits: what a thread of the pool does.
+    void serve() noexcept {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            while (tasks_.empty()) {
+                if (isEnding_) return;
+                ++idle_;
+                wake_.wait(lock);
+            }
+            Claim task{std::move(tasks_.front())};
+            tasks_.pop_front();
+            lock.unlock();
+            task();
+            lock.lock();
+        }
+    }
+
+    void end() noexcept {
+        {
+            std::lock_guard const lock{mutex_};
+            isEnding_ = true;
+        }
+        wake_.notify_all();
+    }
+
+    std::size_t size() const noexcept {
+        std::lock_guard const lock{mutex_};
+        return tasks_.size();
+    }
 
     TaskPoolOptions const options;
-    std::atomic<std::size_t> waiting{0};
-    // Without threads of its own: those that are attached have a name, take no signals, and if one
-    // of them cannot be started the others can be stopped. Asio's constructor would hang then.
-    boost::asio::thread_pool asio{0};
+
+private:
+    mutable std::mutex mutex_;  // protects what follows
+    std::condition_variable wake_;
+    std::deque<Claim> tasks_;
+    /// Threads that sleep and that nobody has woken yet: a burst of tasks wakes each of them once.
+    /// One that wakes by itself is counted still, which costs a wake-up for nothing, later.
+    std::size_t idle_ = 0;
+    bool isEnding_ = false;
 };
 
 TaskPool::TaskPool(TaskPoolOptions options)
     : queue_{std::make_shared<Queue>(checked(std::move(options)))} {
-    startThreads(queue_->options.threads);
+    try {
+        startThreads(queue_->options.threads);
+    } catch (...) {
+        end();
+        throw;
+    }
 }
 
 void TaskPool::startThreads(std::size_t count) {
@@ -75,25 +118,21 @@ void TaskPool::startThreads(std::size_t count) {
         while (threads_.size() < count) {
             threads_.emplace_back([queue = queue_] {
                 detail::nameThisThread(queue->options.name);
-                queue->asio.attach();
+                queue->serve();
             });
         }
-    } catch (std::exception const& error) {
-        queue_->asio.stop();
-        for (std::thread& thread : threads_) thread.join();
-        auto const* const reason = dynamic_cast<std::system_error const*>(&error);
-        if (reason == nullptr) throw;
-        throw std::system_error{reason->code(),
-                                "task pool \"" + queue_->options.name + "\": thread " +
-                                    std::to_string(threads_.size() + 1) + " of " +
-                                    std::to_string(count) + " could not be started"};
+    } catch (std::system_error const& error) {
+        std::string const which =
+            std::to_string(threads_.size() + 1) + " of " + std::to_string(count);
+        throw std::system_error{error.code(), "task pool \"" + queue_->options.name +
+                                                  "\": thread " + which + " could not be started"};
     }
 }
 
-TaskPool::~TaskPool() {
-    // Lets go of the threads, which leave when nothing is queued. Asio waits for its own, of which
-    // there are none.
-    queue_->asio.wait();
+TaskPool::~TaskPool() { end(); }
+
+void TaskPool::end() noexcept {
+    queue_->end();
     bool const isOwnThread = std::any_of(
         threads_.begin(), threads_.end(),
         [](std::thread const& thread) { return thread.get_id() == std::this_thread::get_id(); });
@@ -103,29 +142,16 @@ TaskPool::~TaskPool() {
 }
 
 void TaskPool::execute(Claim claim) {
-    Queue& queue = *queue_;
-    if (!queue.enter()) {
-        // The task may destroy the pool: nothing of it is touched afterwards.
-        if (queue.options.whenFull == WhenFull::callerRuns) return claim();
-        std::string const capacity = std::to_string(queue.options.queueCapacity);
-        throw RejectedExecution{"task pool \"" + queue.options.name + "\" is full: " + capacity +
-                                " tasks wait, and queueCapacity is " + capacity};
-    }
-    try {
-        // Never inline, as `execute` would on one of the pool's own threads.
-        boost::asio::post(queue.asio, [&queue, taken = std::move(claim)]() mutable {
-            queue.leave();
-            taken();
-        });
-    } catch (...) {
-        queue.leave();
-        throw;
-    }
+    if (queue_->add(claim)) return;
+    // The task may destroy the pool: nothing of it is touched afterwards.
+    TaskPoolOptions const& options = queue_->options;
+    if (options.whenFull == WhenFull::callerRuns) return claim();
+    std::string const capacity = std::to_string(options.queueCapacity);
+    throw RejectedExecution{"task pool \"" + options.name + "\" is full: " + capacity +
+                            " tasks wait, and queueCapacity is " + capacity};
 }
 
-std::size_t TaskPool::queued() const noexcept {
-    return queue_->waiting.load(std::memory_order_relaxed);
-}
+std::size_t TaskPool::queued() const noexcept { return queue_->size(); }
 
 }  // namespace v1
 }  // namespace timingwheel

@@ -298,16 +298,17 @@ TEST(OutOfMemoryMaking, SmallThingsNeedNone) {
 
 // ---- pools -------------------------------------------------------------------------------------
 
-/// Twenty tasks go through a pool whose queue finds no memory from the `kth` allocation on, or only
-/// then. Each has run or was rejected, and told. True if an allocation failed.
+/// Tasks go through a pool whose queue finds no memory from the `kth` allocation on, or only then.
+/// Each has run or was rejected, and told. True if an allocation failed.
 template <class T>
 bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
-    constexpr std::size_t kTasks = 20;
+    // Five bursts, each of which fills the queue. It allocates once for some dozens of tasks.
+    constexpr std::size_t kTasks = 500;
     ManualClock clock;
     std::atomic<std::size_t> runs{0};
     std::atomic<std::size_t> told{0};
     auto const witness = std::make_shared<int>();
-    TaskPool pool{{.threads = 2, .queueCapacity = 3, .whenFull = whenFull}};
+    TaskPool pool{{.threads = 2, .queueCapacity = 80, .whenFull = whenFull}};
     std::conditional_t<std::is_same_v<T, SystemTimer>, TimerOptions, HashedWheelTimerOptions>
         options;
     options.tick = 1ms;
@@ -320,7 +321,7 @@ bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
     std::vector<Timeout> timeouts;
     for (std::size_t i = 0; i < kTasks; ++i)
         timeouts.push_back(
-            timer.newTimeout([&runs, witness] { ++runs; }, static_cast<int>(i / 4) * 1ms));
+            timer.newTimeout([&runs, witness] { ++runs; }, static_cast<int>(i / 100) * 1ms));
     clock.advance(Duration{});
     if constexpr (!std::is_same_v<T, SystemTimer>) clock.advance(1ms);  // they are in their slots
     bool happened = false;
@@ -336,6 +337,7 @@ bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
     }
     EXPECT_EQ(runs + rejected, kTasks);
     EXPECT_EQ(told, rejected);
+    EXPECT_TRUE(whenFull == WhenFull::reject || happened == (rejected > 0));
     EXPECT_EQ(witness.use_count(), 1);
     TimerStatistics const s = timer.statistics();
     EXPECT_EQ(s.pending, 0U);

@@ -250,6 +250,36 @@ TEST(TaskPool, RunsEveryTaskOnceOnItsOwnThreads) {
     EXPECT_EQ(threads.count(std::this_thread::get_id()), 0U);
 }
 
+// Claims of one timer cannot be told apart, so each task is of another.
+TEST(TaskPool, TakesTasksUpInTheOrderInWhichTheyCame) {
+    constexpr std::size_t kTasks = 8;
+    std::atomic<bool> isBusy{false};
+    Latch gate;
+    std::vector<std::size_t> order;
+    std::vector<std::size_t> expected;
+    TaskPool pool{{.threads = 1}};
+    std::vector<std::unique_ptr<SettableClock>> clocks;
+    std::vector<std::unique_ptr<SystemTimer>> timers;
+    for (std::size_t i = 0; i < kTasks; ++i) {
+        clocks.push_back(std::make_unique<SettableClock>());
+        timers.push_back(
+            std::make_unique<SystemTimer>(TimerOptions{.clock = *clocks[i], .executor = pool}));
+        timers[i]->newTimeout(
+            [&, i] {
+                isBusy = true;
+                gate.wait();
+                order.push_back(i);
+            },
+            1ms);
+        clocks[i]->add(1ms);
+        waitUntil([&] { return isBusy && pool.queued() == i; });
+        expected.push_back(i);
+    }
+    gate.open();
+    for (auto const& timer : timers) timer->drain();
+    EXPECT_EQ(order, expected);
+}
+
 TEST(TaskPool, ServesManyTimersAndATinyQueue) {
     constexpr std::size_t kTasks = 500;
     TaskPool pool{{.threads = 2, .queueCapacity = 1}};
