@@ -1,5 +1,6 @@
 // A stranger's program: what somebody writes on the first day with the package. It schedules,
 // cancels and waits on the real clock, then drives a wheel of its own, where entries cascade.
+#include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/TimingWheel.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 using namespace std::chrono_literals;
 
@@ -27,6 +29,19 @@ void useSystemTimer() {
     check(timeout.cancel(), "a pending timeout is cancelled");
     timer.drain();
     check(ran == 1, "the other one ran, the cancelled one did not");
+}
+
+void useHashedWheelTimer() {
+    std::atomic<int> ran{0};
+    timingwheel::HashedWheelTimer timer{
+        {.tick = 1ms, .taskPool = timingwheel::TaskPoolOptions{.threads = 1}}};
+    auto timeout = timer.newTimeout([&] { ran += 100; }, 30s);
+    auto other = timer.newTimeout([&] { ++ran; }, 30ms);
+    check(timeout.cancel(), "a pending timeout of a flat wheel is cancelled");
+    while (!other.isDone()) std::this_thread::sleep_for(1ms);
+    check(ran == 1, "the other one ran, on the timer's own pool");
+    timer.newTimeout([&] { ran += 100; }, 30s);
+    check(timer.stop().size() == 1, "what is pending at the end is returned");
 }
 
 struct Lease : timingwheel::TimerTaskEntry {
@@ -56,5 +71,6 @@ int main() {
     std::printf("timingwheel %d.%d.%d\n", TIMINGWHEEL_VERSION_MAJOR, TIMINGWHEEL_VERSION_MINOR,
                 TIMINGWHEEL_VERSION_PATCH);
     useSystemTimer();
+    useHashedWheelTimer();
     useWheel();
 }

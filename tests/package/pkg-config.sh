@@ -1,13 +1,14 @@
-# Builds and runs the stranger's program with nothing but pkg-config.
-# pkg-config.sh <compiler> <prefix> <static|shared>
+# Builds and runs a stranger's program with nothing but pkg-config.
+# pkg-config.sh <compiler> <prefix> <static|shared> <program.cpp> [flag...]
 set -eu
-compiler=$1 prefix=$2 linkage=$3
+compiler=$1 prefix=$2 linkage=$3 program=$4
+shift 4
 pcFile=$(find "$prefix" -name timingwheel.pc)
 export PKG_CONFIG_PATH="${pcFile%/*}"
 export LD_LIBRARY_PATH="${pcFile%/pkgconfig/*}"
 option=; [ "$linkage" = shared ] || option=--static
 
 # shellcheck disable=SC2046,SC2086  # the flags are words, and there may be no option
-"$compiler" -std=c++20 "${0%/*}/../../test_package/test_package.cpp" \
-    $(pkg-config --cflags --libs $option timingwheel) -o pkg-config-consumer
+"$compiler" -std=c++20 "$@" "$program" $(pkg-config --cflags --libs $option timingwheel) \
+    -o pkg-config-consumer
 ./pkg-config-consumer

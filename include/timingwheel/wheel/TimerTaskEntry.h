@@ -3,6 +3,7 @@
 #include <timingwheel/Tick.h>
 
 #include <boost/intrusive/list_hook.hpp>
+#include <boost/version.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -11,10 +12,14 @@ namespace timingwheel {
 inline namespace v1 {
 
 namespace detail {
+template <int boostVersion>
 struct TimerTaskTag;
-/// With a tag of its own, so that an entry may have other hooks beside it.
+/// With a tag of its own, so that an entry may have other hooks beside it. The tag stands in the
+/// name of all that Boost.Intrusive does with the links, and Boost's version in the tag: where a
+/// program and the compiled library have two versions, the linker takes neither for the other.
 using TimerTaskLinks =
-    boost::intrusive::list_base_hook<boost::intrusive::tag<TimerTaskTag>,
+    boost::intrusive::list_base_hook<boost::intrusive::tag<TimerTaskTag<BOOST_VERSION>>,
+                                     boost::intrusive::void_pointer<TimerTaskTag<BOOST_VERSION>*>,
                                      boost::intrusive::link_mode<boost::intrusive::safe_link>>;
 }  // namespace detail
 
