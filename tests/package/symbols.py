@@ -12,7 +12,7 @@ shared library: that is exported) is one of these:
 
 Anything else could be in the program in another version: the linker would keep one of the two, and
 have both sides use it. This holds for an optimised library. Without optimisation g++ also emits
-three functions and two constants of Boost.Heap and its bases, which have no data and do nothing.
+five functions and two constants of Boost.Heap and its bases, which have no data to differ in.
 
 Prints what is wrong and exits with 1.
 """
