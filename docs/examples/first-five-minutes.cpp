@@ -17,7 +17,8 @@ int main() {
 
     // A handle may be dropped: the task runs all the same.
     timer.newTimeout([&] { std::puts("the tea is ready"), ++ready; }, 20ms);
-    timer.newTimeout([&] { std::puts("the eggs are ready"), ++ready; }, 50ms);
+    auto const eggs = timer.newTimeout([&] { std::puts("the eggs are ready"), ++ready; }, 50ms);
+    timer.reschedule(eggs, 80ms);  // from now: they are to be hard
 
     timer.drain();  // accepts nothing more, and waits until everything pending has run
     return ready == 2 && alarm.isCancelled() ? 0 : 1;
