@@ -2,7 +2,6 @@
 
 #include "demo/Format.h"
 #include "demo/Interrupt.h"
-#include "demo/Trace.h"
 #include "demo/WayDown.h"
 
 #include <timingwheel/SystemTimer.h>
@@ -127,8 +126,7 @@ private:
         nanoseconds const wait = std::max(nanoseconds{0}, nanoseconds{moves_ - event.time});
         line(event.time, what,
              whereTo +
-                 text(", slot %u: bucket expires at %.3f s, in ", event.slot,
-                      toSeconds(moves_ - start_)) +
+                 text(", slot %u: expires at %.3f s, in ", event.slot, toSeconds(moves_ - start_)) +
                  readable(wait));
         drawSlots(event);
     }
@@ -183,12 +181,13 @@ private:
 void introduce(Options const& options, Terminal& terminal, std::int64_t deadline) {
     terminal.line(terminal.heading("1  One task, followed down the levels of a wheel"));
     terminal.line();
-    terminal.line(text("   Each level has %lld slots; those of level 0 are ",
+    terminal.line(text("   A wheel of levels with %lld slots each. Those of level 0 are ",
                        static_cast<long long>(options.wheelSize)) +
-                  readable(options.tick) + " wide, those of the next");
-    terminal.line("   as wide as a whole level below. What lies in one slot is a bucket; when it");
-    terminal.line("   expires, its tasks move down, and at level 0 they run. This one is due");
-    terminal.line("   " + counted(static_cast<std::uint64_t>(deadline), "tick") + ", " +
+                  readable(options.tick) + " wide,");
+    terminal.line(
+        "   those of the next as wide as a whole level below. What lies in one slot is a");
+    terminal.line("   bucket; when it expires, its tasks move down, and at level 0 they run. This");
+    terminal.line("   one is due " + counted(static_cast<std::uint64_t>(deadline), "tick") + ", " +
                   text("%.3f s", toSeconds(options.tick * deadline)) + ", after the timer's start" +
                   (deadline < options.wheelSize ? "." : ":"));
     if (deadline < options.wheelSize) {
@@ -202,7 +201,7 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
 
 }  // namespace
 
-Followed followOneTask(Options const& options, Terminal& terminal) {
+Followed followOneTask(Options const& options, TraceFile& trace, Terminal& terminal) {
     std::int64_t const deadline =
         deadlineThroughAllLevels(options.follow / options.tick, options.wheelSize);
     introduce(options, terminal, deadline);
@@ -210,7 +209,7 @@ Followed followOneTask(Options const& options, Terminal& terminal) {
     Followed followed;
     std::atomic<std::uint64_t> runs{0};
     std::atomic<std::uint64_t> early{0};
-    Witness witness{makeTrace(options.trace)};
+    Witness witness{trace.open()};
     // Before the timer starts to count, so that the deadline is not one tick more than wanted.
     TimePoint const due = timingwheel::Clock::steady().now() + options.tick * deadline;
     timingwheel::SystemTimer timer{{.tick = options.tick,

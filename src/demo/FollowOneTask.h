@@ -2,6 +2,7 @@
 
 #include "demo/Options.h"
 #include "demo/Terminal.h"
+#include "demo/Trace.h"
 
 #include <cstdint>
 
@@ -17,6 +18,6 @@ struct Followed {
 };
 
 /// Schedules one task and tells, as it happens, how it comes down the levels of the wheel.
-Followed followOneTask(Options const& options, Terminal& terminal);
+Followed followOneTask(Options const& options, TraceFile& trace, Terminal& terminal);
 
 }  // namespace demo

@@ -3,7 +3,6 @@
 #include "demo/Format.h"
 #include "demo/Interrupt.h"
 #include "demo/Progress.h"
-#include "demo/Trace.h"
 #include "demo/Watch.h"
 
 #include <algorithm>
@@ -57,11 +56,11 @@ private:
 
 }  // namespace
 
-Load::Load(Options const& options)
+Load::Load(Options const& options, TraceFile& trace)
     : options_{options},
       occupancy_{options.tick},
       pool_{options.usePool ? options.poolThreads : 0, options.poolQueue},
-      trace_{options.follow.count() == 0 ? makeTrace(options.trace) : nullptr},
+      trace_{options.follow.count() == 0 ? trace.open() : nullptr},
       timer_{timerOptions()} {
     double const share = options_.scale / options_.threads;
     for (unsigned i = 0; i < options_.threads; ++i)

@@ -6,6 +6,7 @@
 #include "demo/Producer.h"
 #include "demo/Tasks.h"
 #include "demo/Terminal.h"
+#include "demo/Trace.h"
 #include "demo/WorkerPool.h"
 
 #include <timingwheel/SystemTimer.h>
@@ -31,7 +32,8 @@ struct LoadResult {
 /// A server's load on one timer: several producers, periodic jobs, and a ledger of it all.
 class Load {
 public:
-    explicit Load(Options const& options);
+    /// `trace` is of the load if no task is followed.
+    Load(Options const& options, TraceFile& trace);
 
     /// Runs it for the time of the options, or until Ctrl-C, then stops the timer.
     LoadResult run(Terminal& terminal);

@@ -1,6 +1,7 @@
 #include "demo/Options.h"
 
 #include "demo/Format.h"
+#include "demo/Outcome.h"
 #include "demo/Trace.h"
 
 #include <timingwheel/version.h>
@@ -30,8 +31,9 @@ constexpr char kDescription[] =
 
 constexpr char kFooter[] =
     "\nExit status: 0 if every timeout is accounted for and none ran early, 1 if not,\n"
-    "2 for a wrong command line, 130 after Ctrl-C. On a terminal it uses colours,\n"
-    "unless NO_COLOR is set; elsewhere it prints plain lines.";
+    "or if the output or the trace could not be written, 2 for a wrong command line,\n"
+    "130 after Ctrl-C. On a terminal it uses colours, unless NO_COLOR is set;\n"
+    "elsewhere it prints plain lines.";
 
 /// Rounded to the nanosecond; only for values that were checked.
 nanoseconds fromSeconds(double seconds) { return nanoseconds{std::llround(seconds * 1e9)}; }
@@ -155,8 +157,7 @@ CommandLine parse(int argc, char const* const* argv) {
         if (follow == 0 && duration == 0)
             throw CLI::ValidationError{"--follow and --duration are both 0: nothing to show"};
     } catch (CLI::ParseError const& error) {
-        constexpr int kUsage = 2;
-        line.exitStatus = app.exit(error) == 0 ? 0 : kUsage;
+        line.exitStatus = app.exit(error) == 0 ? kFine : kUsage;
         return line;
     }
     line.options.follow = fromSeconds(follow);

@@ -32,7 +32,7 @@ Progress::Progress(Terminal& terminal, TimePoint begin, nanoseconds duration)
       lastTime_{begin} {
     terminal_.line(terminal_.styled(
         Terminal::Style::dim,
-        "     time  pending  scheduled/s  pushed back/s  cancelled     runs  worst late"));
+        "     time  pending scheduled/s pushed back/s     cancelled      runs worst late"));
 }
 
 std::string Progress::row(timingwheel::TimerStatistics const& now, TimePoint time) const {
@@ -41,9 +41,9 @@ std::string Progress::row(timingwheel::TimerStatistics const& now, TimePoint tim
         return static_cast<std::uint64_t>(static_cast<double>(after - before) / seconds);
     };
     return text("%7.1f s", toSeconds(time - begin_)) + column(now.pending, 9) +
-           column(perSecond(last_.scheduled, now.scheduled), 13) +
-           column(perSecond(last_.rescheduled, now.rescheduled), 15) + column(now.cancelled, 11) +
-           column(now.runs, 9) + text("%12s", readable(now.maxLateness).c_str());
+           column(perSecond(last_.scheduled, now.scheduled), 12) +
+           column(perSecond(last_.rescheduled, now.rescheduled), 14) + column(now.cancelled, 14) +
+           column(now.runs, 10) + text("%11s", readable(now.maxLateness).c_str());
 }
 
 void Progress::keepRow(timingwheel::TimerStatistics const& now, TimePoint time) {

@@ -18,9 +18,12 @@ using Style = Terminal::Style;
 using timingwheel::LatenessHistogram;
 
 std::string ledgerRow(char const* name, Account const& account) {
-    auto const column = [](std::uint64_t number) { return text("%12s", grouped(number).c_str()); };
-    return text("   %-16s", name) + column(account.accepted) + column(account.run) +
-           column(account.cancelled) + column(account.rejected) + column(account.returned);
+    auto const column = [](std::uint64_t number, int width) {
+        return text("%*s", width, grouped(number).c_str());
+    };
+    return text("   %-16s", name) + column(account.accepted, 14) + column(account.run, 12) +
+           column(account.cancelled, 14) + column(account.rejected, 11) +
+           column(account.returned, 10);
 }
 
 /// A figure with its name; one that is long is continued below, broken at its commas.
@@ -86,7 +89,7 @@ void reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& termin
     terminal.line();
     // Each word ends above its figures, so that the heading reads as an equation.
     terminal.line(
-        terminal.styled(Style::dim, text("   %-16s%12s =%10s +%10s +%10s +%10s", "counted here",
+        terminal.styled(Style::dim, text("   %-16s%14s =%10s +%12s +%9s +%8s", "counted here",
                                          "accepted", "run", "cancelled", "rejected", "returned")));
     for (std::size_t i = 0; i < kKinds; ++i) {
         auto const kind = static_cast<Kind>(i);

@@ -5,11 +5,12 @@
 #include "demo/Interrupt.h"
 #include "demo/Load.h"
 #include "demo/Options.h"
+#include "demo/Outcome.h"
 #include "demo/Report.h"
 #include "demo/Terminal.h"
+#include "demo/Trace.h"
 
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -17,14 +18,6 @@
 namespace demo {
 
 namespace {
-
-enum Exit { kFine = 0, kUnsound = 1, kInterrupted = 130 };
-
-struct Outcome {
-    bool isSound = true;
-    std::uint64_t runs = 0;
-    std::uint64_t early = 0;
-};
 
 void introduceLoad(Options const& options, Terminal& terminal) {
     std::string const tasks = options.usePool
@@ -45,9 +38,9 @@ void introduceLoad(Options const& options, Terminal& terminal) {
     terminal.line();
 }
 
-void carryLoad(Options const& options, Terminal& terminal, Outcome& outcome) {
+void carryLoad(Options const& options, TraceFile& trace, Terminal& terminal, Outcome& outcome) {
     introduceLoad(options, terminal);
-    Load load{options};
+    Load load{options, trace};
     LoadResult const result = load.run(terminal);
     if (isInterrupted()) terminal.line("   Interrupted: the timer was stopped.");
     terminal.line();
@@ -55,35 +48,37 @@ void carryLoad(Options const& options, Terminal& terminal, Outcome& outcome) {
     reportCosts(result, terminal);
     terminal.line();
     reportLedger(load.ledger(), result, terminal);
-    outcome.runs += load.ledger().runs();
-    outcome.early += load.ledger().early();
-    outcome.isSound = outcome.isSound && load.ledger().isBalanced() &&
-                      load.ledger().agreesWith(result.statistics);
+    outcome.add(load.ledger(), result.statistics);
 }
 
 int run(Options const& options) {
     Terminal terminal;
     noteInterrupts();
+    TraceFile trace{options.trace};
     Outcome outcome;
     if (options.follow > std::chrono::nanoseconds{0}) {
-        Followed const followed = followOneTask(options, terminal);
-        outcome.runs += followed.runs;
-        outcome.early += followed.early;
-        outcome.isSound = followed.isSound();
+        Followed const followed = followOneTask(options, trace, terminal);
+        outcome.add(followed);
         if (followed.runs + followed.returned != 1)
             reportVerdict(false, "", "The task was neither run nor returned, or twice.", terminal);
     }
     if (options.duration > std::chrono::nanoseconds{0} && !isInterrupted())
-        carryLoad(options, terminal, outcome);
+        carryLoad(options, trace, terminal, outcome);
     if (outcome.runs > 0)
         reportVerdict(outcome.early == 0,
                       "Of " + counted(outcome.runs, "run") + " none began before its time.",
                       "Of " + counted(outcome.runs, "run") + ", " + grouped(outcome.early) +
                           " began BEFORE their time.",
                       terminal);
-    outcome.isSound = outcome.isSound && outcome.early == 0;
-    if (!outcome.isSound) return kUnsound;
-    return isInterrupted() ? kInterrupted : kFine;
+    outcome.isWritten = !trace.hasFailed();
+    return outcome.exitStatus(isInterrupted());
+}
+
+/// A reader who sees half of the output must not take it for the whole: a disk may be full.
+int afterWriting(int exitStatus) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exitStatus;
+    std::fputs("timingwheel-demo: its output could not be written\n", stderr);
+    return kFailed;
 }
 
 }  // namespace
@@ -93,9 +88,9 @@ int run(Options const& options) {
 int main(int argc, char** argv) {
     try {
         demo::CommandLine const line = demo::parse(argc, argv);
-        return line.exitStatus ? *line.exitStatus : demo::run(line.options);
+        return demo::afterWriting(line.exitStatus ? *line.exitStatus : demo::run(line.options));
     } catch (std::exception const& exception) {
         std::fprintf(stderr, "timingwheel-demo: %s\n", exception.what());
-        return demo::kUnsound;
+        return demo::kFailed;
     }
 }

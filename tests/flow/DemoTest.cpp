@@ -71,23 +71,40 @@ TEST(Demo, WritesATraceInTheFormatThatTheFileSays) {
     EXPECT_EQ(checkTrace("a.jsonl"), "");
     EXPECT_EQ(checkTrace("a.txt"),
               "a.txt ends neither in .json, for Perfetto, nor in .jsonl, for JSON lines");
-    EXPECT_EQ(makeTrace(""), nullptr);
-    EXPECT_THROW(makeTrace("/nowhere/to/be/found.json"), std::system_error);
+    EXPECT_EQ(TraceFile{""}.open(), nullptr);
+    EXPECT_THROW(TraceFile{"/nowhere/to/be/found.json"}.open(), std::system_error);
     for (auto const& [name, first] : {std::pair{"demo.json", "["}, std::pair{"demo.jsonl", "{"}}) {
         std::string const path = testing::TempDir() + name;
+        TraceFile traceFile{path};
         {
-            auto const trace = makeTrace(path);
+            auto const trace = traceFile.open();
             timingwheel::ManualClock clock;
             timingwheel::ManualTimer timer{{.clock = clock, .observer = trace.get()}};
             timer.newTimeout([] {}, 25ms);
             clock.advance(25ms);
         }
+        EXPECT_FALSE(traceFile.hasFailed());
         std::ifstream file{path};
         std::string line;
         EXPECT_TRUE(std::getline(file, line));
         EXPECT_EQ(line.substr(0, 1), first);
         std::remove(path.c_str());
     }
+}
+
+// Bug pattern: the disk is full, and the program says that all went well.
+TEST(Demo, KnowsThatATraceCouldNotBeWritten) {
+    TraceFile full{"/dev/full"};
+    testing::internal::CaptureStderr();
+    {
+        auto const trace = full.open();
+        timingwheel::ManualClock clock;
+        timingwheel::ManualTimer timer{{.clock = clock, .observer = trace.get()}};
+        timer.newTimeout([] {}, 25ms);
+    }
+    EXPECT_TRUE(full.hasFailed());
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "timingwheel-demo: trace \"/dev/full\": No space left on device\n");
 }
 
 TEST(Demo, PrintsNumbersForPeople) {

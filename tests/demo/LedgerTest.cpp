@@ -1,0 +1,140 @@
+#include "demo/Ledger.h"
+#include "demo/Outcome.h"
+
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/ManualTimer.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace demo {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Ledger::TimePoint kPast{};
+
+/// One timeout for each outcome but rejected, on a timer and, as the load keeps it, in a ledger.
+class LedgerOfATimer : public ::testing::Test {
+protected:
+    LedgerOfATimer() {
+        timer.newTimeout([this] { ledger.run(Kind::order, kPast); }, 1ms);
+        timer.newTimeout([] {}, 1ms).cancel();
+        timer.newTimeout([] {}, 1h);
+        for (int i = 0; i < 3; ++i) ledger.accepted(Kind::order);
+        ledger.cancelled(Kind::order);
+        clock.advance(1ms);
+        ledger.returned(Kind::order, timer.stop().size());
+    }
+
+    int exitStatus() const {
+        Outcome outcome;
+        outcome.add(ledger, timer.statistics());
+        return outcome.exitStatus(false);
+    }
+
+    Ledger ledger;
+    timingwheel::ManualClock clock;
+    timingwheel::ManualTimer timer{{.clock = clock}};
+};
+
+TEST_F(LedgerOfATimer, BalancesAndAgreesWithTheTimersStatistics) {
+    EXPECT_TRUE(ledger.isBalanced());
+    EXPECT_TRUE(ledger.agreesWith(timer.statistics()));
+    EXPECT_EQ(ledger.total(), (Account{.accepted = 3, .run = 1, .cancelled = 1, .returned = 1}));
+    EXPECT_EQ(exitStatus(), 0);
+}
+
+TEST_F(LedgerOfATimer, DoesNotBalanceWhenATimeoutIsLost) {
+    ledger.accepted(Kind::order);
+    EXPECT_FALSE(ledger.isBalanced());
+    EXPECT_FALSE(ledger.agreesWith(timer.statistics()));
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, DoesNotBalanceWhenATimeoutHasTwoOutcomes) {
+    ledger.run(Kind::order, kPast);
+    EXPECT_FALSE(ledger.isBalanced());
+    EXPECT_FALSE(ledger.agreesWith(timer.statistics()));
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, DoesNotBalanceWhenALostOneAndADuplicateMakeUpForEachOther) {
+    ledger.accepted(Kind::retry);
+    ledger.run(Kind::order, kPast);
+    EXPECT_TRUE(ledger.total().isBalanced());
+    EXPECT_FALSE(ledger.isBalanced());
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, DoesNotBalanceWhenARejectionIsReportedOfNoTimeout) {
+    ledger.rejected();
+    EXPECT_FALSE(ledger.isBalanced());
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, CountsWhatRanEarly) {
+    ledger.accepted(Kind::heartbeat);
+    ledger.run(Kind::heartbeat, timingwheel::Clock::steady().now() + 1h);
+    ledger.runAgain(timingwheel::Clock::steady().now() + 1h);
+    EXPECT_EQ(ledger.early(), 2U);
+    EXPECT_TRUE(ledger.isBalanced());
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, DisagreesWithATimerThatCountsOtherwise) {
+    ledger.accepted(Kind::order);
+    ledger.cancelled(Kind::order);
+    EXPECT_TRUE(ledger.isBalanced());
+    EXPECT_FALSE(ledger.agreesWith(timer.statistics()));
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, DisagreesAboutAPushBackThatTheTimerDoesNotKnow) {
+    ledger.pushedBack();
+    EXPECT_TRUE(ledger.isBalanced());
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST_F(LedgerOfATimer, DisagreesAboutARunThatTheTimerDoesNotKnow) {
+    ledger.runAgain(kPast);
+    EXPECT_TRUE(ledger.isBalanced());
+    EXPECT_EQ(exitStatus(), 1);
+}
+
+TEST(Ledger, TakesWhatIsLeftOfAKindAsRejectedWhereTheTimerRejects) {
+    Ledger ledger;
+    ledger.accepted(Kind::request);
+    ledger.accepted(Kind::request);
+    ledger.run(Kind::request, kPast);
+    ledger.rejected();
+    EXPECT_TRUE(ledger.isBalanced());
+    EXPECT_EQ(ledger.account(Kind::request), (Account{.accepted = 2, .run = 1, .rejected = 1}));
+    ledger.rejected();
+    EXPECT_FALSE(ledger.isBalanced());
+}
+
+TEST(Outcome, FailsWhenTheFollowedTaskIsLostRunTwiceOrEarly) {
+    auto const exitStatus = [](Followed followed) {
+        Outcome outcome;
+        outcome.add(followed);
+        return outcome.exitStatus(false);
+    };
+    EXPECT_EQ(exitStatus({.runs = 1}), 0);
+    EXPECT_EQ(exitStatus({.returned = 1}), 0);
+    EXPECT_EQ(exitStatus({}), 1);
+    EXPECT_EQ(exitStatus({.runs = 2}), 1);
+    EXPECT_EQ(exitStatus({.runs = 1, .returned = 1}), 1);
+    EXPECT_EQ(exitStatus({.runs = 1, .early = 1}), 1);
+}
+
+TEST(Outcome, FailsWhenSomethingCouldNotBeWrittenAndTellsOfAnInterrupt) {
+    EXPECT_EQ(Outcome{}.exitStatus(false), 0);
+    EXPECT_EQ(Outcome{}.exitStatus(true), 130);
+    EXPECT_EQ(Outcome{.isWritten = false}.exitStatus(false), 1);
+    EXPECT_EQ(Outcome{.isWritten = false}.exitStatus(true), 1);
+}
+
+}  // namespace
+}  // namespace demo

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Runs timingwheel-demo as its users do, but for seconds less.
+
+demo.py <program> [unittest's options and names]
+
+No test knows how fast the machine is: what is compared are counts, ways and exit statuses.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import unittest
+from pathlib import Path
+
+PROGRAM = ""
+COLUMNS = 80
+ESCAPE = re.compile(r"\033\[[?0-9;]*([A-Za-z])")
+SHORT = ["--follow", "0.02", "--duration", "0.12", "--scale", "0.01"]
+LOAD = ["--follow", "0", *SHORT[2:]]
+VERDICTS = ["The ledger balances.", "The timer's own statistics agree with it.",
+            "none began before its time."]  # fmt: skip
+
+
+def environment():
+    return {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+
+
+def start(options, **where):
+    # A shell that starts something in the background has it ignore Ctrl-C.
+    def asInTheForeground():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.Popen(
+        [PROGRAM, *options], env=environment(), stdin=subprocess.DEVNULL, encoding="utf-8",
+        preexec_fn=asInTheForeground,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **where},
+    )  # fmt: skip
+
+
+def run(options, **where):
+    """Exit status, standard output and standard error."""
+    process = start(options, **where)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def runOnATerminal(options):
+    """Exit status, and the lines of a terminal of 80 x 24 without their colours."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+    process = start(options, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    written = b""
+    try:
+        while chunk := os.read(ours, 65536):
+            written += chunk
+    except OSError:  # the other side has gone
+        pass
+    os.close(ours)
+    # What goes to a row, to another screen or to a line's beginning begins a line.
+    text = ESCAPE.sub(lambda m: "\n" if m[1] in "Hhl" else "", written.decode())
+    return process.wait(), re.split(r"[\r\n]+", text)
+
+
+def ledgerOf(out):
+    """The rows of figures by their names."""
+    rows = re.findall(r"^   (\w[\w' ]+?) +((?:[\d,]+ +){4}[\d,]+)$", out, re.MULTILINE)
+    return {name: [int(n.replace(",", "")) for n in row.split()] for name, row in rows}
+
+
+def levelsOf(deadline, wheelSize):
+    """The levels that a task comes to: those of its deadline's digits that are not zero."""
+    levels, level = [], 0
+    while deadline > 0:
+        if deadline % wheelSize:
+            levels.insert(0, level)
+        deadline, level = deadline // wheelSize, level + 1
+    return levels
+
+
+class Demo(unittest.TestCase):
+    def assertIsWhole(self, out):
+        for verdict in VERDICTS:
+            self.assertIn(verdict, out)
+
+    def testFollowsATaskDownTheLevels(self):
+        wheelSize, tick = 4, 0.03
+        options = ["--follow", "0.63", "--duration", "0", "--wheel-size", "4", "--tick", "30ms"]
+        self.assertEqual(levelsOf(21, wheelSize), [2, 1, 0])
+        moves = []
+        while not moves:  # a machine that is very busy may schedule the task when it is due
+            status, out, err = run(options)
+            self.assertEqual((status, err), (0, ""), out)
+            self.assertIn("21 ticks, 0.630 s, after the timer's start", out)
+            moves = re.findall(r" s  (place|cascade) +(.*), slot (\d+): expires at (\S+) s", out)
+        way = [int(re.search(r"\d+$", where).group()) for _, where, _, _ in moves]
+        # A machine that was busy when the timer was made has it start later, by whole ticks.
+        deadline = round(float(moves[-1][3]) / tick)
+        self.assertLessEqual(deadline, 21)
+        self.assertEqual(way, levelsOf(deadline, wheelSize), out)
+        for i, (what, where, slot, expires) in enumerate(moves):
+            self.assertEqual(what, "cascade" if i else "place")
+            expected = f"level {way[i - 1]} to {way[i]}" if i else f"on level {way[i]}"
+            self.assertEqual(where, expected)
+            width = wheelSize ** way[i]
+            self.assertEqual(int(slot), deadline // width % wheelSize)
+            self.assertAlmostEqual(float(expires), deadline // width * width * tick)
+        told = re.search(r" s  run .* late, (\d+) cascades? after it was placed", out)
+        self.assertEqual(int(told[1]), len(moves) - 1, out)
+        self.assertIn("Of 1 run none began before its time.", out)
+
+    def testAccountsForEveryTimeout(self):
+        for more in ([], ["--executor", "pool", "--pool-queue", "1"]):
+            status, out, err = run([*LOAD, "--threads", "3", *more])
+            self.assertEqual((status, err), (0, ""), out)
+            self.assertIsWhole(out)
+            ledger = ledgerOf(out)
+            kinds = [row for name, row in ledger.items() if name not in ("all", "timer's count")]
+            self.assertEqual(len(kinds), 5, out)
+            for accepted, *ends in ledger.values():
+                self.assertEqual(accepted, sum(ends), out)
+            self.assertEqual([sum(column) for column in zip(*kinds)], ledger["all"])
+            self.assertEqual(ledger["all"], ledger["timer's count"])
+            self.assertGreater(ledger["all"][0], 0)
+
+    def testDrawsTheLevels(self):
+        status, out, err = run(["--watch", *LOAD[2:-1], "0.1"])
+        self.assertEqual((status, err), (0, ""), out)
+        self.assertRegex(out, r"level 0 [^\n]* a slot")
+        self.assertIsWhole(out)
+
+    def testEndsInOrderAfterCtrlC(self):
+        for options, beginning, told in [
+            (["--follow", "600"], "place", "stop() returned the task"),
+            (["--follow", "0", "--duration", "600", "--scale", "0.01"], "time  pending",
+             "Interrupted: the timer was stopped."),
+        ]:  # fmt: skip
+            process = start(options)
+            out = ""
+            while beginning not in out:
+                line = process.stdout.readline()
+                self.assertNotEqual(line, "", out)
+                out += line
+            process.send_signal(signal.SIGINT)
+            rest, err = process.communicate()
+            self.assertEqual((process.returncode, err), (130, ""), out + rest)
+            self.assertIn(told, rest)
+            if "--duration" in options:
+                self.assertIn(VERDICTS[0], rest)
+                self.assertIn(VERDICTS[1], rest)
+
+    def testFailsWhenItsOutputCannotBeWritten(self):
+        for options in (SHORT, ["--watch", *LOAD[2:]], ["--help"], ["--version"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                status, _, err = run(options, stdout=full)
+            self.assertEqual(status, 1, options)
+            self.assertEqual(err, "timingwheel-demo: its output could not be written\n")
+
+    def testFailsWhenItsTraceCannotBeWritten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("full.json", "full.jsonl"):
+                path = Path(folder) / name
+                path.symlink_to("/dev/full")
+                for options in (SHORT, LOAD):
+                    status, out, err = run([*options, "--trace", str(path)])
+                    self.assertEqual(status, 1, out)
+                    self.assertIn(f'timingwheel-demo: trace "{path}": No space left', err)
+            nowhere = str(Path(folder) / "nowhere" / "trace.json")
+            status, _, err = run([*SHORT, "--trace", nowhere])
+            self.assertEqual(status, 1)
+            self.assertIn(f'trace "{nowhere}": No such file', err)
+
+    def testWritesATrace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            whole, lines = Path(folder) / "trace.json", Path(folder) / "trace.jsonl"
+            for path in (whole, lines):
+                status, out, err = run([*SHORT, "--trace", str(path)])
+                self.assertEqual((status, err), (0, ""), out)
+            self.assertGreater(len(json.loads(whole.read_text(encoding="utf-8"))), 0)
+            events = map(json.loads, lines.read_text(encoding="utf-8").splitlines()[1:])
+            self.assertEqual([event["stage"] for event in events if "lateness" in event], ["run"])
+
+    def testRefusesAWrongCommandLine(self):
+        for options in (["--scale", "0"], ["--nonsense"], ["--follow", "0", "--duration", "0"]):
+            status, out, err = run(options)
+            self.assertEqual((status, out), (2, ""), options)
+            self.assertTrue(err.startswith("timingwheel-demo: "), err)
+
+    def testPrintsLinesOfEightyColumns(self):
+        wheels = [("2", "1us"), ("2", "1ms"), ("3", "50ms"), ("20", "1ms"), ("32", "999us"),
+                  ("1000", "1us")]  # fmt: skip
+        ways = [[*SHORT, "--wheel-size", size, "--tick", tick] for size, tick in wheels]
+        ways += [
+            # A load would take a gigabyte for so many slots, in each of several wheels.
+            ["--follow", "0.02", "--duration", "0", "--wheel-size", "1048576", "--tick", "999us"],
+            ["--follow", "0.3", "--duration", "0"],
+            ["--follow", "0.3", "--duration", "0", "--wheel-size", "32", "--tick", "1us"],
+            [*LOAD, "--executor", "pool", "--pool-threads", "64", "--threads", "64"],
+            ["--watch", *LOAD[2:]], ["--watch", *LOAD[2:], "--wheel-size", "1000"], ["--help"],
+        ]  # fmt: skip
+        for options, process in [(options, start(options)) for options in ways]:
+            out, err = process.communicate()
+            self.assertEqual((process.returncode, err), (0, ""), options)
+            self.assertGreater(len(out.splitlines()), 10, options)
+            for line in out.splitlines():
+                self.assertLessEqual(len(line), COLUMNS, f"{options}: {line}")
+
+    def testFitsATerminal(self):
+        for options in (SHORT, ["--watch", *LOAD[2:]]):
+            status, lines = runOnATerminal(options)
+            self.assertEqual(status, 0, lines)
+            self.assertGreater(len(lines), 20, options)
+            self.assertIsWhole("\n".join(lines))
+            for line in lines:
+                self.assertLessEqual(len(line), COLUMNS, f"{options}: {line}")
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main(verbosity=2)
