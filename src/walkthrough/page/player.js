@@ -10,11 +10,18 @@ class Player {
   start(scenario) {
     this.pause();
     $("note").textContent = $("problem").textContent = "";
-    $("scenario").value = scenario;
+    this.setScenario(scenario);
     history.replaceState(null, "", `#${scenario}`);
     this.teller.begin(scenario);
     this.layOut();
     this.go(0);
+  }
+  /** A story of one's own can only be left: it is offered for as long as it is the one shown. */
+  setScenario(name) {
+    $("own")?.remove();
+    if (name === "own")
+      $("scenario").append(html("option", { id: "own", value: "own" }, "a story of your own"));
+    $("scenario").value = name;
   }
   layOut() {
     this.laidOut = this.teller.levels;
@@ -84,7 +91,7 @@ class Player {
     this.pause();
     const from = this.at;
     this.go(this.teller.branch(this.at, command));
-    $("scenario").value = "own";
+    this.setScenario("own");
     $("note").textContent = this.teller.forgot
       ? `The story goes on from step ${from} now. What was asked for after that is forgotten.`
       : "";
@@ -177,8 +184,10 @@ function listen(player) {
   $("wait").addEventListener("click", () =>
     perform(1, (engine, delay) => engine._storyWait(delay)),
   );
-  NARROW.addEventListener("change", () => player.go(player.at));
-  $("scenario").addEventListener("change", () => player.start($("scenario").value));
+  NARROW.addEventListener("change", () => player.show(player.view));
+  $("scenario").addEventListener("change", () => {
+    if ($("scenario").value in SCENARIOS) player.start($("scenario").value);
+  });
 
   const keys = {
     ArrowRight: step,
@@ -217,12 +226,11 @@ function explainColours() {
 loadWheel().then((engine) => {
   for (const [name, { title }] of Object.entries(SCENARIOS))
     $("scenario").append(html("option", { value: name }, title));
-  $("scenario").append(html("option", { value: "own", hidden: "" }, "a story of your own"));
   explainColours();
   const player = new Player(new Teller(engine));
   const startAsAsked = () => {
     const asked = location.hash.slice(1);
-    player.start(asked in SCENARIOS ? asked : "one");
+    player.start(Object.hasOwn(SCENARIOS, asked) ? asked : "one");
   };
   listen(player);
   addEventListener("hashchange", startAsAsked);

@@ -2,6 +2,8 @@
 
 const NARROW = matchMedia("(max-width: 35em)");
 const discSize = () => (NARROW.matches ? 22 : 14);
+/** What the slots' numbers take of a ring: on a phone, where few are shown, they are larger. */
+const numberRoom = (depth) => (NARROW.matches ? Math.min(26, 0.4 * depth) : 18);
 const levelColour = (level) => `--of: var(--level-${level % 8})`;
 
 const CENTER = 360;
@@ -35,6 +37,8 @@ class Ring {
   constructor(layer, inner, outer, slots, colour) {
     Object.assign(this, { inner, outer, slots });
     this.group = make("g", { style: colour });
+    this.room = numberRoom(outer - inner);
+    const style = NARROW.matches ? `font-size: ${(this.room - 2).toFixed(1)}px` : "";
     this.cells = [];
     this.numbers = [];
     for (let i = 0; i < slots; ++i) {
@@ -42,9 +46,9 @@ class Ring {
         class: "slot",
         d: sector(inner, outer, i / slots, (i + 1) / slots),
       });
-      const [x, y] = at(outer - 9, (i + 0.5) / slots);
-      const minor = i % (slots % 5 ? 4 : 5) ? " minor" : "";
-      const number = make("text", { class: "number" + minor, x, y }, i);
+      const [x, y] = at(outer - this.room / 2, (i + 0.5) / slots);
+      const minor = this.isMajor(i) ? "" : " minor";
+      const number = make("text", { class: "number" + minor, x, y, style }, i);
       this.cells.push(cell);
       this.numbers.push(number);
       this.group.append(cell, number);
@@ -56,6 +60,10 @@ class Ring {
     this.group.append(this.hand);
     this.turned = 0;
     layer.append(this.group);
+  }
+  /** On a phone the others have no number. */
+  isMajor(slot) {
+    return slot % (this.slots % 5 ? 4 : 5) === 0;
   }
   /** `slotsUpTo`: how many slots the clock has passed since 0, so that a hand never turns back by itself. */
   show({ slotsUpTo, armed, left, target }) {
@@ -76,7 +84,8 @@ class Ring {
   }
   /** Where the i-th of n discs in a slot stands, and how large it is. */
   spot(slot, i, n) {
-    const depth = this.outer - this.inner - 18;
+    const isNumbered = !NARROW.matches || this.isMajor(slot);
+    const depth = this.outer - this.inner - (isNumbered ? this.room : 6);
     const width = (2 * Math.PI * (this.inner + depth / 2)) / this.slots;
     const largest = Math.min(discSize(), depth / 2.2, width / 2.1);
     let columns = 1;
@@ -134,13 +143,14 @@ class Stage {
         this.rings.push(new Ring(rings, inner, outer, WHEEL_SIZE, levelColour(level)));
       }
     }
-    this.clock = make("text", { class: "clock", x: CENTER, y: CENTER - 14 });
-    this.driver = make("text", { class: "unit", x: CENTER, y: CENTER + 30 });
-    this.until = make("text", { class: "unit", x: CENTER, y: CENTER + 46 });
+    const [clock, unit, driver, until] = NARROW.matches ? [-30, 0, 26, 47] : [-14, 8, 30, 46];
+    this.clock = make("text", { class: "clock", x: CENTER, y: CENTER + clock });
+    this.driver = make("text", { class: "unit", x: CENTER, y: CENTER + driver });
+    this.until = make("text", { class: "unit", x: CENTER, y: CENTER + until });
     this.svg.append(
       make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }),
       this.clock,
-      make("text", { class: "unit", x: CENTER, y: CENTER + 8 }, "ms"),
+      make("text", { class: "unit", x: CENTER, y: CENTER + unit }, "ms"),
       this.driver,
       this.until,
     );

@@ -237,6 +237,25 @@ class WalkthroughPage(unittest.TestCase):
         self.assertEqual(self.page.text("#note"), "")
         self.assertEqual(self.page.look()["last"], "53")
 
+    def scenarios(self):
+        return self.driver.execute_script(
+            "return [...document.querySelectorAll('#scenario option')].map((each) => each.value)"
+        )
+
+    def testOffersAStoryOfOnesOwnOnlyWhileItIsTheOneShown(self):
+        self.assertNotIn("own", self.scenarios())
+        self.page.scrubTo(10)
+        self.page.add("7")
+        self.assertEqual(self.scenarios()[-1], "own")
+        look = self.page.look()
+        choose = "document.getElementById('scenario').dispatchEvent(new Event('change'))"
+        self.driver.execute_script(choose)
+        self.assertEqual(self.page.look(), look)
+        self.page.find("#scenario").send_keys("a crowd")
+        self.page.waitUntil(lambda page: page.look()["at"] == "0")
+        self.assertEqual(self.page.find("#scenario").get_attribute("value"), "crowd")
+        self.assertNotIn("own", self.scenarios())
+
     def testKeepsTheKeyboardWhereItIs(self):
         self.page.press(Keys.END)
         self.page.scrubTo(24)
@@ -250,6 +269,9 @@ class WalkthroughPage(unittest.TestCase):
         self.driver.execute_script("location.hash = 'crowd'")
         self.page.waitUntil(lambda page: page.look()["last"] != "53")
         self.assertEqual(self.page.find("#scenario").get_attribute("value"), "crowd")
+        for unknown in ("own", "toString", ""):
+            self.page.open(unknown)
+            self.assertEqual(self.page.find("#scenario").get_attribute("value"), "one")
 
     def testTimePassesWhenOneWaits(self):
         self.page.open("empty")
@@ -300,9 +322,7 @@ class WalkthroughPage(unittest.TestCase):
         self.assertEqual(self.page.look()["view"], "levels")
 
     def testEveryScenarioComesToItsEnd(self):
-        names = self.driver.execute_script(
-            "return [...document.querySelectorAll('#scenario option')].map((each) => each.value)"
-        )
+        names = self.scenarios()
         self.assertGreater(len(names), 5)
         for name in names:
             self.page.open(name)
@@ -326,6 +346,22 @@ class WalkthroughPage(unittest.TestCase):
                 self.assertLessEqual(width, SIZES[size][0], size)
                 for name, contrast in self.driver.execute_script(CONTRAST, texts):
                     self.assertGreaterEqual(contrast, 4.5, f"{name}, {size}, dark: {isDark}")
+
+    def testAPhoneShowsTheWholeWheelWithNumbersThatCanBeRead(self):
+        box = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+        size = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).fontSize)"
+        lookLike(self.driver, "phone", isDark=False)
+        self.page.open()
+        self.page.scrubTo(32)
+        rings = self.driver.execute_script(box, "#rings")
+        controls = self.driver.execute_script(box, ".controls")
+        self.assertLessEqual(rings["bottom"], controls["top"])
+        for name in (".number", ".unit", ".clock"):
+            drawn = self.driver.execute_script(size, name) * rings["width"] / 720
+            self.assertGreaterEqual(drawn, 8.5, name)
+        lookLike(self.driver, "small", isDark=False)
+        for name in ("#next", "#speed"):
+            self.assertLessEqual(self.driver.execute_script(box, name)["right"], 320, name)
 
     def testTheGuideTellsTheKeysThatThereAre(self):
         told = set(re.findall(r"<kbd>(\w+)</kbd>", PAGE.read_text(encoding="utf-8")))
