@@ -1,5 +1,6 @@
 #pragma once
 
+#include <support/CountOfEach.h>
 #include <support/Figure.h>
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
@@ -25,7 +26,10 @@ namespace timingwheel::test {
 class StopRace {
 public:
     StopRace(std::size_t stoppers, std::size_t schedulers, std::size_t poolThreads)
-        : stoppers_{stoppers}, schedulers_{schedulers}, handles_(schedulers) {
+        : stoppers_{stoppers},
+          schedulers_{schedulers},
+          handles_(schedulers),
+          runs_{schedulers * kPerThread} {
         if (poolThreads > 0) pool_.emplace(poolThreads);
         for (auto& ofThread : handles_) ofThread.reserve(kPerThread);
     }
@@ -66,7 +70,7 @@ private:
         if (pool_) options.executor = *pool_;
         timer_.emplace(std::move(options));
         inside_ = 0;
-        ran_ = 0;
+        runs_.reset();
         returned_ = 0;
         receivers_ = 0;
         isStopped_ = false;
@@ -90,10 +94,10 @@ private:
             for (std::size_t i = 0; i < kPerThread; ++i) {
                 auto const delay = static_cast<int>(i % 3) * std::chrono::microseconds{10};
                 handles_[scheduler].push_back(timer_->newTimeout(
-                    [this] {
+                    [this, number = scheduler * kPerThread + i] {
                         ++inside_;
                         if (isStopped_.load()) ++late_;
-                        ++ran_;
+                        runs_.count(number);
                         --inside_;
                     },
                     isSlow_ ? Duration{std::chrono::hours{1}} : delay));
@@ -107,20 +111,25 @@ private:
         std::uint64_t expired = 0;
         std::uint64_t cancelled = 0;
         std::uint64_t accepted = 0;
-        for (auto& ofThread : handles_) {
-            for (Timeout const& timeout : ofThread) {
-                ++accepted;
+        bool eachIsRight = true;
+        for (std::size_t scheduler = 0; scheduler < schedulers_; ++scheduler) {
+            for (std::size_t i = 0; i < kPerThread; ++i) {
+                int const runs = runs_.of(scheduler * kPerThread + i);
+                bool const isAccepted = i < handles_[scheduler].size();
+                Timeout const timeout = isAccepted ? handles_[scheduler][i] : Timeout{};
+                accepted += isAccepted ? 1U : 0U;
                 expired += timeout.isExpired() ? 1U : 0U;
                 cancelled += timeout.isCancelled() ? 1U : 0U;
+                eachIsRight = eachIsRight && runs == (timeout.isExpired() ? 1 : 0) &&
+                              timeout.isCancelled() == (isAccepted && runs == 0);
             }
         }
-        bool const isRight = expired == ran_.load() && cancelled == returned_.load() &&
-                             accepted == expired + cancelled && receivers_.load() <= 1 &&
-                             timer_->pendingTimeouts() == 0;
+        bool const isRight = eachIsRight && cancelled == returned_.load() &&
+                             receivers_.load() <= 1 && timer_->pendingTimeouts() == 0;
         wrong_ += isRight ? 0U : 1U;
         timer_.reset();
         sums_.accepted += accepted;
-        sums_.ran += ran_.load();
+        sums_.ran += expired;
         sums_.returned += returned_.load();
         sums_.refused += refused_.exchange(0);
     }
@@ -130,7 +139,7 @@ private:
     std::vector<std::vector<Timeout>> handles_;
     std::atomic<int> inside_{0};
     std::atomic<bool> isStopped_{false};
-    std::atomic<std::uint64_t> ran_{0};
+    CountOfEach runs_;
     std::atomic<std::uint64_t> returned_{0};
     std::atomic<std::uint64_t> receivers_{0};
     std::atomic<std::uint64_t> refused_{0};
@@ -148,25 +157,28 @@ inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
     constexpr std::size_t kHandles = 4;
     std::optional<SystemTimer> timer;
     std::array<std::array<Timeout, kHandles>, 2> handles;
-    std::atomic<std::uint64_t> ran{0};
-    std::atomic<std::uint64_t> cancelled{0};
+    CountOfEach runs{kHandles};
+    CountOfEach wins{kHandles};  // of cancel()
     std::atomic<std::uint64_t> wrong{0};
-    std::uint64_t ended = 0;
+    std::uint64_t ended = 0;  // in one way, and all answers say so
     Random random{5};
     inBatches(
         rounds, 3,
         [&](std::uint64_t) {
             timer.emplace(TimerOptions{.tick = std::chrono::microseconds{10}, .shards = 2});
+            runs.reset();
+            wins.reset();
             for (std::size_t i = 0; i < kHandles; ++i) {
-                handles[0][i] = handles[1][i] =
-                    timer->newTimeout([&ran] { ++ran; }, static_cast<int>(random.below(4)) *
-                                                             std::chrono::microseconds{20});
+                handles[0][i] = handles[1][i] = timer->newTimeout(
+                    [&runs, i] { runs.count(i); },
+                    static_cast<int>(random.below(4)) * std::chrono::microseconds{20});
             }
         },
         [&](std::size_t worker, std::uint64_t) {
             if (worker == 2) return timer.reset();
-            for (Timeout& timeout : handles[worker]) {
-                if (timeout.cancel()) ++cancelled;
+            for (std::size_t i = 0; i < kHandles; ++i) {
+                Timeout& timeout = handles[worker][i];
+                if (timeout.cancel()) wins.count(i);
                 if (timeout.isPending() || timeout.isRejected()) ++wrong;
                 static_cast<void>(timeout.remaining());
                 static_cast<void>(timeout.task());
@@ -176,8 +188,12 @@ inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
             }
         },
         [&](std::uint64_t) {
-            for (Timeout& timeout : handles[1]) {
-                ended += timeout.isExpired() || timeout.isCancelled() ? 1U : 0U;
+            for (std::size_t i = 0; i < kHandles; ++i) {
+                Timeout& timeout = handles[1][i];
+                bool const hasRun = runs.of(i) == 1;
+                bool const isRight = hasRun ? timeout.isExpired() && wins.of(i) == 0
+                                            : timeout.isCancelled() && runs.of(i) == 0;
+                ended += isRight && wins.of(i) <= 1 ? 1U : 0U;
                 if (timeout.timer() != nullptr || timeout.cancel()) ++wrong;
                 timeout = {};
             }

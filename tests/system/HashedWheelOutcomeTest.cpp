@@ -1,6 +1,7 @@
 // What becomes of a timeout of HashedWheelTimer: it runs, is cancelled, is returned or is rejected;
 // who hears of it, when its captures go, and what the limit of pending timeouts makes of it.
 
+#include <support/CountOfEach.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
 #include <support/Threads.h>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -503,19 +505,20 @@ TEST_F(HashedWheelStop, TellsEachTaskThatItWasCancelledOnce) {
     HashedWheelTimer timer{options()};
     auto const task = std::make_shared<ATask>();
     int runs = 0;
-    int cancels = 0;
+    std::array<int, 3> cancels{};
     auto const witness = std::make_shared<int>();
     timer.newTimeout(task, 1h);
-    timer.newTimeout(Hears{&runs, &cancels}, 1h);
+    timer.newTimeout(Hears{&runs, &cancels[0]}, 1h);
     clock.advance(100ms);
-    timer.newTimeout(Hears{&runs, &cancels}, 1h);
+    timer.newTimeout(Hears{&runs, &cancels[1]}, 1h);
     Timeout const before = timer.newTimeout([witness] { FAIL(); }, 1h);
-    Timeout const told = timer.newTimeout(Hears{&runs, &cancels}, 1h);
+    Timeout const told = timer.newTimeout(Hears{&runs, &cancels[2]}, 1h);
     EXPECT_TRUE(before.cancel());
     EXPECT_TRUE(told.cancel());
     StoppedTimeouts const stopped = timer.stop();
     EXPECT_EQ(stopped.size(), 3U);
-    EXPECT_EQ(cancels, 3);  // those two, and the one that was cancelled by hand
+    // Those two, and the one that was cancelled by hand.
+    EXPECT_EQ(cancels, (std::array<int, 3>{1, 1, 1}));
     EXPECT_EQ(task->cancels, 1);
     EXPECT_EQ(runs, 0);
     EXPECT_EQ(witness.use_count(), 1);  // what was cancelled by hand is gone
@@ -938,19 +941,21 @@ TEST_F(HashedWheelRejection, OfTheKthAffectsOnlyThatTask) {
             FailureLog heard;
             RefusesTheKth executor{kth, throws};
             auto const witness = std::make_shared<int>();
-            int runs = 0;
+            CountOfEach runs{kTasks};
             HashedWheelTimer timer{options({.tick = 1ms,
                                             .executor = executor,
                                             .maxPendingTimeouts = kTasks,
                                             .errorHandler = heard.handler()})};
             std::vector<Timeout> timeouts;
-            for (int i = 0; i < kTasks; ++i)
-                timeouts.push_back(timer.newTimeout([&runs, witness] { ++runs; }, i / 25 * 1ms));
+            for (std::size_t i = 0; i < kTasks; ++i)
+                timeouts.push_back(
+                    timer.newTimeout([&runs, i, witness] { runs.count(i); }, i / 25 * 1ms));
             clock.advance(5ms);
-            EXPECT_EQ(runs, kTasks - 1);
             EXPECT_EQ(witness.use_count(), 1);
             std::size_t rejected = 0;
-            for (Timeout const& t : timeouts) {
+            for (std::size_t i = 0; i < kTasks; ++i) {
+                Timeout const& t = timeouts[i];
+                EXPECT_EQ(runs.of(i), t.isRejected() ? 0 : 1);
                 rejected += t.isRejected() ? 1U : 0U;
                 EXPECT_EQ(answersOf(t), t.isRejected() ? kRejected : kExpired);
                 EXPECT_EQ(t.isDone(), !t.isRejected());
