@@ -99,14 +99,17 @@ private:
 
 // ---- from the first to the last ---------------------------------------------------------------
 
-void TimerSimulation::run(Scenario const& scenario) {
-    TimerSimulation simulation{scenario.setting};
+void TimerSimulation::run(Scenario const& scenario, Comparisons& comparisons) {
+    TimerSimulation simulation{scenario.setting, comparisons};
     simulation.play(scenario.commands);
     simulation.finish();
 }
 
-TimerSimulation::TimerSimulation(Setting const& setting)
-    : setting_{setting}, settable_{setting.start}, manual_{setting.start} {
+TimerSimulation::TimerSimulation(Setting const& setting, Comparisons& comparisons)
+    : setting_{setting},
+      comparisons_{comparisons},
+      settable_{setting.start},
+      manual_{setting.start} {
     for (std::size_t i = 0; i < kHooks; ++i)
         hooks_[i] = std::make_unique<Hook>(*this, kHandles + i);
     renew();
@@ -149,7 +152,7 @@ void TimerSimulation::finish() {
     check();
     for (auto const& [tick, record] : pending_)
         require(ticks_.timeOf(tick) == Clock::TimePoint::max() || tick > ticks_.ofNow(now()),
-                "it never ran");
+                "it never ran", comparisons_.due);
     stop();
     check();
     checkStatistics();
@@ -458,7 +461,8 @@ void TimerSimulation::onRun(Record& record, Timeout const& self, Clock::TimePoin
     require(record.timer == timers_, "it runs on a timer that is gone");
     if (record.state != State::pending || record.timer != timers_) return;
     settle(record, deadline);
-    require(deadline == ticks_.timeOf(record.first), "its deadline is no tick");
+    require(deadline == ticks_.timeOf(record.first), "its deadline is no tick",
+            comparisons_.deadlines);
     std::int64_t const tick = record.first;
     require(told_ >= record.exact, "it is early");
     require(tick <= ticks_.ofNow(told_), "it is early by its tick");
@@ -467,7 +471,7 @@ void TimerSimulation::onRun(Record& record, Timeout const& self, Clock::TimePoin
     // begun.
     for (auto const& [last, other] : pending_)
         require(last >= tick || other->command == command_ || tick == lastTick_,
-                "it overtakes an earlier deadline");
+                "it overtakes an earlier deadline", comparisons_.order);
     lastTick_ = tick;
 
     ++runs_;
@@ -529,6 +533,13 @@ void TimerSimulation::onCaptureDied(Record& record) {
 
 /// Returns whether one of the commands wants to throw.
 bool TimerSimulation::react(Command::When when, std::size_t host) {
+    struct Inside {
+        explicit Inside(int& counter) noexcept : count{counter} { ++count; }
+        Inside(Inside const&) = delete;
+        Inside& operator=(Inside const&) = delete;
+        ~Inside() { --count; }
+        int& count;
+    } const inside{inside_};
     bool throws = false;
     for (;;) {
         auto const found = std::find_if(waiting_.begin(), waiting_.end(), [&](Command const& c) {
@@ -571,7 +582,7 @@ void TimerSimulation::place(Record& record, std::int64_t tick) {
 void TimerSimulation::settle(Record& record, Clock::TimePoint deadline) {
     std::int64_t const last = record.last;
     require(deadline >= ticks_.timeOf(record.first) && deadline <= ticks_.timeOf(last),
-            "the deadline is another one");
+            "the deadline is another one", comparisons_.deadlines);
     if (record.first != last) {
         take(record, record.state);
         record.first = record.last = ticks_.at(deadline).value_or(last);
@@ -674,7 +685,7 @@ void TimerSimulation::checkHandle(std::size_t slot) {
 void TimerSimulation::checkNothingDue(std::int64_t tick, bool mayHaveArrived) {
     for (auto const& [last, record] : pending_)
         require(last > tick || (mayHaveArrived && record->command == command_),
-                "it is due and has not run");
+                "it is due and has not run", comparisons_.due);
 }
 
 /// When the timer rests.
@@ -700,6 +711,15 @@ void TimerSimulation::checkStatistics() {
 /// A task cannot throw what ends the test: the first failure is kept.
 void TimerSimulation::require(bool holds, char const* what) {
     if (!holds && failure_.empty()) failure_ = what;
+    if (inside_ == 0) return;
+    ++comparisons_.inside.made;
+    if (!holds) ++comparisons_.inside.wrong;
+}
+
+void TimerSimulation::require(bool holds, char const* what, Comparison& respect) {
+    ++respect.made;
+    if (!holds) ++respect.wrong;
+    require(holds, what);
 }
 
 }  // namespace timingwheel::model

@@ -45,8 +45,25 @@ private:
 /// command, and within each task and destructor, both must agree.
 class TimerSimulation {
 public:
+    /// How often timer and model were compared in one respect, and differed.
+    struct Comparison {
+        std::uint64_t made = 0;
+        std::uint64_t wrong = 0;
+    };
+    struct Comparisons {
+        Comparison order;      ///< a run, with what is pending
+        Comparison deadlines;  ///< a deadline, with the ticks that it may have
+        Comparison due;        ///< what is left when the clock has moved
+        Comparison inside;     ///< anything, while a task runs or a capture dies
+    };
+
     /// Throws std::logic_error that says where timer and model differ.
-    static void run(Scenario const& scenario);
+    static void run(Scenario const& scenario) {
+        Comparisons comparisons;
+        run(scenario, comparisons);
+    }
+    /// Adds to `comparisons`, also when it throws.
+    static void run(Scenario const& scenario, Comparisons& comparisons);
 
 private:
     enum class State : std::uint8_t { pending, running, expired, cancelled, returned };
@@ -77,7 +94,7 @@ private:
     class Advance;
     enum class Refusal : std::uint8_t { none, logicError, rejected };
 
-    explicit TimerSimulation(Setting const& setting);
+    TimerSimulation(Setting const& setting, Comparisons& comparisons);
     ~TimerSimulation();
     void play(std::vector<Command> const& commands);
     void finish();
@@ -121,8 +138,11 @@ private:
     void checkNothingDue(std::int64_t tick, bool mayHaveArrived);
     void checkStatistics();
     void require(bool holds, char const* what);
+    void require(bool holds, char const* what, Comparison& respect);
 
     Setting setting_;
+    Comparisons& comparisons_;
+    int inside_ = 0;  // tasks that run and captures that die
     test::SettableClock settable_;
     ManualClock manual_;
     TickModel ticks_{0, 1, 2};
