@@ -3,9 +3,11 @@ package compare;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -15,6 +17,7 @@ import java.util.stream.Stream;
 /** What the kernel and the virtual machine say of this process: Machine.h in Java. */
 public final class Machine {
     private static final Path TASKS = Path.of("/proc/self/task");
+    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     /** Names of the virtual machine's own threads, which come and go when it likes. */
     private static final List<String> OWN =
             List.of("C1 ", "C2 ", "GC ", "G1 ", "VM ", "Sweeper", "Common-Cleaner", "Notification");
@@ -30,7 +33,7 @@ public final class Machine {
 
     /** Of the calling thread. */
     public static long threadCpuNanos() {
-        return ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime();
+        return THREADS.getCurrentThreadCpuTime();
     }
 
     public static long heapBytesAfterCollection() throws InterruptedException {
@@ -48,20 +51,25 @@ public final class Machine {
         }
     }
 
+    private static Set<Long> javaThreads() {
+        return Arrays.stream(THREADS.getAllThreadIds()).boxed().collect(Collectors.toSet());
+    }
+
     /** The threads that were started since this object was made, without the machine's own. */
     public static final class ThreadWatch {
         private final Set<Path> others = threads();
+        private final Set<Long> known = javaThreads();
 
         public Usage usage() {
             long cpuNanos = 0;
+            for (long thread : javaThreads())
+                if (!known.contains(thread)) cpuNanos += Math.max(0, THREADS.getThreadCpuTime(thread));
             long wakeUps = 0;
             for (Path thread : threads()) {
                 if (others.contains(thread)) continue;
                 try {
                     String name = Files.readString(thread.resolve("comm"));
                     if (OWN.stream().anyMatch(name::startsWith)) continue;
-                    String spent = Files.readString(thread.resolve("schedstat"));
-                    cpuNanos += Long.parseLong(spent.split(" ")[0]);
                     wakeUps += voluntarySwitches(thread);
                 } catch (NoSuchFileException ended) {
                     continue;
