@@ -87,6 +87,11 @@ concept ReschedulesToTimePoint =
 template <class T>
 concept Driven = requires(T timer) { timer.advance(std::chrono::nanoseconds{}); };
 
+/// Each task has a thread: how many there may be is for the system to say, and what one has used is
+/// not known any more when it has run.
+template <class T>
+concept HasThreadForEach = T::kThreadForEach;
+
 inline constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 
 /// A contender as the program sees it. Virtual is only the whole load: inside it everything is

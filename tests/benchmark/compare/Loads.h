@@ -191,6 +191,18 @@ Result far(Request const& request) {
             {"wakeUpsPerSecond", static_cast<double>(used.wakeUps) / seconds}};
 }
 
+/// n timers about an hour away: resident memory, stacks included and what is not used of them not.
+template <TimerAdapter Timer>
+Result resident(Request const& request) {
+    Filled<Timer> filled{request};
+    filled.reserve(request.count);
+    std::int64_t const before = residentBytes();
+    filled.fill(randomDelays(request.count, 50min, 70min, request.seed));
+    std::this_thread::sleep_for(request.budget);  // until all sleep
+    auto const bytes = static_cast<double>(residentBytes() - before);
+    return {{"bytes", bytes / static_cast<double>(request.count)}};
+}
+
 /// n timers at random times within the budget: how late each is. Nothing else goes on.
 template <TimerAdapter Timer>
 Result late(Request const& request) {
@@ -287,12 +299,17 @@ private:
             made.emplace("bulk", loads::drivenBulk<Timer>);
         } else {
             made.merge(std::map<std::string, Load>{
-                {"bulk", loads::bulk<Timer>},
-                {"expiry", loads::expiry<Timer>},
                 {"far", loads::far<Timer>},
                 {"idle", loads::far<Timer>},
                 {"late", loads::late<Timer>},
                 {"empty", loads::empty<Timer>},
+            });
+        }
+        if constexpr (HasThreadForEach<Timer>) made.emplace("resident", loads::resident<Timer>);
+        if constexpr (!Driven<Timer> && !HasThreadForEach<Timer>) {
+            made.merge(std::map<std::string, Load>{
+                {"bulk", loads::bulk<Timer>},
+                {"expiry", loads::expiry<Timer>},
                 {"mixed", loads::mixed<Timer>},
                 {"storm", loads::storm<Timer>},
             });

@@ -12,6 +12,7 @@ import datetime
 import hashlib
 import json
 import os
+import resource
 import select
 import shutil
 import subprocess
@@ -75,10 +76,10 @@ def curves(delays, counts, budget):
 
 def plan(size):
     """(rounds, measurements)"""
-    rounds, budget, pairBudget, watch, expiring, far, late = {
-        "full": (9, 120, 250, 700, 500_000, 1_000_000, 1_000),
-        "quick": (3, 20, 50, 300, 50_000, 100_000, 300),
-        "smoke": (1, 5, 5, 50, 1_000, 1_000, 20),
+    rounds, budget, pairBudget, watch, expiring, far, late, threads = {
+        "full": (9, 120, 250, 700, 500_000, 1_000_000, 1_000, 10_000),
+        "quick": (3, 20, 50, 300, 50_000, 100_000, 300, 1_000),
+        "smoke": (1, 5, 5, 50, 1_000, 1_000, 20, 100),
     }[size]
     top = {"full": 7, "quick": 5, "smoke": 3}[size]
     span = {"full": 700, "quick": 400, "smoke": 20}[size]
@@ -95,6 +96,7 @@ def plan(size):
         Measurement("late-100", "late",
                     {"count": late, "tick-us": 100_000, "budget-ms": span}, needsTick=True),
         Measurement("empty", "empty", {"count": 16}),
+        Measurement("resident", "resident", {"count": threads, "budget-ms": watch}),
     ]  # fmt: skip
     return rounds, measurements
 
@@ -173,6 +175,20 @@ def availableMemory():
         if line.startswith("MemAvailable"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+def mostThreads():
+    """How many threads this machine lets a process have at most, and what says so."""
+    def kernel(name):
+        return int(Path("/proc/sys", name.replace(".", "/", 1)).read_text())
+
+    limits = [(kernel(name), f"`{name}`") for name in ("kernel.pid_max", "kernel.threads-max")]
+    # A stack and the page that guards it.
+    limits.append((kernel("vm.max_map_count") // 2, "`vm.max_map_count`, of which each takes two"))
+    users = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if users != resource.RLIM_INFINITY:
+        limits.append((users, "`ulimit -u`"))
+    return dict(zip(("count", "by"), min(limits)))
 
 
 def startJava(build, log, jarFolder=None):
@@ -264,7 +280,8 @@ def conduct(options, rounds, measurements, warmUps, takesPart=lambda contender: 
         if java is None:
             say(f"without Java: {whyNoJava}")
         listed = subprocess.run([options.program, "--list"], capture_output=True, check=True)
-        cppContenders = contendersOf("cpp", filter(takesPart, json.loads(listed.stdout)))
+        built = json.loads(listed.stdout)
+        cppContenders = contendersOf("cpp", filter(takesPart, built))
         javaContenders = contendersOf("java", filter(takesPart, java.ask("--list") if java else []))
         contenders = interleaved(cppContenders, javaContenders)
 
@@ -285,7 +302,9 @@ def conduct(options, rounds, measurements, warmUps, takesPart=lambda contender: 
         "rounds": rounds,
         "machine": machine,
         "whyNoJava": whyNoJava,
+        "mostThreads": mostThreads(),
         "contenders": cppContenders + javaContenders,
+        "leftOut": [contender for contender in built if not takesPart(contender)],
         "errors": errors,
         "samples": samples,
     }

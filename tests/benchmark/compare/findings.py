@@ -3,6 +3,21 @@
 from data import BASE
 from style import number, power
 
+# Those that a full run has, so that one that is missing is told.
+CPP = ["SystemTimer", "HashedWheelTimer", "Asio", "Heap", "Multimap", "SortedQueue", "libuv",
+       "libevent", "libev", "ThreadPerTask"]  # fmt: skip
+THREADS = "ThreadPerTask"
+# What one may want to know of everybody. Ticks and the number pending are told in the tables.
+ASKED = {
+    "pair": "request timeouts",
+    "curve-random": "the curves",
+    "expiry": "many that expire together",
+    "far": "far timers and their memory",
+    "idle": "a single pending timer",
+    "late-1": "lateness",
+    "empty": "the memory of an empty one",
+}
+
 
 def ratioText(data, rival, measurement, metric, base=BASE, count=None):
     """How the rival's value stands to that of the base: `2.3 times`, `within noise`."""
@@ -180,11 +195,65 @@ def verb(contenders):
     return "are" if len(contenders) > 1 else "is"
 
 
+# ---- what is left out ---------------------------------------------------------------------------
+
+
+def whereItStops(data, contender):
+    largest = data.contenders[contender]["largest"]
+    if largest >= max(data.counts("curve-random")):
+        return None
+    why = "more would take minutes to fill or to go through"
+    if contender == THREADS and (limit := data.run.get("mostThreads")):
+        why = (f"each is a thread, and this machine lets a process have {limit['count']:,} "
+               f"({limit['by']})")  # fmt: skip
+    return f"**{data.title(contender)}** is measured with up to {power(largest)} pending: {why}."
+
+
+def whatItMisses(data, contender):
+    missing = [what for measurement, what in ASKED.items() if data.measured(measurement)
+               and contender not in data.measured(measurement)]  # fmt: skip
+    if not missing:
+        return None
+    return f"**{data.title(contender)}** has no part in: {', '.join(missing)}."
+
+
+def leftOut(data):
+    """Whom a reader may look for and not find here, and where to find it."""
+    lines = []
+    absent = [c for c in CPP if c not in data.contenders]
+    if absent:
+        lines.append(f"**Not measured in this run:** {joined(absent)}, whose libraries or sources "
+                     "the program was built without.")  # fmt: skip
+    for contender in data.contenders:
+        lines += filter(None, (whereItStops(data, contender), whatItMisses(data, contender)))
+    if others := [contender["title"] for contender in data.run.get("leftOut", [])]:
+        lines.append(f"**Other ways to use this library** are measured in [benchmarks.md]"
+                     f"(benchmarks.md#timers-in-a-server): {joined(others)}.")  # fmt: skip
+    lines.append(
+        "**Heartbeats, a mix of everything, a schedule during a storm:** the same contenders, "
+        "without Kafka and a thread per task, under the loads of a server, are in [benchmarks.md]"
+        "(benchmarks.md#timers-in-a-server). Request timeouts and lateness are measured there "
+        "too, in a run of its own: what is said here follows from the numbers here, and where the "
+        "two differ by more than the quartiles, so did the machine.")
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def resident(data):
+    """What a thread takes, where that was measured."""
+    if THREADS not in data.measured("resident"):
+        return ""
+    summary = data.of("resident", THREADS, "bytes")
+    return (f"A thread per task is not in the table, since the heap is not where its memory is: "
+            f"{number(summary.median / 1024)} KiB of each thread's stack and heap are resident "
+            f"with {data.counts('resident')[0]:,} pending, and the kernel keeps a stack of its own "
+            "for each on top of that.")  # fmt: skip
+
+
 def preferByUse(data):
     slow = [c for c in slowToFill(data) if not data.isJava(c)]
     if slow:
-        yield (f"**Not for many timers:** {names(data, slow)}, which is left out of the next "
-               "points; its cost below tells why.")  # fmt: skip
+        yield (f"**Not for many timers:** {names(data, slow)}. The tables below tell why, and the "
+               "next points leave that out.")  # fmt: skip
     for what, measurement, metric, unit in (
         ("Several threads schedule and cancel", "pair-2", "ns", " ns"),
         ("Many expire together", "expiry", "cpuNs", " ns of processor time a task"),
@@ -231,4 +300,5 @@ def prefer(data):
         "throw, a `stop()` that returns what is left:** SystemTimer. The hand-written rivals are "
         "measured without any of that; see [guarantees.md](guarantees.md).",
     ]
-    return "\n".join(f"- {sentence}" for sentence in found + rules)
+    head = "Of those that are measured on this page, in this run:\n\n"
+    return head + "\n".join(f"- {sentence}" for sentence in found + rules)

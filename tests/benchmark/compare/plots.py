@@ -25,6 +25,7 @@ COLOURS = {
     "DelayQueue": "#e3b341",
     "Multimap": "#7d3c98",  # a tree
     "SortedQueue": "#6b7280",
+    "ThreadPerTask": "#111111",
 }
 OTHERS = ["#b5179e", "#0f9aa8", "#8a6d3b"]  # for those who come later
 

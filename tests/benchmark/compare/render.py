@@ -123,6 +123,8 @@ def page(data):
         "generated": lambda: about.generated(data.run, "compare/page.md.in"),
         "warnings": lambda: about.warnings(data.run, aboutJava="Netty, Kafka and the JDK"),
         "prefer": lambda: findings.prefer(data),
+        "left-out": lambda: findings.leftOut(data),
+        "resident": lambda: findings.resident(data),
         "expected": lambda: findings.expected(data),
         "machine": lambda: about.machine(data.run),
         "usage": lambda: usage(data),

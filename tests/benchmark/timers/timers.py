@@ -6,7 +6,6 @@ page.py makes a chapter of it; ./dev bench timers calls both.
 """
 
 import json
-import statistics
 import sys
 from pathlib import Path
 
@@ -81,18 +80,6 @@ def warmUps(size):
     ]
 
 
-def floorBeside(folder):
-    """What memory allows, from the wheel's chapter of the same page: ns at a million pending."""
-    file = folder / "wheel.json"
-    if not file.exists():
-        return None
-    runs = json.loads(file.read_text(encoding="utf-8"))["runs"]
-    found = [round_["W1"] for run in runs if run["pending"] == 1_000_000
-             for contender in run["contenders"] if contender["id"] == "floor"
-             for round_ in contender["rounds"]]  # fmt: skip
-    return statistics.median(found) if found else None
-
-
 def main():
     made = parser(__doc__, "./dev bench timers")
     made.add_argument("--quick", action="store_const", dest="size", const="quick", default="full",
@@ -111,7 +98,6 @@ def main():
     result = conduct(options, options.rounds or size["rounds"], measurements,
                      [] if smoke else warmUps(size),
                      takesPart=lambda contender: smoke or contender["id"] in asked)  # fmt: skip
-    result["floor"] = None if smoke else floorBeside(options.build)
     file = options.build / "timers.json"
     file.write_text(json.dumps(result, indent=1), encoding="utf-8")
     print(f"== {file}")
