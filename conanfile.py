@@ -27,6 +27,7 @@ class TimingwheelConan(ConanFile):
         "src/*",
         "tests/*",
         # These look at the repository and at the finished package.
+        "!tests/dev/*",
         "!tests/guarantees/*",
         "!tests/package/*",
         "!tests/tidy/*",

@@ -32,6 +32,7 @@ import guarantees  # noqa: E402: it stands in the folder beside this one
 
 LIST = Path("tests") / "planted" / "bugs.toml"
 FEWEST = 60
+MOST_TIMES = 1000
 KEYS = {"breaks", "what", "file", "old", "new", "red"}
 # Folders whose programs are no part of the fast suite, or not about the library.
 NOT_IN_THE_SUITE = {"demo", "stress", "walkthrough"}
@@ -438,11 +439,17 @@ def selfTest():
     return wrong
 
 
+def times(written):
+    if not re.fullmatch(r"[0-9]{1,4}", written) or not 1 <= int(written) <= MOST_TIMES:
+        raise argparse.ArgumentTypeError(f"{written} is not from 1 to {MOST_TIMES}")
+    return int(written)
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="./dev bugs", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="only show the bugs")
-    parser.add_argument("--times", type=int, default=1, metavar="N",
+    parser.add_argument("--times", type=times, default=1, metavar="N",
                         help="the expected tests must turn red so many times")
     parser.add_argument("which", nargs="*", help="a promise, a number of the list, or words")
     if arguments == ["check"]:

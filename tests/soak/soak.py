@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "benchmark" / "page"))
 
 import about  # noqa: E402  (found in the folder above)
+from arguments import between  # noqa: E402
 
 PAGE = ROOT / "docs" / "testing.md"
 BEGIN, END = "<!-- written by ./dev soak: begin -->", "<!-- written by ./dev soak: end -->"
@@ -48,12 +49,23 @@ def soak(program, options, report):
     return process.wait()
 
 
+def checkArguments(options):
+    """Refuses what the program would refuse, before anything has been changed."""
+    parser = argparse.ArgumentParser(prog="./dev soak", add_help=False, allow_abbrev=False)
+    parser.add_argument("minutes", nargs="?", type=between(0.01, 10_000, float))
+    parser.add_argument("--seed", type=between(0, 999_999_999))
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--help", "-h", action="store_true")
+    parser.parse_args(options)
+
+
 def main():
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("program", type=Path, help="timingwheel-soak")
     parser.add_argument("build", type=Path, help="where everything goes")
     parser.add_argument("--command", default="./dev soak", help="what the page says")
     options, ofProgram = parser.parse_known_args()  # the rest is for the program
+    checkArguments(ofProgram)
 
     began = time.monotonic()
     options.build.mkdir(parents=True, exist_ok=True)

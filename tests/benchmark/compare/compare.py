@@ -24,6 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "page"))
+import arguments  # noqa: E402
 from about import describeMachine  # noqa: E402
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
@@ -315,7 +316,8 @@ def parser(description, command):
     made = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
     made.add_argument("program", type=Path, help="timingwheel-benchmark-compare")
     made.add_argument("build", type=Path, help="where everything goes")
-    made.add_argument("--rounds", type=int, help="how many, instead of what the size says")
+    made.add_argument("--rounds", type=arguments.rounds,
+                      help="how many, instead of what the size says")  # fmt: skip
     made.add_argument("--no-java", action="store_true")
     made.add_argument("--jars", type=Path, help="where they are; without that they are downloaded")
     made.add_argument("--command", default=command, help="what the page says")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "page"))
+import arguments  # noqa: E402
 from about import describeMachine  # noqa: E402
 
 VAST = ["--pending", 100_000_000, "--rounds", 3, "--only", "TimingWheel"]
@@ -49,7 +50,8 @@ def parse():
                         default="full", help="too short to conclude anything from")  # fmt: skip
     parser.add_argument("--smoke", dest="size", action="store_const", const="smoke",
                         help="a second, for tests")  # fmt: skip
-    parser.add_argument("--rounds", type=int, help="how many, instead of what the size says")
+    parser.add_argument("--rounds", type=arguments.rounds,
+                        help="how many, instead of what the size says")  # fmt: skip
     parser.add_argument("--vast", action="store_true",
                         help="also with 10^8 pending, which takes 5 GB")  # fmt: skip
     parser.add_argument("--command", default="./dev bench", help="what the page says")

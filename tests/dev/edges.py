@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Bad input to ./dev: the error names the value and its bounds, and nothing is installed or built.
+
+The script runs in a copy of its own, beside stand-ins for all that it would call: a stand-in that
+is called writes that down and fails.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WATCHED = "apt-get cmake ctest conan doxygen python3 sudo g++ clang++ valgrind".split()
+NOBODY = 65534
+
+# What is asked, and what the answer must say.
+REFUSED = {
+    "nosuch": ["nosuch"],
+    "test --fast": ["--fast"],
+    "test slow": ["slow"],
+    "build nosuchpreset": ["nosuchpreset", "dev, fuzz, release"],
+    "build base": ["base", "release"],
+    "build dev release": ["release"],
+    "demo --bogus": ["--bogus"],
+    "demo 5": ["5"],
+    "demo --duration": ["--duration", "0.0 to 86400"],
+    "demo --duration x": ["--duration", '"x"', "0.0 to 86400"],
+    "demo --threads 0": ["--threads", '"0"', "1 to 64"],
+    "demo --threads=65": ["--threads", '"65"', "1 to 64"],
+    "demo --executor thread": ["--executor", '"thread"', "inline, pool"],
+    "bench --rounds": ["--rounds", "1 to 1000"],
+    "bench --rounds 0": ["--rounds", '"0"', "1 to 1000"],
+    "bench --rounds x": ["--rounds", '"x"', "1 to 1000"],
+    "bench --rounds -1": ["--rounds", '"-1"', "1 to 1000"],
+    "bench --rounds 1001": ["--rounds", '"1001"', "1 to 1000"],
+    "bench --rounds=": ["--rounds", '""', "1 to 1000"],
+    "bench --slow": ["--slow"],
+    "bench nosuch": ["nosuch"],
+    "bench --check --recorded": ["--recorded"],
+    "bench compare --rounds": ["--rounds", "1 to 1000"],
+    "bench compare --rounds 99999999999999999999": ["--rounds", "1 to 1000"],
+    "bench compare --java": ["--java"],
+    "bench timers --rounds 0.5": ["--rounds", '"0.5"', "1 to 1000"],
+    "bench timers --install-java": ["--install-java"],
+    "bench wheel --pending 0": ["--pending", '"0"', "1 to 1000000000"],
+    "bench wheel --wheel-size 2": ["--wheel-size", '"2"', "3 to 1048576"],
+    "bench choosing --fast": ["--fast"],
+    "guarantees 5": ["5"],
+    "docs html": ["html"],
+    "walkthrough --open": ["--open"],
+    "fuzz x": ["seconds", '"x"', "1 to 604800"],
+    "fuzz 0": ["seconds", '"0"', "1 to 604800"],
+    "fuzz -5": ["-5"],
+    "fuzz --fixed 5": ["--fixed"],
+    "fuzz 5 5": ["5"],
+    "soak abc": ["minutes", '"abc"', "0.01 to 10000"],
+    "soak 0": ["minutes", '"0"', "0.01 to 10000"],
+    "soak 1 2": ["2"],
+    "soak --seed": ["--seed", "0 to 999999999"],
+    "soak --seed -1": ["--seed", '"-1"', "0 to 999999999"],
+    "coverage all": ["all"],
+    "lint --fixed": ["--fixed"],
+    "conan --test": ["--test"],
+}
+# Arguments that are looked at and taken: the first stand-in is called.
+TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "soak 0.5 --seed 7",
+         "fuzz 60", "fuzz --fixed", "demo --duration 1.5 --watch", "demo --help",
+         "bench wheel --only wheel heap"]  # fmt: skip
+# The arguments of these are looked at by a script in Python.
+OTHERS = {"bugs", "help"}
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder.chmod(0o755)
+        self.called = folder / "called"
+        self.standIns = folder / "bin"
+        self.copy = folder / "copy"
+        self.standIns.mkdir()
+        self.copy.mkdir()
+        for file in ("dev", "CMakePresets.json"):
+            shutil.copy(ROOT / file, self.copy)
+        for name in WATCHED:
+            standIn = self.standIns / name
+            standIn.write_text(f'#!/bin/sh\necho "$0" >>{self.called}\nexit 99\n')
+            standIn.chmod(0o755)
+
+    def run_(self, arguments, before=()):
+        path = f"{self.standIns}:{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path}
+        return subprocess.run([*before, self.copy / "dev", *arguments.split()], text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
+                              env=environment)  # fmt: skip
+
+    def expectNothingChanged(self, what):
+        self.assertFalse(self.called.exists(), f"{what} called {self.called}")
+        there = sorted(path.name for path in self.copy.iterdir())
+        self.assertEqual(there, ["CMakePresets.json", "dev"], what)
+
+    def testBadArgumentsAreNamedAndChangeNothing(self):
+        for arguments, words in REFUSED.items():
+            with self.subTest(arguments):
+                run = self.run_(arguments)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertEqual(run.stdout, "")
+                first, second = run.stderr.splitlines()
+                self.assertIn("./dev help", second)
+                for word in words:
+                    self.assertIn(word, first)
+                self.expectNothingChanged(arguments)
+
+    def testGoodArgumentsAreTaken(self):
+        for arguments in TAKEN:
+            with self.subTest(arguments):
+                self.assertNotEqual(self.run_(arguments).returncode, 2)
+                self.assertTrue(self.called.exists(), "nothing was called")
+                self.called.unlink()
+
+    def testEveryCommandIsTried(self):
+        text = self.run_("help").stdout
+        commands = {line.split()[1] for line in text.splitlines() if line.startswith("./dev ")}
+        tried = {arguments.split()[0] for arguments in REFUSED} | OTHERS
+        self.assertEqual(commands - tried - {"<command>:"}, set())
+
+    def testTheDemosOptionsAreThoseOfTheProgram(self):
+        options = (ROOT / "src" / "demo" / "Options.cpp").read_text(encoding="utf-8")
+        names = {part.split('"')[0] for part in options.replace("add_flag", "add_option")
+                 .split('add_option("')[1:]}  # fmt: skip
+        body = (ROOT / "dev").read_text(encoding="utf-8").split("\ndemo() {")[1].split("\n}")[0]
+        words = body.replace("'", "").split()
+        taken = {word.split("=")[0] for word in words if word.startswith("--") and word != "--"}
+        self.assertEqual(taken - {"--version", "--workflow", "--preset"}, names)
+
+    def testAFolderThatCannotBeWrittenIsNamed(self):
+        (self.copy / "build").write_text("in the way")
+        for arguments in ("test", "test --slow", "build", "docs", "demo"):
+            with self.subTest(arguments):
+                run = self.run_(arguments)
+                self.assertEqual(run.returncode, 1, run.stdout)
+                self.assertIn(f"cannot write into {self.copy}/build", run.stderr)
+                self.assertNotIn("install", run.stdout + run.stderr)
+                self.assertFalse(self.called.exists())
+
+    def testAFolderOfSomebodyElseIsNamed(self):
+        before = ()
+        if os.getuid() == 0:
+            before = ("setpriv", f"--reuid={NOBODY}", "--clear-groups")
+        self.copy.chmod(0o555)
+        run = self.run_("test", before)
+        self.copy.chmod(0o755)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn(f"cannot write into {self.copy}/build", run.stderr)
+        self.expectNothingChanged("test")
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
