@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "benchmark" / "page"))
 
 import about  # noqa: E402  (found in the folder above)
+import seal  # noqa: E402
 from arguments import between  # noqa: E402
 
 PAGE = ROOT / "docs" / "testing.md"
@@ -31,12 +32,12 @@ def section(run, report):
              machine["system"], machine["compiler"]]  # fmt: skip
     paragraphs = [about.generated(run), f"On {'; '.join(parts)}.", about.warnings(run),
                   report.strip()]  # fmt: skip
-    return "\n\n".join(filter(None, paragraphs)) + "\n"
+    return seal.sealed("\n" + "\n\n".join(filter(None, paragraphs)))
 
 
 def replaced(page, text):
     """The page with another section between the marks. REQUIRES: it has them, once."""
-    found = re.subn(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n\n{text}\n{END}", page,
+    found = re.subn(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{text}{END}", page,
                     flags=re.DOTALL)  # fmt: skip
     assert found[1] == 1, f"{PAGE} has {found[1]} places for the soak"
     return found[0]

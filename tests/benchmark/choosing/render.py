@@ -12,6 +12,7 @@ import shared  # noqa: F401  (where the next ones are found)
 import about
 import advice
 import draw
+import seal
 from findings import joined, power
 from results import Results
 
@@ -65,7 +66,7 @@ def main():
     folder = options.docs / "choosing"
     folder.mkdir(parents=True, exist_ok=True)
     draw.combinations(results, folder / "combinations.svg")
-    (options.docs / "choosing.md").write_text(page(results), encoding="utf-8")
+    (options.docs / "choosing.md").write_text(seal.sealed(page(results), folder), encoding="utf-8")
     print(f"== {options.docs / 'choosing.md'}")
 
 

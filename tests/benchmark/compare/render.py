@@ -11,6 +11,7 @@ from data import BASE, Data
 import findings
 import plots
 import about
+import seal
 from markdown import fill, table, textTable
 from style import number, power
 
@@ -165,7 +166,8 @@ def main():
     options = parser.parse_args()
     data = Data.read(options.results)
     draw(data, options.docs / "comparison")
-    (options.docs / "comparison.md").write_text(page(data), encoding="utf-8")
+    text = seal.sealed(page(data), options.docs / "comparison")
+    (options.docs / "comparison.md").write_text(text, encoding="utf-8")
     print(f"== {options.docs / 'comparison.md'}")
 
 

@@ -26,7 +26,9 @@ def processor():
 def describeMachine(javaRuns=False):
     """To be called before anything is measured, for the load."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    changed = " and changes" if firstLine("git", "status", "--porcelain", "--", ROOT) else ""
+    # Pages that a benchmark has just written are none of it.
+    status = ("git", "status", "--porcelain", "--", ".", ":!docs")
+    changed = " and uncommitted changes" if firstLine(*status) else ""
     return {
         "processor": processor(),
         "cores": os.cpu_count(),

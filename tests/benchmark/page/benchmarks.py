@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from markdown import fill
+from seal import sealed
 
 HERE = Path(__file__).resolve().parent
 BENCHMARKS = HERE.parent
@@ -71,13 +72,17 @@ def main():
             measured[part] = json.loads(file.read_text(encoding="utf-8"))
     if not measured:
         sys.exit(f"nothing was measured: there is no JSON file in {options.build}")
+    commits = {data["machine"]["commit"] for data in measured.values()}
+    if len(commits) > 1:
+        sys.exit(f"the parts were measured at different commits: {', '.join(sorted(commits))}")
     known = {part: chunk(part, data, plots) for part, data in measured.items()}
     known["generated"] = generated(measured)
     known["warnings"] = warnings(measured)
     known["dead ends"] = (BENCHMARKS / "dead-ends.md").read_text(encoding="utf-8").strip()
     template = (BENCHMARKS / "benchmarks.md.in").read_text(encoding="utf-8")
     page = options.docs / "benchmarks.md"
-    page.write_text(fill(template, lambda name: known.get(name, "")), encoding="utf-8")
+    text = sealed(fill(template, lambda name: known.get(name, "")), plots)
+    page.write_text(text, encoding="utf-8")
     print(f"== {page}")
 
 
