@@ -190,7 +190,7 @@ def run(program, patterns, limit, log):
     if patterns:
         command.append(f"--gtest_filter={filterOf(patterns)}")
     # Memory that was freed does not look as it did: who reads it finds out.
-    environment = dict(os.environ, MALLOC_PERTURB_="165")
+    environment = dict(os.environ, MALLOC_PERTURB_="165", TIMINGWHEEL_ONE_IN="1")
     start = time.monotonic()
     with open(log, "w+", encoding="utf-8", errors="replace") as output:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,

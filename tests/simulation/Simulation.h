@@ -30,6 +30,7 @@ struct Summary {
     std::uint64_t switches = 0;    ///< from one thread to another
     std::uint64_t staleLoads = 0;  ///< those that did not read the newest store
     bool isComplete = true;        ///< false if it ended before all was gone through
+    std::size_t oneIn = 1;         ///< of the courses with the most departures
 
     friend std::ostream& operator<<(std::ostream& out, Summary const& summary);
 };
@@ -41,8 +42,11 @@ Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
 
 /// Goes through all that may happen to `body` with at most so many departures from the plain course
 /// of things: a thread goes on until it waits, a load reads the newest store, and time passes when
-/// all wait. Ends after `atMost` runs, if there are more.
-Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body);
+/// all wait. Ends after `atMost` runs, if there are more. Of the courses with the most departures,
+/// which are nearly all, it takes one in `oneIn`: the same ones each time, others with another
+/// TIMINGWHEEL_SEED.
+Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body,
+               std::size_t oneIn = 1);
 inline constexpr std::size_t kAnyNumber = SIZE_MAX;
 
 /// True where tests may take their time: TIMINGWHEEL_AT_LENGTH is set.

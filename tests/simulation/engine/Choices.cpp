@@ -63,29 +63,40 @@ std::int64_t RandomChoices::duration() {
 
 // ---- all of them ------------------------------------------------------------------------------
 
+namespace {
+
+bool departs(Decisions::One const& decision) { return decision.mayDepart && decision.taken != 0; }
+
+}  // namespace
+
 std::size_t SystematicChoices::departFromFirst(std::size_t alternatives) {
     if (departuresLeft_ == 0) return 0;
-    std::size_t const taken = decide(alternatives);
+    std::size_t const taken = decide(alternatives, true);
     if (taken != 0 && departuresLeft_ != kAnyNumber) --departuresLeft_;
     return taken;
 }
 
-std::size_t SystematicChoices::decide(std::size_t alternatives) {
+std::size_t SystematicChoices::decide(std::size_t alternatives, bool mayDepart) {
     if (alternatives == 1) return 0;
     if (decisions_.made == Decisions::kMost) fail("a run has too many decisions to go through");
     Decisions::One& decision = decisions_.list[decisions_.made];
     if (decisions_.made++ >= decisions_.toRepeat)
-        decision = {0, static_cast<std::uint16_t>(alternatives)};
+        decision = {0, static_cast<std::uint16_t>(alternatives), mayDepart};
     else if (decision.of != alternatives)
         fail("the same decisions made another run: something is not simulated");
     return decision.taken;
 }
 
-bool SystematicChoices::next(Decisions& decisions) noexcept {
+bool SystematicChoices::next(Decisions& decisions, std::size_t departures,
+                             Sample& sample) noexcept {
     while (decisions.made > 0) {
         Decisions::One& last = decisions.list[decisions.made - 1];
-        if (last.taken + 1 < last.of) {
+        while (last.taken + 1 < last.of) {
             ++last.taken;
+            // What departs for the last time is one run, so nothing else is lost with it.
+            bool const isLast = std::count_if(decisions.list, decisions.list + decisions.made,
+                                              departs) == static_cast<std::ptrdiff_t>(departures);
+            if (isLast && last.mayDepart && sample.random() % sample.oneIn != 0) continue;
             decisions.toRepeat = decisions.made;
             decisions.made = 0;
             return true;

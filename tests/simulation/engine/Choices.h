@@ -69,10 +69,18 @@ struct Decisions {
     struct One {
         std::uint16_t taken;
         std::uint16_t of;
+        bool mayDepart;  ///< all but the first alternative are departures
     };
     std::size_t toRepeat = 0;  ///< so many of them stand already
     std::size_t made = 0;
     One list[kMost];
+};
+
+/// Which of the courses with the most departures are gone through: one in so many, by the seed. All
+/// with fewer are.
+struct Sample {
+    std::size_t oneIn = 1;
+    std::minstd_rand random{1};
 };
 
 /// Goes through all decisions, one run after the other: those that stand are repeated, and what
@@ -90,16 +98,16 @@ public:
         return departFromFirst(candidates.size());
     }
     std::size_t whichStore(std::size_t stores) override { return departFromFirst(stores); }
-    std::size_t whichWaiter(std::size_t waiters) override { return decide(waiters); }
+    std::size_t whichWaiter(std::size_t waiters) override { return decide(waiters, false); }
     bool isSpurious() override { return false; }
     std::int64_t duration() override { return 1; }
 
     /// Prepares the next run. False when there was none left.
-    static bool next(Decisions& decisions) noexcept;
+    static bool next(Decisions& decisions, std::size_t departures, Sample& sample) noexcept;
 
 private:
     std::size_t departFromFirst(std::size_t alternatives);
-    std::size_t decide(std::size_t alternatives);
+    std::size_t decide(std::size_t alternatives, bool mayDepart);
 
     Decisions& decisions_;
     std::size_t departuresLeft_;

@@ -97,10 +97,14 @@ Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
     return summary;
 }
 
-Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body) {
+Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body, std::size_t oneIn) {
     static Decisions& decisions = makeShared<Decisions>();
     new (&decisions) Decisions;
+    Sample sample{.oneIn = oneIn};
+    if (char const* const seed = std::getenv("TIMINGWHEEL_SEED"))
+        sample.random.seed(static_cast<unsigned>(std::strtoul(seed, nullptr, 10)));
     Summary summary;
+    summary.oneIn = oneIn;
     do {
         if (summary.runs == atMost) {
             summary.isComplete = false;
@@ -111,15 +115,19 @@ Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body) {
             runHere(choices, body);
         });
         if (!failure.empty()) ADD_FAILURE() << "in run " << summary.runs << ": " << failure;
-    } while (summary.failed == 0 && SystematicChoices::next(decisions));
+    } while (summary.failed == 0 && SystematicChoices::next(decisions, departures, sample));
     return summary;
 }
 
 bool isAtLength() { return std::getenv("TIMINGWHEEL_AT_LENGTH") != nullptr; }
 
 std::ostream& operator<<(std::ostream& out, Summary const& summary) {
-    return out << summary.runs << (summary.isComplete ? " runs, which are all, " : " runs, ")
-               << summary.steps << " steps, " << summary.switches << " switches, "
+    out << summary.runs << " runs, ";
+    if (summary.oneIn > 1)
+        out << "of those with the most departures one in " << summary.oneIn << ", ";
+    else if (summary.isComplete)
+        out << "which are all, ";
+    return out << summary.steps << " steps, " << summary.switches << " switches, "
                << summary.staleLoads << " stale loads";
 }
 
