@@ -64,6 +64,7 @@ class TimingwheelConan(ConanFile):
         tc.cache_variables["TIMINGWHEEL_BUILD_TESTS"] = self._with_tests
         # Compiles the library once more for threads of its own, and tests nothing of the package.
         tc.cache_variables["TIMINGWHEEL_BUILD_SIMULATION"] = False
+        tc.cache_variables["TIMINGWHEEL_BUILD_LONG_TESTS"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()
@@ -74,7 +75,8 @@ class TimingwheelConan(ConanFile):
         cmake.configure()
         cmake.build()
         if self._with_tests:
-            cmake.ctest(["--output-on-failure", "--label-exclude", "slow"])
+            fast = ["--output-on-failure", "--label-exclude", "slow"]
+            cmake.ctest([*fast, "--output-junit", os.path.join(self.build_folder, "junit.xml")])
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))

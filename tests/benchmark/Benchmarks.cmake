@@ -5,8 +5,11 @@ find_package(nlohmann_json QUIET) # Debian: nlohmann-json3-dev
 find_package(Python3 QUIET COMPONENTS Interpreter)
 set(TIMINGWHEEL_MEASURES ON)
 if(NOT CLI11_FOUND OR NOT nlohmann_json_FOUND)
-    message(STATUS "CLI11 or nlohmann_json is missing: benchmarks are left out")
     set(TIMINGWHEEL_MEASURES OFF)
+endif()
+# Only what is built as it is meant to be is tried.
+if(NOT TIMINGWHEEL_MEASURES AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    timingwheel_left_out(benchmark "CLI11 or nlohmann-json is not installed")
 endif()
 
 # timingwheel_benchmark(<name> <sources>...): the program timingwheel-benchmark-<name>.
@@ -32,6 +35,9 @@ function(timingwheel_rival name source header)
     endforeach()
     if(found MATCHES "NOTFOUND")
         message(STATUS "${header} or its library is missing: ${name}'s ${source} is left out")
+        if(CMAKE_BUILD_TYPE STREQUAL "Release")
+            timingwheel_left_out(benchmark.${name}.${source} "${header} is not installed")
+        endif()
         set_source_files_properties(${source} PROPERTIES HEADER_FILE_ONLY ON)
         return()
     endif()

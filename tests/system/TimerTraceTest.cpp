@@ -146,7 +146,7 @@ TYPED_TEST(TimerTrace, NamesTheFileThatCannotBeOpened) {
 }
 
 TYPED_TEST(TimerTrace, TellsOnceOfAWriteThatFails) {
-    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+    if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
     std::vector<std::string> told;
     std::error_code code;
     ManualClock clock;
