@@ -63,6 +63,7 @@ rc::Gen<Draft> drafts() {
 }
 
 TEST(ManualTimerModel, AgreesWithAMultimapAfterEveryCommand) {
+    RecordProperty("keeps", "what rapidcheck makes once");
     test::Watchdog const watchdog{"the model test", std::chrono::seconds{50}};
     std::string const seed = std::to_string(test::seedOr(20'240'131));
     setenv("RC_PARAMS", ("seed=" + seed).c_str(), 0);  // what rapidcheck reads, and prints

@@ -41,6 +41,7 @@ struct Watch {
 constinit thread_local Watch thisThread;
 constinit Watch allThreads;
 constinit Watch otherThreads;
+constinit std::atomic<long long> living{0};
 constinit thread_local int leftOut = 0;  // how many objects leave this thread out of the last
 
 Watch& watchOf(Threads threads) noexcept {
@@ -63,8 +64,12 @@ void* allocateOrNull(std::size_t size, std::size_t alignment = 0) noexcept {
     if (mustFail) return nullptr;
     forEachWatch([](Watch& watch) { watch.countAllocation(); });
     if (size == 0) size = 1;
-    if (alignment == 0) return std::malloc(size);
-    return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    void* const memory =
+        alignment == 0
+            ? std::malloc(size)
+            : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    if (memory != nullptr) living.fetch_add(1, std::memory_order_relaxed);
+    return memory;
 }
 
 void* allocate(std::size_t size, std::size_t alignment = 0) {
@@ -75,6 +80,7 @@ void* allocate(std::size_t size, std::size_t alignment = 0) {
 void deallocate(void* memory) noexcept {
     if (memory == nullptr) return;
     forEachWatch([](Watch& watch) { watch.countDeallocation(); });
+    living.fetch_sub(1, std::memory_order_relaxed);
     std::free(memory);
 }
 
@@ -100,6 +106,8 @@ std::size_t AllocationCounter::allocations() const noexcept {
 std::size_t AllocationCounter::deallocations() const noexcept {
     return watchOf(threads_).deallocations.load() - deallocationsBefore_;
 }
+
+long long livingBlocks() noexcept { return living.load(std::memory_order_relaxed); }
 
 AllocationFailure::AllocationFailure(std::size_t kth, Repeat repeat, Threads threads) noexcept
     : threads_{threads} {

@@ -46,6 +46,9 @@ private:
     std::size_t deallocationsBefore_;
 };
 
+/// How many blocks of all threads were allocated and not given back yet.
+long long livingBlocks() noexcept;
+
 /// While it lives, the `kth` allocation, counted from 1, throws std::bad_alloc (returns nullptr
 /// where it must not throw), and with `forEver` every later one too.
 class AllocationFailure {

@@ -29,7 +29,7 @@ bool isInName(char character) {
 
 /// The first name in a line that a parenthesis follows, unless something qualifies it; or nothing.
 std::string nameOfFunction(std::string const& line) {
-    static std::set<std::string> const keywords{"noexcept", "requires", "decltype", "bool"};
+    std::set<std::string> const keywords{"noexcept", "requires", "decltype", "bool"};
     for (std::size_t at = line.find('('); at != std::string::npos; at = line.find('(', at + 1)) {
         std::size_t begin = at;
         while (begin > 0 && isInName(line[begin - 1])) --begin;
