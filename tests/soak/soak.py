@@ -19,10 +19,10 @@ sys.path.insert(0, str(ROOT / "tests" / "benchmark" / "page"))
 
 import about  # noqa: E402  (found in the folder above)
 import seal  # noqa: E402
+from seal import BEGIN, END  # noqa: E402
 from arguments import between  # noqa: E402
 
 PAGE = ROOT / "docs" / "testing.md"
-BEGIN, END = "<!-- written by ./dev soak: begin -->", "<!-- written by ./dev soak: end -->"
 FULL = 600
 
 

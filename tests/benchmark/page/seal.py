@@ -27,7 +27,8 @@ PAGES = {
     "docs/comparison.md": "docs/comparison",
     "docs/testing.md": None,
 }
-PART = re.compile(r"(?<=<!-- written by \./dev soak: begin -->\n).*?(?=<!-- written by )", re.DOTALL)
+BEGIN, END = "<!-- written by ./dev soak: begin -->", "<!-- written by ./dev soak: end -->"
+PART = re.compile(f"(?<={BEGIN}\n).*?(?={END})", re.DOTALL)
 
 
 def checksum(text, drawings):
