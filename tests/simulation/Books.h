@@ -106,6 +106,23 @@ public:
         Aside const aside;
         ++rejections_;
     }
+    /// What the timer must have counted by now.
+    struct Totals {
+        std::size_t accepted = 0;
+        std::size_t cancelled = 0;
+        std::size_t returned = 0;
+        std::size_t rejected = 0;
+    };
+    Totals totals() const {
+        Aside const aside;
+        Totals totals{.rejected = rejections_};
+        for (Account const& account : accounts_) {
+            totals.accepted += account.isAccepted;
+            totals.cancelled += static_cast<std::size_t>(account.wins);
+            totals.returned += account.isReturned;
+        }
+        return totals;
+    }
     void stopped() {
         Aside const aside;
         require(running_ == 0, "a task runs after stop()");

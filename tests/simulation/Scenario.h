@@ -1,11 +1,14 @@
 #pragma once
 
 #include "Books.h"
+#include "Dice.h"
 #include "Simulation.h"
+#include "Surroundings.h"
 
-#include <support/Executors.h>
+#include <timingwheel/Clock.h>
 #include <timingwheel/Executor.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/ManualClock.h>
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
@@ -14,41 +17,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace timingwheel::test::simulation {
-
-/// Decides what a thread of a scenario does: not what may happen then, which Choices do.
-class Dice {
-public:
-    explicit Dice(std::uint64_t seed) : random_{seed * 0xD1342543DE82EF95U + 7} {}
-    std::size_t below(std::size_t bound) { return random_() % bound; }
-    bool oneIn(std::size_t count) { return below(count) == 0; }
-    std::uint64_t seed() { return random_(); }
-    template <class T>
-    T oneOf(std::initializer_list<T> values) {
-        return values.begin()[below(values.size())];
-    }
-
-private:
-    std::mt19937_64 random_;
-};
-
-/// An executor with threads of its own, which loses or refuses one claim in so many; 0: none.
-class FaultyExecutor {
-public:
-    FaultyExecutor(std::size_t threads, std::size_t dropsOneIn, Dice dice);
-    void execute(Claim claim);
-
-private:
-    std::size_t const dropsOneIn_;
-    std::mutex mutex_;  // protects the dice
-    Dice dice_;
-    ThreadExecutor threads_;
-};
 
 /// What a scenario is made of; the seed says.
 struct Shape {
@@ -59,13 +32,34 @@ struct Shape {
     std::chrono::nanoseconds tick;
     std::int64_t slots;
     std::size_t shards;
-    std::size_t executorThreads;  ///< 0: inline
-    std::size_t dropsOneIn;       ///< the executor, of claims; 0: none
-    std::size_t most;             ///< maxPendingTimeouts
+    std::size_t most;  ///< maxPendingTimeouts
     bool isObserved;
     std::size_t callers;
     std::size_t operations;  ///< of each caller
-    enum class End { stop, stopEarly, drain, destroy, destroyFromATask } end;
+    enum class End {
+        stop,
+        stopEarly,     ///< while others call the timer
+        stopByCaller,  ///< one of them does
+        drain,
+        destroy,
+        destroyFromATask,
+        letGo,  ///< each caller lets go of it at some moment, and the last one destroys it
+    } end;
+
+    // Its surroundings.
+    enum class Time { steady, stepping, manual } time;
+    bool hasExecutor;
+    StrangeExecutor::Habits executor;
+    FactoryFault factory;
+    bool isScarce;  ///< memory, for the timer
+
+    /// True if the executor runs each claim when it can.
+    bool isPunctual() const;
+    bool mayReject() const;
+
+private:
+    void drawExecutor(Dice& dice);
+    void drawSurroundings(Dice& dice);
 };
 
 /// A timer, threads that use it in every way, and the books of what came of it.
@@ -77,44 +71,62 @@ public:
 
 private:
     struct Task;
+    struct Whole;
     class Session;
     class Counter;
+    /// Who has one may use the timer; the last one to let go of it destroys all of it.
+    using Lease = std::shared_ptr<Whole>;
     struct Known {
         std::size_t id;
         Timeout timeout;
     };
 
-    void makeTimer();
-    void call(std::uint64_t seed);
+    Lease makeTimer();
+    void fail(TaskFailure const& failure);
+    void call(Dice& dice, Lease lease, bool stops);
     void operate(Dice& dice, bool isInTask);
-    void schedule(Dice& dice);
+    void operateWithoutTimer(Dice& dice, std::unique_ptr<Session>& session);
+    void letTimePass(Dice& dice);
+    bool schedule(Dice& dice, Duration wait, bool mayRepeat);
     void cancel(Dice& dice, bool isInTask);
     void reschedule(Dice& dice);
-    void ask(Dice& dice);
-    void operateHook(Dice& dice, Session& session);
-    void runTask(std::size_t id);
-    void end();
+    void ask(Dice& dice, bool hasTimer);
+    void operateHook(Dice& dice, std::unique_ptr<Session>& session);
+    void moveHook(Dice& dice, Session& session);
+    void runTask(std::size_t id, Timeout const& self);
+    void end(Lease lease);
     void stop();
-    void destroy();
-    void destroyFromATask();
-    void checkBalance();
+    void destroyFromATask(Whole& whole);
+    void checkBalance(Whole const& whole);
+    void checkPlaces();
+    void checkHandles();
+    Clock::TimePoint now() const;
+    Clock::TimePoint earliest() const;
+    Clock::TimePoint highest() const;
     Duration delay(Dice& dice) const;
+    std::chrono::nanoseconds slack() const;
     Known pick(Dice& dice, bool forGood);
 
     Shape const shape_;
     Books books_;
-    std::optional<FaultyExecutor> executor_;
-    std::unique_ptr<Counter> observer_;
-    std::optional<SystemTimer> system_;
-    std::optional<HashedWheelTimer> flat_;
-    Timer* timer_ = nullptr;       // one of them, until it is gone
-    WheelTimer* wheel_ = nullptr;  // the first one
+    StrangeFactory factory_;
+    // Of the living timer.
+    Timer* timer_ = nullptr;
+    WheelTimer* wheel_ = nullptr;  // the same, if it has levels
+    Clock* clock_ = nullptr;
+    SteppingClock* stepping_ = nullptr;  // the same, if it is one
+    Counter* observer_ = nullptr;
 
     std::mutex mutex_;  // protects what follows
     std::vector<Known> known_;
+    std::size_t hooksScheduled_ = 0;
+    std::size_t hooksCancelled_ = 0;
     std::size_t hooksReturned_ = 0;
     std::size_t hookBalance_ = 0;  // scheduled, and neither run nor cancelled
     std::size_t hooksRejected_ = 0;
+    std::size_t refused_ = 0;     // at the limit
+    std::size_t toldThrows_ = 0;  // of the executor
+    std::size_t thrown_ = 0;      // by it
 };
 
 }  // namespace timingwheel::test::simulation

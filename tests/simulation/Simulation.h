@@ -20,7 +20,7 @@
 namespace timingwheel::test::simulation {
 
 /// What a test may do on the simulated machine: it starts threads, locks, waits and sleeps with the
-/// standard library. At most eight threads live in a run.
+/// standard library. A run starts at most eight threads, its own one included.
 using Body = std::function<void()>;
 
 struct Summary {
@@ -36,9 +36,13 @@ struct Summary {
 };
 
 /// Runs `body` with so many seeds, from `first` on; just the one that TIMINGWHEEL_SEED names, if it
-/// is set. Of all, this process takes those that are `part` modulo `parts`.
+/// is set. Ends at the first that fails.
 Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
                     std::function<void(std::uint64_t seed)> const& body);
+
+/// The same for so long, in seconds of processor time of the runs; from a seed that nobody has
+/// chosen, unless TIMINGWHEEL_EXPLORE_FROM names it. Prints it.
+Summary explore(double seconds, std::function<void(std::uint64_t seed)> const& body);
 
 /// Goes through all that may happen to `body` with at most so many departures from the plain course
 /// of things: a thread goes on until it waits, a load reads the newest store, and time passes when
@@ -67,6 +71,18 @@ public:
 
 private:
     bool wasSimulated_;
+};
+/// While it lives, allocations of the calling thread may fail, or again may not; the innermost one
+/// says. Which of them do is left to chance like everything else.
+class Scarcity {
+public:
+    explicit Scarcity(bool isScarce = true) noexcept;
+    Scarcity(Scarcity const&) = delete;
+    Scarcity& operator=(Scarcity const&) = delete;
+    ~Scarcity();
+
+private:
+    bool wasScarce_;
 };
 /// Is called, aside, when all threads sleep or wait: it then becomes `now`, the earliest time that
 /// one of them waits for.

@@ -8,12 +8,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <iostream>
 
 namespace timingwheel::test::simulation {
 namespace {
 
 constexpr std::uint64_t kParts = 4;
+
+void runSeed(std::uint64_t seed) {
+    Scenario scenario{seed};
+    scenario.run();
+}
 
 /// A part of the seeds.
 class TimerSimulation : public testing::TestWithParam<std::uint64_t> {};
@@ -22,13 +28,22 @@ TEST_P(TimerSimulation, EveryRunEndsAsPromised) {
     std::uint64_t const seeds = scaledByEnvironment(isAtLength() ? 100'000 : 1'000, kParts);
     std::uint64_t const part = seeds / kParts;
     warmUp();
-    Summary const summary = tryAtRandom(1 + GetParam() * part, part, [](std::uint64_t seed) {
-        Scenario scenario{seed};
-        scenario.run();
-    });
+    Summary const summary = tryAtRandom(1 + GetParam() * part, part, runSeed);
     std::cout << summary << '\n';
     figure("G3", "simulated runs that ended otherwise than promised", summary.failed, exactly(0),
            {summary.runs, 100'000 / kParts});
+}
+
+/// Seeds that nobody has tried: at length for TIMINGWHEEL_EXPLORE seconds of processor time, 60
+/// unless it is set.
+TEST(TimerExploration, FreshSeedsEndAsPromised) {
+    char const* const text = std::getenv("TIMINGWHEEL_EXPLORE");
+    double const usual = isAtLength() ? 60 : 0;
+    warmUp();
+    Summary const summary = explore(text == nullptr ? usual : std::strtod(text, nullptr), runSeed);
+    std::cout << summary << '\n';
+    figure("G3", "explored runs that ended otherwise than promised", summary.failed, exactly(0),
+           {summary.runs, summary.runs});
 }
 
 INSTANTIATE_TEST_SUITE_P(Part, TimerSimulation, testing::Range(std::uint64_t{0}, kParts));

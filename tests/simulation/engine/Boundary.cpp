@@ -23,6 +23,7 @@ namespace {
 
 Machine* theMachine = nullptr;
 thread_local bool simulates = false;
+thread_local bool isMemoryScarce = false;
 std::vector<pthread_t> handles;  // by the thread's number
 
 /// The system's own function of that name.
@@ -39,6 +40,9 @@ bool isSimulated() noexcept { return simulates; }
 
 Aside::Aside() noexcept : wasSimulated_{std::exchange(simulates, false)} {}
 Aside::~Aside() { simulates = wasSimulated_; }
+
+Scarcity::Scarcity(bool isScarce) noexcept : wasScarce_{std::exchange(isMemoryScarce, isScarce)} {}
+Scarcity::~Scarcity() { isMemoryScarce = wasScarce_; }
 
 void simulated(std::function<void()> const& body) {
     simulates = true;
@@ -246,6 +250,10 @@ namespace {
 void* allocate(std::size_t size, std::size_t alignment) {
     if (sim::isSimulated()) {
         sim::Aside const aside;
+        if (sim::isMemoryScarce && sim::machine().choices.isOutOfMemory()) {
+            sim::note("no memory", nullptr, size, __builtin_return_address(0));
+            throw std::bad_alloc{};
+        }
         void* const memory = sim::Memory::allocate(size, alignment);
         sim::machine().memory.allocated(sim::machine().scheduler.self(), memory, size);
         return memory;

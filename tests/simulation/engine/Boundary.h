@@ -13,7 +13,8 @@ namespace timingwheel::test::simulation {
 
 /// The simulation of this process.
 struct Machine {
-    explicit Machine(Choices& choices) noexcept : scheduler{choices}, memory{choices} {}
+    explicit Machine(Choices& by) noexcept : choices{by}, scheduler{by}, memory{by} {}
+    Choices& choices;
     Scheduler scheduler;
     Memory memory;
 };

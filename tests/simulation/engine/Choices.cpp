@@ -24,6 +24,7 @@ RandomChoices::RandomChoices(std::uint64_t seed)
       staleOneIn_{oneOf<std::size_t>(random_, {0, 2, 2, 8})},
       timePassesOneIn_{oneOf<std::size_t>(random_, {0, 0, 256, 32})},
       spuriousOneIn_{oneOf<std::size_t>(random_, {0, 0, 256, 16})},
+      failsOneIn_{oneOf<std::size_t>(random_, {8, 32, 128})},
       longestStep_{oneOf<std::int64_t>(random_, {1, 100, 10'000, 1'000'000})} {
     priorities_.reserve(kMostThreads);
     for (std::size_t i = 0; i < kMostThreads; ++i)

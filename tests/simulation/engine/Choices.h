@@ -30,6 +30,8 @@ public:
     virtual std::size_t whichWaiter(std::size_t waiters) = 0;
     /// Whether a wait ends, or a weak compare-and-set fails, without a reason.
     virtual bool isSpurious() = 0;
+    /// Whether an allocation fails that may.
+    virtual bool isOutOfMemory() = 0;
     /// How many nanoseconds a step takes.
     virtual std::int64_t duration() = 0;
 };
@@ -44,6 +46,7 @@ public:
     std::size_t whichStore(std::size_t stores) override;
     std::size_t whichWaiter(std::size_t waiters) override { return below(waiters); }
     bool isSpurious() override { return oneIn(spuriousOneIn_); }
+    bool isOutOfMemory() override { return oneIn(failsOneIn_); }
     std::int64_t duration() override;
 
 private:
@@ -58,6 +61,7 @@ private:
     std::size_t staleOneIn_;
     std::size_t timePassesOneIn_;
     std::size_t spuriousOneIn_;
+    std::size_t failsOneIn_;
     std::int64_t longestStep_;
     std::uint64_t lowest_ = std::uint64_t{1} << 32;
     std::vector<std::uint64_t> priorities_;
@@ -100,6 +104,7 @@ public:
     std::size_t whichStore(std::size_t stores) override { return departFromFirst(stores); }
     std::size_t whichWaiter(std::size_t waiters) override { return decide(waiters, false); }
     bool isSpurious() override { return false; }
+    bool isOutOfMemory() override { return departFromFirst(2) == 1; }
     std::int64_t duration() override { return 1; }
 
     /// Prepares the next run. False when there was none left.

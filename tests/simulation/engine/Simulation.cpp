@@ -9,9 +9,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <new>
+#include <optional>
 #include <ostream>
+#include <random>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -80,20 +84,64 @@ std::string runOnce(Summary& summary, std::function<void()> const& here) {
 
 }  // namespace
 
-Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
-                    std::function<void(std::uint64_t seed)> const& body) {
-    if (char const* const only = std::getenv("TIMINGWHEEL_SEED")) {
-        first = std::strtoull(only, nullptr, 10);
+namespace {
+
+using Seeded = std::function<void(std::uint64_t seed)>;
+
+/// A failure tells how to make the same run again.
+void runSeed(Summary& summary, std::uint64_t seed, Seeded const& body) {
+    std::string const failure = runOnce(summary, [&] {
+        RandomChoices choices{seed};
+        runHere(choices, [&] { body(seed); });
+    });
+    if (failure.empty()) return;
+    auto const* const test = testing::UnitTest::GetInstance()->current_test_info();
+    ADD_FAILURE() << "with TIMINGWHEEL_SEED=" << seed << ": " << failure
+                  << "\nthe same run again: TIMINGWHEEL_SEED=" << seed
+                  << " timingwheel-tests-simulation --gtest_filter='" << test->test_suite_name()
+                  << '.' << test->name() << "'\n";
+}
+
+std::optional<std::uint64_t> numberIn(char const* variable) {
+    char const* const text = std::getenv(variable);
+    if (text == nullptr) return std::nullopt;
+    return std::strtoull(text, nullptr, 10);
+}
+
+/// Of all runs so far that are over.
+double processorSeconds() {
+    rusage usage{};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    auto const seconds = [](timeval const& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace
+
+Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds, Seeded const& body) {
+    if (auto const only = numberIn("TIMINGWHEEL_SEED")) {
+        first = *only;
         seeds = 1;
     }
     Summary summary;
-    for (std::uint64_t seed = first; seed < first + seeds && summary.failed == 0; ++seed) {
-        std::string const failure = runOnce(summary, [&] {
-            RandomChoices choices{seed};
-            runHere(choices, [&] { body(seed); });
-        });
-        if (!failure.empty()) ADD_FAILURE() << "with TIMINGWHEEL_SEED=" << seed << ": " << failure;
-    }
+    for (std::uint64_t seed = first; seed < first + seeds && summary.failed == 0; ++seed)
+        runSeed(summary, seed, body);
+    return summary;
+}
+
+Summary explore(double seconds, Seeded const& body) {
+    if (auto const only = numberIn("TIMINGWHEEL_SEED")) return tryAtRandom(*only, 1, body);
+    std::uint64_t const first =
+        numberIn("TIMINGWHEEL_EXPLORE_FROM").value_or(std::random_device{}() * 1'000'000ULL);
+    std::cout << "from seed " << first << " on, for " << seconds << " s of processor time"
+              << std::endl;
+    Summary summary;
+    double const end = processorSeconds() + seconds;
+    for (std::uint64_t seed = first; summary.failed == 0 && processorSeconds() < end; ++seed)
+        runSeed(summary, seed, body);
+    summary.isComplete = false;
     return summary;
 }
 

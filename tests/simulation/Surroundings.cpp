@@ -1,0 +1,199 @@
+#include "Surroundings.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace timingwheel::test::simulation {
+
+using std::chrono::nanoseconds;
+
+// ---- the executor -----------------------------------------------------------------------------
+
+StrangeExecutor::StrangeExecutor(Habits habits, Dice dice)
+    : habits_{std::move(habits)}, dice_{dice} {
+    for (std::size_t i = 0; i < habits_.threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+StrangeExecutor::~StrangeExecutor() {
+    {
+        std::unique_lock lock{mutex_};
+        isOver_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return entered_ == 0; });
+    }
+    for (std::thread& thread : threads_) thread.join();
+}
+
+class StrangeExecutor::Call {
+public:
+    explicit Call(StrangeExecutor& executor) : executor_{executor} {
+        std::lock_guard const lock{executor_.mutex_};
+        ++executor_.entered_;
+    }
+    Call(Call const&) = delete;
+    Call& operator=(Call const&) = delete;
+    ~Call() {
+        std::lock_guard const lock{executor_.mutex_};
+        --executor_.entered_;
+        executor_.changed_.notify_all();
+    }
+
+private:
+    StrangeExecutor& executor_;
+};
+
+void StrangeExecutor::execute(Claim claim) {
+    Scarcity const enough{false};
+    Call const call{*this};
+    Manner manner{};
+    nanoseconds late{};
+    {
+        std::lock_guard const lock{mutex_};
+        manner = habits_.manners[dice_.below(habits_.manners.size())];
+        late = habits_.tick * static_cast<int>(dice_.below(4));
+    }
+    switch (manner) {
+        case Manner::runs:
+            return keep(std::move(claim));
+        case Manner::runsLate:
+            return keep(std::move(claim), late);
+        case Manner::runsInline:
+            return run(std::move(claim));
+        case Manner::copies:
+            keep(Claim{claim});
+            return keep(std::move(claim), late);
+        case Manner::drops:
+            return;
+        case Manner::dropsLate:
+            return keep(std::move(claim), late, true);
+        case Manner::throws:
+            refuse();
+        case Manner::throwsAfterRunning:
+            run(std::move(claim));
+            refuse();
+        case Manner::throwsAfterKeeping:
+            keep(std::move(claim));
+            refuse();
+    }
+}
+
+std::size_t StrangeExecutor::thrown() {
+    std::lock_guard const lock{mutex_};
+    return thrown_;
+}
+
+std::size_t StrangeExecutor::entered() {
+    std::lock_guard const lock{mutex_};
+    return entered_;
+}
+
+void StrangeExecutor::keep(Claim claim, nanoseconds wait, bool isDropped) {
+    if (habits_.threads == 0) {
+        if (!isDropped) run(std::move(claim));
+        return;
+    }
+    std::lock_guard const lock{mutex_};
+    kept_.push_back({std::move(claim), wait, isDropped});
+    changed_.notify_all();
+}
+
+void StrangeExecutor::run(Claim claim) const {
+    Scarcity const scarce{habits_.isScarce};
+    claim();
+}
+
+void StrangeExecutor::refuse() {
+    {
+        std::lock_guard const lock{mutex_};
+        ++thrown_;
+    }
+    throw std::runtime_error{"an executor throws"};
+}
+
+void StrangeExecutor::work() {
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        changed_.wait(lock, [this] { return isOver_ || !kept_.empty(); });
+        if (kept_.empty()) return;
+        {
+            Work work = std::move(kept_.front());
+            kept_.pop_front();
+            lock.unlock();
+            if (work.wait != nanoseconds{0}) std::this_thread::sleep_for(work.wait);
+            if (!work.isDropped) run(std::move(work.claim));
+        }
+        lock.lock();
+    }
+}
+
+// ---- the thread factory -----------------------------------------------------------------------
+
+std::thread StrangeFactory::make(std::function<void()> body) {
+    auto const run = [body = std::move(body), isScarce = isScarce_] {
+        Scarcity const scarce{isScarce};
+        body();
+    };
+    std::lock_guard const lock{mutex_};
+    FactoryFault const fault = std::exchange(hasFailed_, true) ? FactoryFault::none : fault_;
+    if (fault == FactoryFault::throwsAtFirst) throw std::runtime_error{"no thread"};
+    if (fault == FactoryFault::makesNoneAtFirst) return {};
+    if (fault == FactoryFault::none) return std::thread{run};
+    Scarcity const enough{false};
+    stray_.emplace_back(run);
+    throw std::runtime_error{"no thread, although it was started"};
+}
+
+void StrangeFactory::joinStray() {
+    for (std::thread& thread : stray_) thread.join();
+    stray_.clear();
+}
+
+// ---- the clock --------------------------------------------------------------------------------
+
+Clock::TimePoint SteppingClock::now() const noexcept {
+    TimePoint const steady = steadyNow();
+    Aside const aside;
+    return steady + offset_;
+}
+
+void SteppingClock::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
+                         TimePoint until) {
+    Scarcity const enough{false};
+    {
+        std::lock_guard const registering{mutex_};
+        sleepers_.push_back({lock.mutex(), &condition});
+    }
+    if (until == TimePoint::max())
+        condition.wait(lock);
+    else if (nanoseconds const left = until - now(); left > nanoseconds{0})
+        condition.wait_until(lock, steadyNow() + left);
+    std::lock_guard const registering{mutex_};
+    std::erase_if(sleepers_, [&](Sleeper const& each) { return each.condition == &condition; });
+}
+
+void SteppingClock::step(nanoseconds by) {
+    {
+        TimePoint const steady = steadyNow();
+        Aside const aside;
+        highest_ = std::max(highest_, steady + offset_);
+        offset_ = std::clamp(offset_ + by, -farthest_, farthest_);
+    }
+    std::vector<Sleeper> sleepers;
+    {
+        std::lock_guard const lock{mutex_};
+        sleepers = sleepers_;
+    }
+    for (Sleeper const& sleeper : sleepers) {
+        std::lock_guard const lock{*sleeper.mutex};
+        sleeper.condition->notify_all();
+    }
+}
+
+Clock::TimePoint SteppingClock::highest() const {
+    TimePoint const current = now();
+    Aside const aside;
+    return std::max(highest_, current);
+}
+
+}  // namespace timingwheel::test::simulation
