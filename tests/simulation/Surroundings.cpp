@@ -138,6 +138,7 @@ std::thread StrangeFactory::make(std::function<void()> body) {
     FactoryFault const fault = std::exchange(hasFailed_, true) ? FactoryFault::none : fault_;
     if (fault == FactoryFault::throwsAtFirst) throw std::runtime_error{"no thread"};
     if (fault == FactoryFault::makesNoneAtFirst) return {};
+    if (fault == FactoryFault::runsItselfAtFirst) run();
     if (fault == FactoryFault::none) return std::thread{run};
     Scarcity const enough{false};
     stray_.emplace_back(run);

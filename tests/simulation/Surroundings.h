@@ -85,6 +85,7 @@ enum class FactoryFault : std::uint8_t {
     none,
     throwsAtFirst,        ///< and starts nothing
     throwsHavingStarted,  ///< at first, although the thread runs
+    runsItselfAtFirst,    ///< instead of having a thread do that
     makesNoneAtFirst,     ///< returns one that cannot be joined
 };
 
