@@ -2,7 +2,7 @@
 """Mistakes that nobody thought of, made by lot: 95 of 100 must turn a test red.
 
 generated.py run <folder> --generated N [--seed S] [--only NUMBER...] [--survivors] [--list]
-    Draws N places of src/wheel, src/driver and the public headers, compiles all of the mistakes into
+    Draws N places of src/wheel, src/driver and the public headers, compiles all mistakes into
     one copy of the sources below <folder>, and makes them one at a time. For each it runs those
     tests of the fast suite that come by there. --only repeats single ones, --survivors those that
     survived the last time; --list only shows what is drawn.

@@ -91,7 +91,7 @@ def value(node):
 
 @dataclass
 class Names:
-    """Members that have one type, and enumerators of one enumeration: each in place of the other."""
+    """Members that have one type, and enumerators of one enumeration: each instead of another."""
 
     members: dict = field(default_factory=dict)  # class -> name -> type
     states: dict = field(default_factory=dict)  # enumeration -> names

@@ -166,6 +166,24 @@ TEST(HashedWheelMemory, ReservedRoomIsEnoughForOneMore) {
     }
 }
 
+TEST(HashedWheelMemory, ReservedRoomIsEnoughForOneMoreAlsoWhereASlotGivesMemoryBack) {
+    std::vector<Lease> leases(1'000);
+    std::vector<Lease> later(30);
+    HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
+    for (Lease& lease : leases) wheel.add(lease, Tick{5});
+    std::size_t const before = wheel.slots()[0].capacity();
+    while (wheel.size() > 10) wheel.cancel(leases[wheel.size() - 1]);
+    for (Lease& lease : later) {
+        wheel.base().reserve(Tick{5});
+        EXPECT_LT(wheel.slots()[0].capacity(), before) << "it gave nothing back";
+        AllocationCounter const counter;
+        wheel.add(lease, Tick{5});
+        EXPECT_EQ(counter.allocations(), 0U);
+    }
+    while (wheel.base().takeAny() != nullptr) {
+    }
+}
+
 // What fails changes nothing.
 
 class FailedHashedAllocation : public testing::TestWithParam<Repeat> {

@@ -242,5 +242,21 @@ TEST(HashedWheelReentrancy, ACallbackMayMoveTheClockOn) {
     EXPECT_EQ(wheel.currentTick(), Tick{20});
 }
 
+TEST(HashedWheelReentrancy, TakingAnyEntryDuringAVisitKeepsTheOthersThatAreDue) {
+    std::vector<Lease> leases;
+    for (int id = 0; id < 8; ++id) leases.emplace_back(id);
+    HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
+    for (Lease& lease : leases) wheel.add(lease, Tick{1});
+    HashedWheelBase& base = wheel.base();
+    ASSERT_TRUE(base.beginTick(Tick{1}));
+    EXPECT_EQ(base.takeDue(), &leases[0]);
+    for (std::size_t id = 1; id < 5; ++id) base.remove(leases[id]);
+    EXPECT_EQ(base.takeAny(), &leases[7]);  // most of the slot are holes now
+    EXPECT_EQ(base.takeDue(), &leases[5]);
+    EXPECT_EQ(base.takeDue(), &leases[6]);
+    EXPECT_EQ(base.takeDue(), nullptr);
+    EXPECT_TRUE(wheel.empty());
+}
+
 }  // namespace
 }  // namespace timingwheel
