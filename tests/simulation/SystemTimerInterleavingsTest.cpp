@@ -69,6 +69,23 @@ TEST(SystemTimerInterleavings, AHooksObjectMayGoWhileItsTaskRuns) {
     });
 }
 
+TEST(SystemTimerInterleavings, AHookMayBeAskedWhileItIsScheduledForTheFirstTime) {
+    expectAll("G11",
+              "interleavings of a hook's first schedule and a question with a timer half made", [] {
+                  Session session;
+                  Clock::TimePoint seen;
+                  // The hook is all by which the other thread can come to know the timer.
+                  std::thread other{[&] { seen = session.hook.deadline(); }};
+                  SystemTrial trial;
+                  trial.timer().schedule(session.hook, std::chrono::hours{1});
+                  other.join();
+                  require(seen == Clock::TimePoint::max() || seen <= session.hook.deadline(),
+                          "the deadline is neither that one nor never");
+                  require(session.hook.cancel(), "the hook is not pending");
+                  trial.end();
+              });
+}
+
 TEST(SystemTimerInterleavings, WhatWaitsForAnExecutorCanBeCancelled) {
     expectAll("G4", "interleavings of cancel() and an executor with two outcomes or none", [] {
         ThreadExecutor threads;
