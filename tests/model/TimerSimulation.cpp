@@ -99,7 +99,7 @@ private:
 
 // ---- from the first to the last ---------------------------------------------------------------
 
-void TimerSimulation::run(Scenario const& scenario, Comparisons& comparisons) {
+void TimerSimulation::compare(Scenario const& scenario, Comparisons& comparisons) {
     TimerSimulation simulation{scenario.setting, comparisons};
     simulation.play(scenario.commands);
     simulation.finish();

@@ -60,10 +60,10 @@ public:
     /// Throws std::logic_error that says where timer and model differ.
     static void run(Scenario const& scenario) {
         Comparisons comparisons;
-        run(scenario, comparisons);
+        compare(scenario, comparisons);
     }
     /// Adds to `comparisons`, also when it throws.
-    static void run(Scenario const& scenario, Comparisons& comparisons);
+    static void compare(Scenario const& scenario, Comparisons& comparisons);
 
 private:
     enum class State : std::uint8_t { pending, running, expired, cancelled, returned };

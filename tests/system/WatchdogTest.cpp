@@ -17,36 +17,36 @@ namespace {
 
 using namespace std::chrono_literals;
 
+void sleepForEver() {
+    Watchdog const watchdog{"a deadlock", 200ms};
+    std::promise<void>{}.get_future().wait();
+}
+
+void sleepNowAndThen() {
+    Watchdog const watchdog{"a wait", 200ms};
+    for (;;) std::this_thread::sleep_for(50us);
+}
+
+void runForEver() {
+    Watchdog const watchdog{"a loop", 100ms};
+    for (unsigned volatile turns = 0;;) turns = turns + 1;
+}
+
 class WatchdogDeathTest : public testing::Test {
 protected:
     WatchdogDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
 TEST_F(WatchdogDeathTest, EndsWhatSleepsForEver) {
-    EXPECT_DEATH(
-        {
-            Watchdog const watchdog{"a deadlock", 200ms};
-            std::promise<void>{}.get_future().wait();
-        },
-        "not over after .* asleep: a deadlock");
+    EXPECT_DEATH(sleepForEver(), "not over after .* asleep: a deadlock");
 }
 
 TEST_F(WatchdogDeathTest, EndsWhatSleepsNowAndThenForEver) {
-    EXPECT_DEATH(
-        {
-            Watchdog const watchdog{"a wait", 200ms};
-            for (;;) std::this_thread::sleep_for(50us);
-        },
-        "not over after .*: a wait");
+    EXPECT_DEATH(sleepNowAndThen(), "not over after .*: a wait");
 }
 
 TEST_F(WatchdogDeathTest, EndsWhatRunsForEver) {
-    EXPECT_DEATH(
-        {
-            Watchdog const watchdog{"a loop", 100ms};
-            for (unsigned volatile turns = 0;;) turns = turns + 1;
-        },
-        "not over after .* of processor time: a loop");
+    EXPECT_DEATH(runForEver(), "not over after .* of processor time: a loop");
 }
 
 // A child stops itself, which is the most that a busy machine can do to it.
