@@ -287,10 +287,10 @@ void Scenario::run() {
 
     std::vector<std::thread> callers;
     for (std::size_t i = 0; i < shape_.callers; ++i)
-        callers.emplace_back([this, i, lease] {
+        callers.emplace_back([this, i, lease]() mutable {
             Dice dice{shape_.seed + 100 * (i + 1)};
             bool const stops = i == 0 && shape_.end == Shape::End::stopByCaller;
-            call(dice, lease, stops);
+            call(dice, std::move(lease), stops);
         });
     if (shape_.end == Shape::End::letGo) lease.reset();
     if (shape_.end == Shape::End::stopEarly) stop();
@@ -312,7 +312,9 @@ void Scenario::call(Dice& dice, Lease lease, bool stops) {
             operate(dice, false);
         if (i != last) continue;
         if (stops) stop();
-        if (shape_.end == Shape::End::letGo) lease.reset();
+        if (shape_.end != Shape::End::letGo) continue;
+        if (wheel_ != nullptr) operateHook(dice, session);  // one that outlives it
+        lease.reset();
     }
 }
 
@@ -351,7 +353,7 @@ void Scenario::operate(Dice& dice, bool isInTask) {
 
 /// What handles and hooks can do, whatever has become of the timer.
 void Scenario::operateWithoutTimer(Dice& dice, std::unique_ptr<Session>& session) {
-    switch (dice.below(6)) {
+    switch (dice.below(8)) {
         case 0:
             return cancel(dice, false);
         case 1:
