@@ -91,10 +91,10 @@ TEST(ManualTimerModel, AgreesWithAMultimapAfterEveryCommand) {
         test::figure(promise, what, respect.wrong, test::exactly(0), {respect.made, asked});
     };
     tell("G8", "of those, in what was compared inside tasks and dying captures", comparisons.inside,
-         1'000'000);
-    tell("G12", "of those, runs that overtook an earlier deadline", comparisons.order, 100'000);
-    tell("G13", "of those, deadlines other than the model's", comparisons.deadlines, 1'000'000);
-    tell("G15", "of those, left although the clock had reached them", comparisons.due, 100'000);
+         300'000);
+    tell("G12", "of those, runs that overtook an earlier deadline", comparisons.order, 25'000);
+    tell("G13", "of those, deadlines other than the model's", comparisons.deadlines, 200'000);
+    tell("G15", "of those, left although the clock had reached them", comparisons.due, 60'000);
     if (agrees) return;
     std::ostringstream message;
     printResultMessage(result, message);

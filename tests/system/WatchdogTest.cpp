@@ -54,15 +54,17 @@ TEST(Watchdog, EndsNothingThatGotNoProcessor) {
     pid_t const child = fork();
     if (child == 0) {
         {
-            Watchdog const watchdog{"a child that was stopped", 200ms};
+            Watchdog const watchdog{"a child that was stopped", 500ms};
+            std::this_thread::sleep_for(50ms);  // time for the watchdog to look
             raise(SIGSTOP);
+            std::this_thread::sleep_for(50ms);
         }
         _exit(7);
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
     ASSERT_TRUE(WIFSTOPPED(status));
-    std::this_thread::sleep_for(400ms);
+    std::this_thread::sleep_for(700ms);
     kill(child, SIGCONT);
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << "status " << status;

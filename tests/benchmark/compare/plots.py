@@ -5,7 +5,7 @@ import math
 from data import BASE
 import style
 from style import (
-    INK, bar, finishBars, humanCount, humanTime, labelEnds, number, plt, save,
+    INK, bar, brokenBar, finishBars, humanCount, humanTime, labelEnds, number, plt, save,
 )  # fmt: skip
 
 COLOURS = {
@@ -101,6 +101,12 @@ def rowAxes(data, placed, panels, title):
     return style.rowAxes(named, panels, title)
 
 
+def breakingPoint(medians):
+    """Where a bar ends that is so long that the others could not be told apart; None if none is."""
+    *_, second, longest = [0, 0, *sorted(medians)]
+    return 1.6 * second if longest > 8 * second > 0 else None
+
+
 def bars(data, title, panels, file):
     """panels: [(heading, measurement, metric)], side by side; medians with quartiles."""
     contenders = [c for c in data.contenders if any(data.of(m, c, k) for _, m, k in panels)]
@@ -108,9 +114,13 @@ def bars(data, title, panels, file):
     figure, all_ = rowAxes(data, placed, len(panels), title)
     for axes, (heading, measurement, metric) in zip(all_, panels):
         axes.set_title(heading, fontsize=10, weight="normal")
-        for y, contender in placed:
-            summary = data.of(measurement, contender, metric)
-            if summary is not None:
+        summaries = [(y, c, data.of(measurement, c, metric)) for y, c in placed]
+        summaries = [row for row in summaries if row[2] is not None]
+        end = breakingPoint(summary.median for _, _, summary in summaries)
+        for y, contender, summary in summaries:
+            if end and summary.median > end:
+                brokenBar(axes, y, summary, end, colour(data, contender))
+            else:
                 bar(axes, y, summary, colour(data, contender), contender == BASE)
         finishBars(axes)
     save(figure, file)

@@ -111,6 +111,14 @@ def bar(axes, y, summary, tint, ours):
                   textcoords="offset points", va="center", fontsize=8.5)  # fmt: skip
 
 
+def brokenBar(axes, y, summary, end, tint):
+    """A bar that would leave the others no room: it ends there and says how long it would be."""
+    axes.barh(y, end, height=0.68, color=tint, alpha=0.8)
+    axes.annotate(f"{number(summary.median)} \N{RIGHTWARDS ARROW}", (end, y), xytext=(-4, 0),
+                  textcoords="offset points", va="center", ha="right", fontsize=8.5,
+                  color="white")  # fmt: skip
+
+
 def finishBars(axes):
     axes.set_xlim(0, axes.get_xlim()[1] * 1.16)
     axes.locator_params(axis="x", nbins=5)
