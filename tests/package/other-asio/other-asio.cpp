@@ -89,8 +89,8 @@ void useBoth() {
         context.run();
         first.drain();
         second.drain();
-        while (third.pendingTimeouts() > 0) std::this_thread::sleep_for(1ms);
-        static_cast<void>(third.stop());
+        while (onPool < 2 * kTasks) std::this_thread::sleep_for(1ms);
+        check(third.stop().size() == 0, "nothing is left");
     }
     poolOf(threads).join();
     check(byAsio == kTasks + 1, "Asio has run its own");
