@@ -11,7 +11,7 @@ mkdir -p "$work"
 log=$work/apt.log
 
 skip() {
-    echo "SKIPPED: $*"
+    echo "skipped: $*"
     exit 77
 }
 
