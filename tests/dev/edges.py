@@ -94,7 +94,7 @@ class Dev(unittest.TestCase):
         path = f"{self.standIns}:{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path}
         return subprocess.run([*before, self.copy / "dev", *arguments.split()], text=True,
-                              capture_output=True, stdin=subprocess.DEVNULL, timeout=60,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=300,
                               env=environment)  # fmt: skip
 
     def expectNothingChanged(self, what):
