@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <future>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
@@ -80,6 +81,15 @@ TEST(Process, DriverThreadTakesNoSignals) {
     figure("G23", "signals to the process that the driver thread took", taken, exactly(0),
            {100, 100});
     sigaction(SIGUSR1, &before, nullptr);
+}
+
+// The system may gather wake-ups that lie close together: by 50 us, unless a thread asks for less.
+TEST(Process, DriverThreadsWakeUpsAreNotGathered) {
+    SystemTimer timer;
+    std::promise<int> slack;
+    timer.newTimeout([&slack] { slack.set_value(prctl(PR_GET_TIMERSLACK, 0UL, 0UL, 0UL, 0UL)); },
+                     0ms);
+    EXPECT_EQ(slack.get_future().get(), 1) << "nanoseconds";
 }
 
 TEST(Process, SchedulingLeavesTheCallersSignalMaskAlone) {

@@ -25,6 +25,21 @@ std::uint64_t outcomes(TimerStatistics const& s) {
     return s.pending + s.fired + s.cancelled + s.rejected + s.returned;
 }
 
+TYPED_TEST(Statistics, OfANewTimerAreZero) {
+    TypeParam timer{this->options()};
+    TimerStatistics const statistics = timer.statistics();
+    EXPECT_EQ(outcomes(statistics), 0U);
+    EXPECT_EQ(statistics.scheduled, 0U);
+    EXPECT_EQ(statistics.runs, 0U);
+    EXPECT_EQ(statistics.rescheduled, 0U);
+    EXPECT_EQ(statistics.refused, 0U);
+    EXPECT_EQ(statistics.wakeUps, 0U);
+    EXPECT_EQ(statistics.lateness.count(), 0U);
+    EXPECT_EQ(statistics.minLateness, nanoseconds{0});
+    EXPECT_EQ(statistics.maxLateness, nanoseconds{0});
+    EXPECT_EQ(statistics.longestRun, nanoseconds{0});
+}
+
 TYPED_TEST(Statistics, AddUpAtRest) {
     std::uint64_t const seed = seedOr(7);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
