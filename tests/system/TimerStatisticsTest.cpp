@@ -216,8 +216,10 @@ TEST(Statistics, ASlowTaskHandlerMayThrow) {
             1ms);
     clock.add(1ms);
     timer.advanceTo(clock.now());
-    testing::internal::GetCapturedStderr();
+    std::string const heard = testing::internal::GetCapturedStderr();
     EXPECT_EQ(runs, 2);
+    std::string const line = "timer \"timingwheel\": its slow-task handler threw\n";
+    EXPECT_EQ(heard, line + line);
 }
 
 // ---- the histogram -----------------------------------------------------------------------------
