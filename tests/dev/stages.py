@@ -31,6 +31,10 @@ class Stages(unittest.TestCase):
         for file in ("dev", "tests/dev/summary.py", "tests/dev/budget.toml"):
             (self.copy / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / file, self.copy / file)
+        # What comes from PyPI is there already.
+        for folder in ("tests/planted", "build/mutants/venv"):
+            (self.copy / folder).mkdir(parents=True)
+            shutil.copy(ROOT / "tests/planted/requirements.txt", self.copy / folder)
         self.write(self.standIns / "cmake", CMAKE)
         self.write(self.standIns / "apt-get", "#!/bin/sh\nexit 99\n")
         self.write(self.copy / "tests/package/conan/run.sh", "#!/bin/sh\n")

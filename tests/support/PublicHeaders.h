@@ -65,7 +65,7 @@ inline std::set<std::string> functionsOf(std::filesystem::path const& header) {
 inline std::string nameOfMember(std::string const& line, std::string const& scope) {
     if (line.find("= delete") != std::string::npos) return {};
     std::smatch found;
-    static std::regex const anOperator{R"(\boperator *(\(\)|bool|[^\w\s(]+))"};
+    std::regex const anOperator{R"(\boperator *(\(\)|bool|[^\w\s(]+))"};
     if (std::regex_search(line, found, anOperator))
         return "operator" + std::string{found[1] == "bool" ? " " : ""} + found[1].str();
     std::string const name = scope.substr(scope.rfind(':') + 1);
@@ -81,7 +81,7 @@ inline std::set<std::string> membersOf(std::filesystem::path const& header) {
         std::string name;
         bool isPublic;
     };
-    static std::regex const aClass{R"(^ *(class|struct) (?:TIMINGWHEEL_API )?([\w:]+)[^;]*$)"};
+    std::regex const aClass{R"(^ *(class|struct) (?:TIMINGWHEEL_API )?([\w:]+)[^;]*$)"};
     std::set<std::string> found;
     std::vector<Scope> scopes;
     bool isDetail = false;
