@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 namespace timingwheel::detail {
@@ -54,6 +55,25 @@ TEST_F(AlarmTest, IsRungOnceForOneExpiration) {
     // Awake it is not rung at all.
     alarm_.ring(Tick{1});
     EXPECT_TRUE(sleepsThrough(Tick{10}, Tick{10}));
+}
+
+// It wakes before the time, and looks again and again until that has come. A machine that is busy
+// may wake it too late for that; it may take several attempts.
+TEST(SpinningAlarm, IsAwakeBeforeItsTime) {
+    using namespace std::chrono_literals;
+    int looks = 0;
+    std::uint64_t sleeps = 0;
+    for (int attempt = 0; attempt < 1'000 && (looks < 10 || sleeps == 0); ++attempt) {
+        Alarm alarm{Clock::steady(), 2ms};
+        looks = 0;
+        alarm.sleep(Tick{1}, Clock::steady().now() + 4ms, [&looks](Tick) {
+            ++looks;
+            return false;
+        });
+        sleeps = alarm.wakeUps();
+    }
+    EXPECT_GE(looks, 10);
+    EXPECT_EQ(sleeps, 1U);
 }
 
 }  // namespace

@@ -789,6 +789,19 @@ protected:
     HashedWheelTimer timer{options({.tick = 10ms, .executor = executor, .leakDetection = false})};
 };
 
+TEST_F(HashedWheelExecutor, WhatWaitsWasScheduledAndIsNeitherPendingNorRun) {
+    addDue();
+    addDue();
+    makeQueued(2);
+    timer.newTimeout([] {}, 1h);
+    TimerStatistics const statistics = timer.statistics();
+    EXPECT_EQ(statistics.scheduled, 3U);
+    EXPECT_EQ(statistics.pending, 1U);
+    EXPECT_EQ(statistics.fired, 0U);
+    executor.runAll();
+    EXPECT_EQ(timer.statistics().scheduled, 3U);
+}
+
 // G4 as Netty has it: cancel() comes too late once the task was handed over.
 TEST_F(HashedWheelExecutor, ATimeoutHasExpiredWhenItWasHandedOver) {
     Timeout const t = addDue();

@@ -53,6 +53,23 @@ std::vector<std::string> linesOf(std::vector<TimerEvent> const& events) {
     return lines;
 }
 
+// What a stage does not have is zero.
+TEST(TimerEvent, BeginsWithoutAnything) {
+    TimerEvent const event{.stage = Stage::schedule};
+    EXPECT_FALSE(event.isPeriodic);
+    EXPECT_EQ(event.shard, 0U);
+    EXPECT_EQ(event.level, 0U);
+    EXPECT_EQ(event.slot, 0U);
+    EXPECT_EQ(event.fromLevel, 0U);
+    EXPECT_EQ(event.number, 0U);
+    EXPECT_EQ(event.deadline, Tick{0});
+    EXPECT_EQ(event.expiration, Tick{0});
+    EXPECT_EQ(event.entry, nullptr);
+    EXPECT_EQ(event.time, Clock::TimePoint{});
+    EXPECT_EQ(event.lateness, 0ns);
+    EXPECT_EQ(event.duration, 0ns);
+}
+
 template <class T>
 using Observed = OfWheelTimers<T>;
 TYPED_TEST_SUITE(Observed, WheelTimers, NamesOfTimers);

@@ -1,0 +1,38 @@
+#include "driver/TimerContext.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <thread>
+#include <utility>
+
+namespace timingwheel::detail {
+namespace {
+
+/// A context that no timer has, on the stack of a test.
+class Context final : public TimerContext {
+public:
+    using TimerContext::TimerContext;
+    ~Context() override = default;
+};
+
+std::size_t shardsOf(TimerOptions options, bool isConcurrent) {
+    return Context{std::move(options), isConcurrent}.shards();
+}
+
+TEST(TimerContext, HasFourShardsForEachCoreUnlessToldOtherwise) {
+    std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
+    EXPECT_EQ(shardsOf({}, true), std::min<std::size_t>(std::bit_ceil(4 * cores), 64));
+    EXPECT_EQ(shardsOf({.shards = 1}, true), 1U);
+    EXPECT_EQ(shardsOf({.shards = 64}, true), 64U);
+}
+
+TEST(TimerContext, HasOneShardForOneThread) {
+    EXPECT_EQ(shardsOf({}, false), 1U);
+    EXPECT_EQ(shardsOf({.shards = 8}, false), 1U);
+}
+
+}  // namespace
+}  // namespace timingwheel::detail
