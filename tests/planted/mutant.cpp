@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 extern "C" bool timingwheelMutant(int number) noexcept;
+extern "C" bool timingwheelSkipLocks(int more) noexcept;
 
 namespace {
 
 int theNumber = 0;
 unsigned char* theReached = nullptr;  // a byte for each; shared, as some tests fork
+thread_local int theSkips = 0;
 
 /// Before any static object of the program asks.
 [[gnu::constructor]] void begin() {
@@ -32,4 +34,9 @@ unsigned char* theReached = nullptr;  // a byte for each; shared, as some tests 
 bool timingwheelMutant(int number) noexcept {
     if (theReached != nullptr) theReached[number] = 1;
     return number == theNumber;
+}
+
+bool timingwheelSkipLocks(int more) noexcept {
+    theSkips += more;
+    return theSkips > 0;
 }

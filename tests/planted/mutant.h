@@ -1,9 +1,14 @@
 #pragma once
 
+#include <mutex>
+
 // Included before everything else in what ./dev bugs --generated builds: generated.py.
 
 /// Says whether the mistake with that number is made in this process: mutant.cpp.
 extern "C" bool timingwheelMutant(int number) noexcept;
+
+/// Has this thread take no keeper's locks (1), or take them again (-1). True if it takes none.
+extern "C" bool timingwheelSkipLocks(int more) noexcept;
 
 namespace timingwheel_mutant {
 
@@ -12,21 +17,44 @@ namespace timingwheel_mutant {
     return !__builtin_is_constant_evaluated() && timingwheelMutant(number);
 }
 
-/// A hold of a lock that is none: released as soon as it is taken, and taken before it is released.
+/// A lock_guard that does not take the lock if the mistake applies.
 template <class Lock>
-class Without {
+class Guard {
 public:
-    Without(bool applies, Lock& lock) : lock_{applies ? &lock : nullptr} {
-        if (lock_ != nullptr) lock_->unlock();
-    }
-    Without(Without const&) = delete;
-    Without& operator=(Without const&) = delete;
-    ~Without() {
+    Guard(bool isLeftOut, Lock& lock) : lock_{isLeftOut ? nullptr : &lock} {
         if (lock_ != nullptr) lock_->lock();
+    }
+    Guard(Guard const&) = delete;
+    Guard& operator=(Guard const&) = delete;
+    ~Guard() {
+        if (lock_ != nullptr) lock_->unlock();
     }
 
 private:
     Lock* lock_;
+};
+
+/// A unique_lock that has not taken the lock if the mistake applies.
+template <class Lock>
+std::unique_lock<Lock> held(bool isLeftOut, Lock& lock) {
+    if (isLeftOut) return std::unique_lock<Lock>{lock, std::defer_lock};
+    return std::unique_lock<Lock>{lock};
+}
+
+/// While one lives, this thread takes no keeper's lock if the mistake applies.
+class WithoutSection {
+public:
+    explicit WithoutSection(bool applies) noexcept : applies_{applies} {
+        if (applies_) timingwheelSkipLocks(1);
+    }
+    WithoutSection(WithoutSection const&) = delete;
+    WithoutSection& operator=(WithoutSection const&) = delete;
+    ~WithoutSection() {
+        if (applies_) timingwheelSkipLocks(-1);
+    }
+
+private:
+    bool applies_;
 };
 
 }  // namespace timingwheel_mutant

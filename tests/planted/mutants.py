@@ -424,12 +424,12 @@ def wrapped(place, text):
     if place.form == "statement":
         return f"{{ if (!{chosen}) {text} }}"
     if place.form == "lock":
-        text = re.sub(r"\bconst\b ?", "", text)
-        name = re.search(r"(\w+)\s*[{(]", text).group(1)
-        if "lock_guard" in text or "scoped_lock" in text:
-            name = re.search(r"[{(](.*)[})];", text).group(1)
-        return (f"{text} ::timingwheel_mutant::Without without{place.number}"
-                f"{{{chosen}, {name}}};")  # fmt: skip
+        name, lock = re.search(r"(\w+)\s*[{(](.*)[})];", text).groups()
+        if text.startswith("Section"):
+            return f"::timingwheel_mutant::WithoutSection without{place.number}{{{chosen}}}; {text}"
+        if "unique_lock" in text:
+            return f"auto {name} = ::timingwheel_mutant::held({chosen}, {lock});"
+        return f"::timingwheel_mutant::Guard {name}{{{chosen}, {lock}}};"
     old = f"static_cast<bool>({text})" if place.form == "condition" else f"({text})"
     return f"({chosen} ? ({place.new}) : {old})"
 
