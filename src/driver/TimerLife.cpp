@@ -55,6 +55,8 @@ void TimerLife::disown() noexcept {
 }
 
 std::optional<Clock::TimePoint> TimerLife::nextExpiration() const noexcept {
+    // A schedule that met stop() may have asked for the driver after that had gone.
+    if (isStopRequested()) return std::nullopt;
     Clock::TimePoint const next = scale.timeOf(nextKey());
     if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what the clock can tell
     return next;

@@ -4,6 +4,7 @@
 #include "Trial.h"
 
 #include <support/Executors.h>
+#include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
@@ -250,6 +251,28 @@ TYPED_TEST(TimerInterleavings, AClockMayGoAfterItsTimer) {
             other.join();
         },
         atLeastTwo());
+}
+
+// A schedule that has been accepted may ask for the driver only after stop() is over.
+TYPED_TEST(TimerInterleavings, AManualClockMovesOnAfterAStopThatMetASchedule) {
+    expectAll(
+        "G15", "interleavings of stop() and a schedule after which a ManualClock hangs",
+        [] {
+            ManualClock clock;
+            auto options = smallOptions<TypeParam>();
+            options.clock = clock;
+            TypeParam timer{options};
+            timer.start();
+            std::thread other{[&timer] { static_cast<void>(timer.stop()); }};
+            try {
+                timer.newTimeout([] {}, milliseconds{1});
+            } catch (std::logic_error const&) {
+                // It was stopped before.
+            }
+            other.join();
+            clock.advance(milliseconds{5});
+        },
+        isAtLength() ? 3 : departures());  // the schedule stands still until stop() is over
 }
 
 /// Counts what it is told.
