@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// What the public headers declare, for tests that compare a table with it. The style has one
@@ -60,18 +60,52 @@ inline std::set<std::string> functionsOf(std::filesystem::path const& header) {
     return found;
 }
 
+inline std::string_view withoutIndent(std::string_view line) {
+    return line.substr(std::min(line.find_first_not_of(' '), line.size()));
+}
+
+inline std::string_view without(std::string_view prefix, std::string_view text) {
+    return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
+/// The operator that a line declares, such as "operator==" or "operator bool"; or nothing.
+inline std::string nameOfOperator(std::string const& line) {
+    std::string_view const word = "operator";
+    std::size_t const at = line.find(word);
+    if (at == std::string::npos || (at > 0 && isInName(line[at - 1]))) return {};
+    std::string_view const rest = withoutIndent(std::string_view{line}.substr(at + word.size()));
+    if (rest.starts_with("()")) return "operator()";
+    if (rest.starts_with("bool")) return "operator bool";
+    std::size_t length = 0;
+    while (length < rest.size() && !isInName(rest[length]) && rest[length] != '(' &&
+           rest[length] != ' ')
+        ++length;
+    return length == 0 ? std::string{} : "operator" + std::string{rest.substr(0, length)};
+}
+
 /// What a line declares in the class `scope`: a function, an operator, a constructor or the
 /// destructor; or nothing. What is deleted is nothing.
 inline std::string nameOfMember(std::string const& line, std::string const& scope) {
     if (line.find("= delete") != std::string::npos) return {};
-    std::smatch found;
-    std::regex const anOperator{R"(\boperator *(\(\)|bool|[^\w\s(]+))"};
-    if (std::regex_search(line, found, anOperator))
-        return "operator" + std::string{found[1] == "bool" ? " " : ""} + found[1].str();
+    if (std::string const name = nameOfOperator(line); !name.empty()) return name;
     std::string const name = scope.substr(scope.rfind(':') + 1);
-    if (std::regex_search(line, std::regex{"~" + name + "\\("})) return "~" + name;
-    if (std::regex_search(line, std::regex{"^ *(explicit )?" + name + "\\("})) return name;
+    if (line.find("~" + name + "(") != std::string::npos) return "~" + name;
+    std::string_view const declaration = without("explicit ", withoutIndent(line));
+    if (declaration.starts_with(name + "(")) return name;
     return nameOfFunction(line);
+}
+
+/// The class or struct that a line begins to define, or nothing: one that ends the line with a
+/// semicolon is only declared.
+inline std::string nameOfClass(std::string const& line) {
+    std::string_view const text = withoutIndent(line);
+    if (text.find(';') != std::string_view::npos) return {};
+    std::string_view rest = without("struct ", without("class ", text));
+    if (rest.size() == text.size()) return {};
+    rest = without("TIMINGWHEEL_API ", rest);
+    std::size_t length = 0;
+    while (length < rest.size() && (isInName(rest[length]) || rest[length] == ':')) ++length;
+    return std::string{rest.substr(0, length)};
 }
 
 /// The public members of a header's classes, with their class: "Timeout::cancel". Those of one name
@@ -81,7 +115,6 @@ inline std::set<std::string> membersOf(std::filesystem::path const& header) {
         std::string name;
         bool isPublic;
     };
-    std::regex const aClass{R"(^ *(class|struct) (?:TIMINGWHEEL_API )?([\w:]+)[^;]*$)"};
     std::set<std::string> found;
     std::vector<Scope> scopes;
     bool isDetail = false;
@@ -94,10 +127,10 @@ inline std::set<std::string> membersOf(std::filesystem::path const& header) {
         if (isDetail || indent == std::string::npos) continue;
         while (!scopes.empty() && line[indent] == '}' && indent < 4 * scopes.size())
             scopes.pop_back();
-        std::smatch match;
-        if (std::regex_match(line, match, aClass) && indent == 4 * scopes.size()) {
+        if (std::string const name = nameOfClass(line);
+            !name.empty() && indent == 4 * scopes.size()) {
             std::string const outer = scopes.empty() ? "" : scopes.back().name + "::";
-            scopes.push_back({outer + match[2].str(), match[1] == "struct"});
+            scopes.push_back({outer + name, withoutIndent(line).starts_with("struct ")});
             continue;
         }
         if (scopes.empty()) continue;
