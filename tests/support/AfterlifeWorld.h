@@ -232,6 +232,7 @@ private:
     void playInsideTask(std::function<void()> const& look) {
         Latch scheduled;
         Latch played;
+        bool const isManual = manual_ != nullptr;  // the task may destroy it on another thread
         auto const task = [&](Timeout const& self) {
             if (system_ != nullptr && !setting_.hasExecutor) scheduled.wait();
             keep("the running one", self, Fate::running);
@@ -243,7 +244,7 @@ private:
         if (setting_.hasExecutor) {
             executor_->waitFor(1);
             executor_->take()();
-        } else if (manual_ != nullptr) {
+        } else if (isManual) {
             manual_->advanceTo(clock().now());
         }
         played.wait();
