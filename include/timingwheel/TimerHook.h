@@ -23,7 +23,8 @@ public:
 
     /// Moves the deadline to `delay` from now. Succeeds until the task starts. After that, and if
     /// the hook is not scheduled, it returns false and changes nothing. To a later deadline it
-    /// takes no lock and allocates nothing. A tolerance is given anew each time.
+    /// takes no lock and allocates nothing; under a clock other than the steady one it also writes
+    /// a counter that all threads share. A tolerance is given anew each time.
     bool reschedule(Duration delay, TimeoutOptions options = {});
     /// The same to a time point of the timer's clock; saves reading the clock.
     bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
