@@ -161,16 +161,11 @@ Clock::TimePoint SteppingClock::now() const noexcept {
 void SteppingClock::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                          TimePoint until) {
     Scarcity const enough{false};
-    {
-        std::lock_guard const registering{mutex_};
-        sleepers_.push_back({lock.mutex(), &condition});
-    }
+    Sleepers::Registration const sleeper{sleepers_, *lock.mutex(), condition};
     if (until == TimePoint::max())
         condition.wait(lock);
     else if (nanoseconds const left = until - now(); left > nanoseconds{0})
         condition.wait_until(lock, steadyNow() + left);
-    std::lock_guard const registering{mutex_};
-    std::erase_if(sleepers_, [&](Sleeper const& each) { return each.condition == &condition; });
 }
 
 void SteppingClock::step(nanoseconds by) {
@@ -180,15 +175,7 @@ void SteppingClock::step(nanoseconds by) {
         highest_ = std::max(highest_, steady + offset_);
         offset_ = std::clamp(offset_ + by, -farthest_, farthest_);
     }
-    std::vector<Sleeper> sleepers;
-    {
-        std::lock_guard const lock{mutex_};
-        sleepers = sleepers_;
-    }
-    for (Sleeper const& sleeper : sleepers) {
-        std::lock_guard const lock{*sleeper.mutex};
-        sleeper.condition->notify_all();
-    }
+    sleepers_.wake();
 }
 
 Clock::TimePoint SteppingClock::highest() const {

@@ -3,6 +3,7 @@
 #include "Dice.h"
 #include "Simulation.h"
 
+#include <support/Sleepers.h>
 #include <timingwheel/Clock.h>
 #include <timingwheel/Executor.h>
 
@@ -126,18 +127,12 @@ public:
     TimePoint earliest() const { return steadyNow() - farthest_; }
 
 private:
-    struct Sleeper {
-        std::mutex* mutex;
-        std::condition_variable* condition;
-    };
-
     static TimePoint steadyNow() noexcept { return Clock::steady().now(); }
 
     std::chrono::nanoseconds const farthest_;
     std::chrono::nanoseconds offset_{};     // kept aside
     TimePoint highest_ = TimePoint::min();  // kept aside
-    std::mutex mutex_;                      // protects what follows
-    std::vector<Sleeper> sleepers_;
+    Sleepers sleepers_;
 };
 
 }  // namespace timingwheel::test::simulation

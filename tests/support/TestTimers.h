@@ -3,6 +3,7 @@
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/Figure.h>
+#include <support/Sleepers.h>
 #include <timingwheel/Clock.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
@@ -54,38 +55,19 @@ public:
 
     void set(TimePoint time) {
         now_ = time.time_since_epoch();
-        std::vector<Sleeper> sleepers;
-        {
-            std::lock_guard const lock{mutex_};
-            sleepers = sleepers_;
-        }
-        for (Sleeper const& sleeper : sleepers) {
-            std::lock_guard const lock{*sleeper.mutex};
-            sleeper.condition->notify_all();
-        }
+        sleepers_.wake();
     }
     void add(Duration duration) { set(now() + duration.nanoseconds()); }
 
     void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
               TimePoint until) override {
-        {
-            std::lock_guard const registering{mutex_};
-            sleepers_.push_back({lock.mutex(), &condition});
-        }
+        Sleepers::Registration const sleeper{sleepers_, *lock.mutex(), condition};
         if (now() < until) condition.wait(lock);
-        std::lock_guard const registering{mutex_};
-        std::erase_if(sleepers_, [&](Sleeper const& s) { return s.condition == &condition; });
     }
 
 private:
-    struct Sleeper {
-        std::mutex* mutex;
-        std::condition_variable* condition;
-    };
-
     std::atomic<std::chrono::nanoseconds> now_;
-    std::mutex mutex_;
-    std::vector<Sleeper> sleepers_;
+    Sleepers sleepers_;
 };
 
 /// What an error handler was told.
