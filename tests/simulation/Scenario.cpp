@@ -34,6 +34,7 @@ Shape::Shape(std::uint64_t number) : seed{number} {
     shards = dice.oneOf<std::size_t>({1, 1, 2});
     most = dice.oneOf<std::size_t>({0, 0, 0, 3});
     isObserved = dice.oneIn(4);
+    isImmediate = isFlat && dice.oneIn(4);
     callers = dice.oneOf<std::size_t>({1, 2, 2, 3});
     operations = dice.oneOf<std::size_t>({3, 6, 12});
     end = dice.oneOf({End::stop, End::stop, End::stopEarly, End::stopByCaller, End::drain,
@@ -74,6 +75,8 @@ void Shape::drawSurroundings(Dice& dice) {
     if (end == End::drain && isFlat) end = End::stop;
     // The executor may drop the task that does it.
     if (end == End::destroyFromATask && mayReject()) end = End::destroy;
+    // A task that destroys the timer must not run inside another one, which then goes on using it.
+    if (end == End::destroyFromATask) isImmediate = false;
 }
 
 bool Shape::isPunctual() const {
@@ -240,7 +243,7 @@ Scenario::Lease Scenario::makeTimer() {
                                     .ticksPerWheel = shape_.slots,
                                     .clock = *clock_,
                                     .executor = executor,
-                                    .immediateIfDue = dice.oneIn(4),
+                                    .immediateIfDue = shape_.isImmediate,
                                     .maxPendingTimeouts = shape_.most,
                                     .leakDetection = false,
                                     .threadFactory = factory,

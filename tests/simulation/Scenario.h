@@ -34,6 +34,7 @@ struct Shape {
     std::size_t shards;
     std::size_t most;  ///< maxPendingTimeouts
     bool isObserved;
+    bool isImmediate;  ///< immediateIfDue
     std::size_t callers;
     std::size_t operations;  ///< of each caller
     enum class End {

@@ -40,9 +40,9 @@ struct Summary {
 Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds,
                     std::function<void(std::uint64_t seed)> const& body);
 
-/// The same for so long, in seconds of processor time of the runs; from a seed that nobody has
-/// chosen, unless TIMINGWHEEL_EXPLORE_FROM names it. Prints it.
-Summary explore(double seconds, std::function<void(std::uint64_t seed)> const& body);
+/// The same from a seed that nobody has chosen, which it prints. TIMINGWHEEL_EXPLORE_FROM names
+/// another first seed, TIMINGWHEEL_EXPLORE another number of runs.
+Summary explore(std::uint64_t runs, std::function<void(std::uint64_t seed)> const& body);
 
 /// Goes through all that may happen to `body` with at most so many departures from the plain course
 /// of things: a thread goes on until it waits, a load reads the newest store, and time passes when

@@ -16,7 +16,6 @@
 #include <random>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
@@ -121,16 +120,6 @@ std::optional<std::uint64_t> numberIn(char const* variable) {
     return std::strtoull(text, nullptr, 10);
 }
 
-/// Of all runs so far that are over.
-double processorSeconds() {
-    rusage usage{};
-    getrusage(RUSAGE_CHILDREN, &usage);
-    auto const seconds = [](timeval const& time) {
-        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 }  // namespace
 
 Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds, Seeded const& body) {
@@ -144,18 +133,12 @@ Summary tryAtRandom(std::uint64_t first, std::uint64_t seeds, Seeded const& body
     return summary;
 }
 
-Summary explore(double seconds, Seeded const& body) {
-    if (auto const only = numberIn("TIMINGWHEEL_SEED")) return tryAtRandom(*only, 1, body);
+Summary explore(std::uint64_t runs, Seeded const& body) {
+    std::uint64_t const most = numberIn("TIMINGWHEEL_EXPLORE").value_or(runs);
     std::uint64_t const first =
         numberIn("TIMINGWHEEL_EXPLORE_FROM").value_or(std::random_device{}() * 1'000'000ULL);
-    std::cout << "from seed " << first << " on, for " << seconds << " s of processor time"
-              << std::endl;
-    Summary summary;
-    double const end = processorSeconds() + seconds;
-    for (std::uint64_t seed = first; summary.failed == 0 && processorSeconds() < end; ++seed)
-        runSeed(summary, seed, body);
-    summary.isComplete = false;
-    return summary;
+    std::cout << most << " seeds from " << first << " on" << std::endl;
+    return tryAtRandom(first, most, body);
 }
 
 Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body, std::size_t oneIn) {
