@@ -6,8 +6,8 @@
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/TimerStatistics.h>
-#include <timingwheel/detail/OnACacheLine.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/CacheLine.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <chrono>
 #include <concepts>

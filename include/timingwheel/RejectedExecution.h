@@ -1,6 +1,6 @@
 #pragma once
 
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <stdexcept>
 

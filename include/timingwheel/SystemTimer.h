@@ -1,8 +1,8 @@
 #pragma once
 
 #include <timingwheel/WheelTimer.h>
-#include <timingwheel/detail/OnACacheLine.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/CacheLine.h>
+#include <timingwheel/detail/platform/export.h>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -15,7 +15,7 @@ inline namespace v1 {
 ///     timeout.cancel();
 ///
 /// Scheduling and cancelling take the same steps however many timeouts are pending: they briefly
-/// lock one of several hierarchical timing wheels (see TimingWheelBase), over which the threads are
+/// lock one of several hierarchical timing wheels (see RawTimingWheel), over which the threads are
 /// spread. One driver thread sleeps until the earliest bucket of any wheel expires, then moves its
 /// entries down a level or runs them. While nothing is due it does not wake. The first schedule
 /// starts it.

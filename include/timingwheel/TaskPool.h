@@ -1,7 +1,7 @@
 #pragma once
 
 #include <timingwheel/Executor.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <timingwheel/Clock.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <chrono>
 #include <compare>

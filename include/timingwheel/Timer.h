@@ -6,7 +6,7 @@
 #include <timingwheel/Timeout.h>
 #include <timingwheel/TimerTask.h>
 #include <timingwheel/detail/TaskOperations.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <cstddef>
 #include <functional>

@@ -4,7 +4,7 @@
 #include <timingwheel/Duration.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/detail/TimeoutEntry.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <functional>
 #include <memory>

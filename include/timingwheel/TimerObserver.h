@@ -2,7 +2,7 @@
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <timingwheel/TimerObserver.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <filesystem>
 #include <functional>

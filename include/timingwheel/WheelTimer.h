@@ -5,7 +5,7 @@
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/TimerStatistics.h>
-#include <timingwheel/export.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <concepts>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "driver/DriverThread.h"
 
-#include "api/ThreadSetup.h"
+#include "platform/Thread.h"
 
 #include <condition_variable>
 #include <memory>
@@ -9,10 +9,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-
-#if defined(__linux__)
-#    include <sys/prctl.h>
-#endif
 
 namespace timingwheel {
 inline namespace v1 {
@@ -59,13 +55,6 @@ std::thread start(TimerOptions const& options, std::function<void()> run) {
     }
 }
 
-void setUpThisThread(std::string const& name) noexcept {
-    nameThisThread(name);
-#if defined(__linux__)
-    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-#endif
-}
-
 }  // namespace
 
 std::thread makeDriverThread(TimerOptions const& options, std::function<void()> body) {
@@ -77,7 +66,8 @@ std::thread makeDriverThread(TimerOptions const& options, std::function<void()> 
                                    "\": threadFactory called the driver's function itself: it must "
                                    "start a thread that calls it"};
         SignalsBlocked const blocked;
-        setUpThisThread(name);
+        nameThisThread(name);
+        sleepPunctually();
         if (permission->await()) body();
     };
     SignalsBlocked const blocked;

@@ -9,24 +9,24 @@ namespace detail {
 
 HashedWheelCore::HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel,
                                  bool runsDueAtOnce, std::unique_ptr<TaskPool> pool)
-    : TimerLife{std::move(timerOptions), true},
+    : context_{std::move(timerOptions), true, *this},
+      life_{context_, *this},
       runsDueAtOnce_{runsDueAtOnce},
       pool_{std::move(pool)},
-      worker_{*this, wheel} {
-    retain();  // the worker holds a reference until its last entry is gone
-    listenToClock();
+      worker_{context_, wheel} {
+    context_.retain();  // the worker holds a reference until its last entry is gone
+    life_.listenToClock();
 }
 
 Timeout HashedWheelCore::newTimeout(TaskSource task, std::chrono::nanoseconds delay) {
-    if (!worker_.wasOpened()) start();
-    Clock::TimePoint const now = this->now();
+    if (!worker_.wasOpened()) life_.start();
+    Clock::TimePoint const now = context_.now();
     TimeoutNode* const node = TimeoutNode::create(task, nullptr);
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the worker's
     try {
-        if (!scheduleOrRun(*node, now, delay)) refuseStart();
+        if (!scheduleOrRun(*node, now, delay)) life_.refuseStart();
     } catch (...) {
-        destroyTask(*this, *node);
-        node->release();
+        TimeoutKeeper::discard(context_, *node);
         throw;
     }
     return handle;
@@ -35,43 +35,45 @@ Timeout HashedWheelCore::newTimeout(TaskSource task, std::chrono::nanoseconds de
 /// False once the timer was stopped.
 bool HashedWheelCore::scheduleOrRun(TimeoutNode& node, Clock::TimePoint now,
                                     std::chrono::nanoseconds delay) {
-    if (runsDueAtOnce_ && delay.count() <= 0) return worker_.runNow(node, scale.nowToTick(now));
-    Tick const deadline = scale.tickAfter(TickScale::add(now, delay));
-    takePlace();
-    bool const isAccepted = worker_.schedule(node, deadline, scale.nowToTick(now) + 1);
-    if (!isAccepted) givePlace();
+    if (runsDueAtOnce_ && delay.count() <= 0)
+        return worker_.runNow(node, context_.scale.nowToTick(now));
+    Tick const deadline = context_.scale.tickAfter(timeAfter(now, delay));
+    context_.limit.acquire();
+    bool const isAccepted = worker_.schedule(node, deadline, context_.scale.nowToTick(now) + 1);
+    if (!isAccepted) context_.limit.release();
     return isAccepted;
 }
 
-StoppedTimeouts HashedWheelCore::stop(Caller caller) {
-    if (caller == Caller::user) {
-        refuseInside("stop()");
+StoppedTimeouts HashedWheelCore::stop(Lifecycle::Caller caller) {
+    if (caller == Lifecycle::Caller::user) {
+        life_.refuseInside("stop()");
         if (isStopped_.exchange(true)) return {};
     }
-    return TimerLife::stop(caller);
+    return life_.stop(caller);
 }
 
 TimerStatistics HashedWheelCore::statistics() {
     TimerStatistics statistics;
-    statistics.name = options.name;
+    statistics.name = context_.options.name;
     worker_.readInto(statistics);
-    recorder.readInto(statistics);
-    statistics.wakeUps = alarm.wakeUps();
-    statistics.refused = refused.load(std::memory_order_relaxed);
+    context_.runs.readInto(statistics);
+    statistics.wakeUps = context_.alarm.wakeUps();
+    statistics.refused = context_.limit.refused();
     return statistics;
 }
 
-void HashedWheelCore::prepare() noexcept { scale.startAt(now()); }
+void HashedWheelCore::prepare() noexcept { context_.scale.startAt(context_.now()); }
 
 void HashedWheelCore::drive() noexcept {
-    RunFrame frame{*this};
-    while (!isStopRequested()) {
+    RunFrame frame{context_};
+    while (!life_.isStopRequested()) {
         Tick const next = worker_.nextTick();
-        if (next <= scale.nowToTick(now())) {
+        if (next <= context_.tickNow()) {
             worker_.walk(next, frame);
         } else {
-            alarm.sleep(next, scale.timeOf(next),
-                        [this](Tick tick) { return worker_.key() < tick || isStopRequested(); });
+            context_.alarm.sleep(next, context_.scale.timeOf(next), [this](Tick tick) {
+                return worker_.key() < tick || life_.isStopRequested();
+            });
         }
     }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "driver/HashedWheelWorker.h"
-#include "driver/TimerLife.h"
+#include "driver/Lifecycle.h"
 
 #include <timingwheel/TaskPool.h>
 #include <timingwheel/TimerStatistics.h>
@@ -16,22 +16,27 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A whole HashedWheelTimer behind its face: one worker, and the thread that drives it.
-class HashedWheelCore final : public TimerLife {
+/// A whole HashedWheelTimer behind its interface: one worker, and the thread that drives it.
+class HashedWheelCore final : private TimerContext::Whole, private Lifecycle::Engine {
 public:
     /// `pool`, if there is one, is the executor that the options name.
     HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel, bool runsDueAtOnce,
                     std::unique_ptr<TaskPool> pool);
 
+    TimerContext& context() noexcept { return context_; }
+    TimerContext const& context() const noexcept { return context_; }
+    Lifecycle& life() noexcept { return life_; }
+
     Timeout newTimeout(TaskSource task, std::chrono::nanoseconds delay);
-    /// TimerLife::stop, but of several callers only the first waits.
-    StoppedTimeouts stop(Caller caller);
+    /// Lifecycle::stop, but of several callers only the first waits.
+    StoppedTimeouts stop(Lifecycle::Caller caller);
 
     TimerStatistics statistics();
     std::int64_t ticksPerWheel() const noexcept { return worker_.ticksPerWheel(); }
-    Tick nextKey() const noexcept override { return worker_.key(); }
 
 private:
+    void destroy() noexcept override { delete this; }
+    Tick nextKey() const noexcept override { return worker_.key(); }
     void prepare() noexcept override;
     void open() noexcept override { worker_.open(); }
     void drive() noexcept override;
@@ -41,6 +46,10 @@ private:
 
     bool scheduleOrRun(TimeoutNode& node, Clock::TimePoint now, std::chrono::nanoseconds delay);
 
+    ~HashedWheelCore() = default;
+
+    TimerContext context_;
+    Lifecycle life_;
     bool const runsDueAtOnce_;
     std::atomic<bool> isStopped_{false};
     std::unique_ptr<TaskPool> pool_;

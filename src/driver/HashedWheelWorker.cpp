@@ -1,5 +1,7 @@
 #include "driver/HashedWheelWorker.h"
 
+#include "run/TaskEnd.h"
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -22,12 +24,12 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
     // Before the worker can have it. One that is refused has been told of, and leaves at once.
     if (isObserved()) [[unlikely]] {
-        tell(Stage::schedule, node);
-        tell(Stage::intake, node);
+        observe(Stage::schedule, node);
+        observe(Stage::intake, node);
     }
     if (!intake_.push(node)) {
         if (isObserved()) [[unlikely]]
-            tell(Stage::cancel, node);
+            observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
         EntryLinks::setNext(node, nullptr);
         return false;
@@ -53,20 +55,17 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
     ++madeShares_;
     TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
     if (isObserved()) [[unlikely]] {
-        note(Stage::schedule, node);
-        note(Stage::intake, node);
-        note(Stage::expire, node);
+        record(Stage::schedule, node);
+        record(Stage::intake, node);
+        record(Stage::expire, node);
     }
     if (context_.options.executor.isInline()) {
-        runOne(section, frame, node);
+        run(section, frame, node);
         return true;
     }
     ++pending_;
-    queue(node, TimeoutState::handedOver);
     running_.add(frame);  // stop() waits until the executor was given the claim
-    section.unlock();
-    submitClaim();
-    section.lock();
+    dispatch(section, node, TimeoutState::handedOver);
     endFrame(frame);
     return true;
 }
@@ -75,27 +74,27 @@ bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     do {
         if (word.state() != TimeoutState::pending) return false;
-    } while (!makeCancelled(node, word, TimeoutState::cancelling));
-    pushCancelled(node);
+    } while (!markCancelled(node, word, TimeoutState::cancelling));
+    askToUnlink(node);
     return true;
 }
 
-bool HashedWheelWorker::cancelNow(TimeoutNode& node) noexcept {
+bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     for (;;) {
         TimeoutState const state = word.state();
-        if (state == TimeoutState::handedOver) return takeBack(node);
+        if (state == TimeoutState::handedOver) return cancelQueued(node);
         if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
-        if (!makeCancelled(node, word, TimeoutState::cancelled)) continue;
-        if (state == TimeoutState::pending) pushCancelled(node);
-        destroyCancelled(node);
+        if (!markCancelled(node, word, TimeoutState::cancelled)) continue;
+        if (state == TimeoutState::pending) askToUnlink(node);
+        endDecided(node);
         return state == TimeoutState::pending;
     }
 }
 
 /// Decides that a node is cancelled, or soon will be. False if another was faster, and then `seen`
 /// is what that left. What is told of it is decided under the lock, so that collect() waits for it.
-bool HashedWheelWorker::makeCancelled(TimeoutNode& node, TimeoutWord& seen,
+bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
                                       TimeoutState state) noexcept {
     TimeoutWord const cancelled{seen.deadline(), state};
     if (!isObserved()) [[likely]]
@@ -103,29 +102,29 @@ bool HashedWheelWorker::makeCancelled(TimeoutNode& node, TimeoutWord& seen,
     Section const section{*this};
     bool const wasPending = seen.state() == TimeoutState::pending;
     if (!cancelled.replace(node, seen)) return false;
-    if (wasPending) note(Stage::cancel, node);
+    if (wasPending) record(Stage::cancel, node);
     return true;
 }
 
 /// Cancels one that waits in the executor's hands. False if it runs, or has run.
-bool HashedWheelWorker::takeBack(TimeoutNode& node) noexcept {
+bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
     {
         Section section{*this};
         TimeoutWord const word = TimeoutWord::of(node);
         if (word.state() != TimeoutState::handedOver) return false;
-        takeFromQueue(node);
+        queue_.unlink(node);
         --pending_;
         ++counters_.cancelled;
         TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(node);
         if (isObserved()) [[unlikely]]
-            note(Stage::cancel, node);
+            record(Stage::cancel, node);
     }
     endCancelled(node);
     return true;
 }
 
 /// Tells and destroys the task of a node that this thread made `cancelled`.
-void HashedWheelWorker::destroyCancelled(TimeoutNode& node) noexcept {
+void HashedWheelWorker::endDecided(TimeoutNode& node) noexcept {
     if (node.task().shared != nullptr) {
         // Those who ask for the task look at the state under the lock: let them finish.
         Section const section{*this};
@@ -134,10 +133,10 @@ void HashedWheelWorker::destroyCancelled(TimeoutNode& node) noexcept {
 }
 
 /// For the worker: unlinks the node at the next tick. Afterwards nothing is done to it here.
-void HashedWheelWorker::pushCancelled(TimeoutNode& node) noexcept {
+void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
     node.retain();
     cancelled_.push(node);
-    if (hasEnded_.load(std::memory_order_seq_cst)) return endAllCancelled();
+    if (hasEnded_.load(std::memory_order_seq_cst)) return unlinkCancelled();
     // The worker may have found everything empty before the push: see settle().
     if (key() == Tick::max()) callUnlessClosed();
 }
@@ -161,10 +160,10 @@ Tick HashedWheelWorker::nextTick() noexcept {
 
 void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
     wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
-    endAllCancelled();
+    unlinkCancelled();
     transfer(tick);
     if (isObserved()) [[unlikely]]
-        tellWake(tick);
+        observeWake(tick);
     if (wheel_.beginTick(tick)) {
         while (TimerTaskEntry* const entry = wheel_.takeDue())
             expire(static_cast<TimeoutNode&>(*entry), frame);
@@ -173,20 +172,20 @@ void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
     settle(tick);
 }
 
-void HashedWheelWorker::endAllCancelled() noexcept {
+void HashedWheelWorker::unlinkCancelled() noexcept {
     for (EntryQueue<SecondLink> all = cancelled_.takeAll(); !all.empty();) {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
         // One that is not placed waits in the backlog, which will let go of it.
         bool const wasPlaced = EntryLinks::isPlaced(node);
         if (wasPlaced) wheel_.remove(node);
         cancelledCount_.fetch_add(1, std::memory_order_relaxed);
-        context_.givePlace();
+        context_.limit.release();
         TimeoutWord word = TimeoutWord::of(node);
         if (word.state() == TimeoutState::cancelling &&
             TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
-            destroyCancelled(node);
-        if (wasPlaced) node.release();
-        node.release();
+            endDecided(node);
+        if (wasPlaced) release(node);
+        release(node);
     }
 }
 
@@ -207,7 +206,7 @@ bool HashedWheelWorker::transferOne(TimeoutNode& node, Tick tick) noexcept {
     word = TimeoutWord::of(node);
     if (word.state() != TimeoutState::pending) {
         ++accepted_;
-        node.release();
+        release(node);
         return true;
     }
     try {
@@ -217,29 +216,26 @@ bool HashedWheelWorker::transferOne(TimeoutNode& node, Tick tick) noexcept {
     }
     ++accepted_;
     if (isObserved()) [[unlikely]]
-        tellPlace(node);
+        observePlace(node);
     return true;
 }
 
-/// Its tick has come: decides who has it, and runs it or hands it over.
+/// Its tick has come: decides who has it, and runs or dispatches it.
 void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
-    {
-        Section section{*this};
-        TimeoutWord word = TimeoutWord::of(node);
-        if (word.state() != TimeoutState::pending ||
-            !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
-            // Cancelled since the tick began. Nobody moves a deadline here, so nothing else.
-            section.releaseLater(node);
-            return;
-        }
-        context_.givePlace();
-        if (isObserved()) [[unlikely]]
-            note(Stage::expire, node);
-        if (context_.options.executor.isInline()) return runOne(section, frame, node);
-        ++pending_;
-        queue(node, TimeoutState::handedOver);
+    Section section{*this};
+    TimeoutWord word = TimeoutWord::of(node);
+    if (word.state() != TimeoutState::pending ||
+        !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
+        // Cancelled since the tick began. Nobody moves a deadline here, so nothing else.
+        section.releaseLater(node);
+        return;
     }
-    submitClaim();
+    context_.limit.release();
+    if (isObserved()) [[unlikely]]
+        record(Stage::expire, node);
+    if (context_.options.executor.isInline()) return run(section, frame, node);
+    ++pending_;
+    dispatch(section, node, TimeoutState::handedOver);
 }
 
 /// Says when to come again. Who pushes reads the key afterwards; here the stacks are read after
@@ -267,7 +263,7 @@ void HashedWheelWorker::close() noexcept {
 void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     backlog_.append(intake_.inOrder(leftOver_));
     returnQueuedAndWait(stopped);
-    endAllCancelled();
+    unlinkCancelled();
     while (TimerTaskEntry* const entry = wheel_.takeAny())
         returnPending(static_cast<TimeoutNode&>(*entry), stopped);
     while (!backlog_.empty()) {
@@ -276,7 +272,7 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     }
     // Whoever won a cancel before that, and pushes only now, sees that nobody else will come.
     hasEnded_.store(true, std::memory_order_seq_cst);
-    endAllCancelled();
+    unlinkCancelled();
     key_.store(Tick::kMax, std::memory_order_seq_cst);
     {
         Section section{*this};
@@ -286,13 +282,13 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     }
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
-        tellCancelled(context_, *TimeoutAccess::node(handle));
+        notifyCancelled(context_, *TimeoutAccess::node(handle));
     }
 }
 
 void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
-    std::size_t budget = queuedCount_;
+    std::size_t budget = queue_.size();
     returnQueued(stopped, budget);
     section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
 }
@@ -306,27 +302,27 @@ void HashedWheelWorker::readInto(TimerStatistics& statistics) {
     Section section{*this};
     readCounters(statistics);
     statistics.cancelled += cancelledCount_.load(std::memory_order_relaxed);
-    statistics.pending = context_.places();
+    statistics.pending = context_.limit.taken();
     statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
-                           statistics.returned + statistics.rejected + queuedCount_;
+                           statistics.returned + statistics.rejected + queue_.size();
 }
 
-void HashedWheelWorker::tellPlace(TimeoutNode const& node) noexcept {
+void HashedWheelWorker::observePlace(TimeoutNode const& node) noexcept {
     TimerEvent event = eventOf(Stage::place, &node);
-    event.slot = static_cast<std::uint32_t>(HashedWheelBase::slotOf(node));
+    event.slot = static_cast<std::uint32_t>(RawHashedWheel::slotOf(node));
     event.expiration = node.deadline();
-    tell(event);
+    observe(event);
 }
 
-void HashedWheelWorker::tellWake(Tick tick) noexcept {
+void HashedWheelWorker::observeWake(Tick tick) noexcept {
     TimerEvent event = eventOf(Stage::wake, nullptr);
     event.slot = static_cast<std::uint32_t>(tick.value() % ticksPerWheel());
     event.expiration = tick;
-    tell(event);
+    observe(event);
 }
 
-void HashedWheelWorker::tell(TimerEvent event) noexcept {
-    event.number = nextEvent();
+void HashedWheelWorker::observe(TimerEvent event) noexcept {
+    event.number = events_.nextNumber();
     observer_->onEvent(event);
 }
 

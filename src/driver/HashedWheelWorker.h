@@ -5,7 +5,7 @@
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerStatistics.h>
-#include <timingwheel/wheel/HashedWheelBase.h>
+#include <timingwheel/wheel/RawHashedWheel.h>
 
 #include <atomic>
 #include <cstddef>
@@ -44,7 +44,7 @@ public:
     /// Runs a node's task before it returns, or gives it to the executor. False once it is closed.
     bool runNow(TimeoutNode& node, Tick now);
     bool cancel(TimeoutNode& node) noexcept override;
-    bool cancelNow(TimeoutNode& node) noexcept override;
+    bool cancelAndEnd(TimeoutNode& node) noexcept override;
 
     // For the worker's thread.
 
@@ -65,12 +65,12 @@ public:
 
 private:
     void callBy(Tick tick) noexcept;
-    void pushCancelled(TimeoutNode& node) noexcept;
+    void askToUnlink(TimeoutNode& node) noexcept;
     void callUnlessClosed() noexcept;
-    void endAllCancelled() noexcept;
-    void destroyCancelled(TimeoutNode& node) noexcept;
-    bool makeCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
-    bool takeBack(TimeoutNode& node) noexcept;
+    void unlinkCancelled() noexcept;
+    void endDecided(TimeoutNode& node) noexcept;
+    bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
+    bool cancelQueued(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;
     bool transferOne(TimeoutNode& node, Tick tick) noexcept;
     void expire(TimeoutNode& node, RunFrame& frame) noexcept;
@@ -78,22 +78,22 @@ private:
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
     void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
     /// Tells the observer, outside the lock. REQUIRES: isObserved().
-    void tell(TimerEvent event) noexcept;
-    void tell(TimerEvent::Stage stage, TimeoutNode const& node) noexcept {
-        tell(eventOf(stage, &node));
+    void observe(TimerEvent event) noexcept;
+    void observe(TimerEvent::Stage stage, TimeoutNode const& node) noexcept {
+        observe(eventOf(stage, &node));
     }
-    void tellPlace(TimeoutNode const& node) noexcept;
-    void tellWake(Tick tick) noexcept;
+    void observePlace(TimeoutNode const& node) noexcept;
+    void observeWake(Tick tick) noexcept;
 
     // Where callers meet the worker, each on a line of its own.
-    alignas(64) EntryStack<FirstLink> intake_;
+    alignas(kCacheLine) EntryStack<FirstLink> intake_;
     std::atomic<bool> wasOpened_{false};
-    alignas(64) EntryStack<SecondLink> cancelled_;
+    alignas(kCacheLine) EntryStack<SecondLink> cancelled_;
     std::atomic<std::uint64_t> cancelledCount_{0};
     std::atomic<bool> hasEnded_{false};  // whoever cancels now ends it himself
 
     // The worker's own.
-    alignas(64) HashedWheelBase wheel_;
+    alignas(kCacheLine) RawHashedWheel wheel_;
     EntryQueue<FirstLink> backlog_;  // taken from intake_, not in the wheel yet
     std::int64_t accepted_ = 0;
 

@@ -41,10 +41,10 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
     ++pending_;
     ++counters_.scheduled;
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
-    TimerTaskList const* const bucket = put(entry, section);
+    TimerTaskList const* const bucket = place(section, entry);
     if (isObserved()) [[unlikely]] {
-        note(Stage::schedule, entry);
-        noteIntake(entry, bucket);
+        record(Stage::schedule, entry);
+        recordIntake(entry, bucket);
     }
     return Gate::open;
 }
@@ -68,7 +68,7 @@ void Shard::reserveIfPossible(Tick deadline) noexcept {
     try {
         reserve(deadline);
     } catch (std::bad_alloc const&) {
-        // Late by nothing, only dearer.
+        // Costs extra cascades; the timeout is still on time.
     }
 }
 
@@ -84,7 +84,7 @@ void Shard::publishReach() noexcept {
 void Shard::catchUpNow(Clock::TimePoint now) noexcept {
     Tick const tick = context_.scale.nowToTick(now);
     if (isObserved()) [[unlikely]]
-        advanceClockAndNote(tick);
+        advanceClockAndRecord(tick);
     else
         wheel_.advanceClock(tick);
     catchUpAt_ = context_.scale.timeOf(tick + 1);
@@ -92,7 +92,7 @@ void Shard::catchUpNow(Clock::TimePoint now) noexcept {
 
 /// Puts a pending entry where its deadline says: into the bucket that it returns, or among those
 /// that are due.
-TimerTaskList const* Shard::put(TimeoutEntry& entry, Section& section) noexcept {
+TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcept {
     TimeoutWord word = TimeoutWord::of(entry);
     for (;;) {
         if (word.deadline() > wheel_.currentTick()) {
@@ -121,21 +121,21 @@ TimerTaskList const* Shard::put(TimeoutEntry& entry, Section& section) noexcept 
 }
 
 bool Shard::cancel(TimeoutNode& node) noexcept {
-    Cancelled const cancelled = cancelEntry(node);
+    Cancelled const cancelled = tryCancel(node);
     if (cancelled == Cancelled::yes) {
-        context_.givePlace();
+        context_.limit.release();
         endCancelled(node);
     }
     return cancelled != Cancelled::no;
 }
 
 bool Shard::cancel(HookEntry& hook) noexcept {
-    if (cancelEntry(hook) == Cancelled::no) return false;
-    context_.givePlace();
+    if (tryCancel(hook) == Cancelled::no) return false;
+    context_.limit.release();
     return true;
 }
 
-Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
+Shard::Cancelled Shard::tryCancel(TimeoutEntry& entry) noexcept {
     TimeoutState const seen = TimeoutWord::of(entry).state();
     if (!isPending(seen) && seen != TimeoutState::running) return Cancelled::no;
 
@@ -153,20 +153,20 @@ Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
 }
 
 void Shard::cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept {
-    takeOut(entry, word.state());
+    unlink(entry, word.state());
     // A push-back that slips in before this store came first; one after it finds it cancelled.
     TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
     --pending_;
     ++counters_.cancelled;
     if (isObserved()) [[unlikely]]
-        note(Stage::cancel, entry);
+        record(Stage::cancel, entry);
     if (isDrained()) drained_.notify();
 }
 
 /// Unlinks a pending entry from the list that its state says.
-void Shard::takeOut(TimeoutEntry& entry, TimeoutState state) noexcept {
+void Shard::unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
     if (state == TimeoutState::pending) return wheel_.remove(entry);
-    if (state == TimeoutState::queued) return takeFromQueue(entry);
+    if (state == TimeoutState::queued) return queue_.unlink(entry);
     TimerTaskList::remove(entry);
 }
 
@@ -184,7 +184,7 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     }
     if (!isPending(word.state())) return false;
 
-    Clock::TimePoint const now = context_.nowOrStopped();  // a hook's timer may stop meanwhile
+    Clock::TimePoint const now = context_.clock.nowOrFrozen();  // a hook's timer may stop meanwhile
     Section section{*this};
     word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
@@ -192,13 +192,13 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     // One in the past is due now: it must not overtake what has waited longer, here or elsewhere.
     deadline = std::max(deadline, context_.scale.nowToTick(now));
     reserve(deadline);
-    takeOut(entry, word.state());
+    unlink(entry, word.state());
     // A push-back that slips in before this store came first; one after it is kept.
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
     ++counters_.rescheduled;
-    TimerTaskList const* const bucket = put(entry, section);
+    TimerTaskList const* const bucket = place(section, entry);
     if (isObserved()) [[unlikely]]
-        noteIntake(entry, bucket);
+        recordIntake(entry, bucket);
     return true;
 }
 
@@ -223,30 +223,24 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
                 // others of their own tick: so a task that is due again at once starves nobody.
                 Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
                 Tick const bucket = wheel_.nextExpiration().value_or(Tick::max());
-                Tick const next = std::min(first, bucket);
                 // While tasks ran, another shard may have got what comes before a later tick.
-                if (next > tick) break;
+                if (std::min(first, bucket) > tick) break;
                 if (bucket <= first) {
-                    flushEarliest();
+                    wake();
                     if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
                 } else {
-                    due = &static_cast<TimeoutEntry&>(due_.takeFirst());
-                    if (isObserved()) [[unlikely]]
-                        note(Stage::expire, *due);
+                    due = nextDue();
                 }
             }
-            if (due == nullptr) due = collectNext();
+            if (due == nullptr) due = takeFlushed();
             if (due == nullptr) continue;
             ++served.started;
             tick = due->deadline();
             if (context_.options.executor.isInline()) {
                 --pending_;
-                runOne(section, frame, *due);
+                run(section, frame, *due);
             } else {
-                queue(*due, TimeoutState::queued);
-                section.unlock();
-                submitClaim();
-                section.lock();
+                dispatch(section, *due, TimeoutState::queued);
             }
         }
         publishReach();
@@ -257,33 +251,41 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
 }
 
 /// Takes the entries of the earliest bucket out of it; all may have been cancelled.
-void Shard::flushEarliest() noexcept {
+void Shard::wake() noexcept {
     flush_ = wheel_.flush(Tick::max());
     if (isObserved()) [[unlikely]]
-        noteWake(*flush_);
+        recordWake(*flush_);
 }
 
-/// Takes the next entry of the flushed bucket: returns it if it is due, and places it again if not.
-TimeoutEntry* Shard::collectNext() noexcept {
+/// Takes the first of those that were due on arrival.
+TimeoutEntry* Shard::nextDue() noexcept {
+    auto& entry = static_cast<TimeoutEntry&>(due_.takeFirst());
+    if (isObserved()) [[unlikely]]
+        record(Stage::expire, entry);
+    return &entry;
+}
+
+/// Takes the next entry of the flushed bucket: returns it if it has expired, cascades it if not.
+TimeoutEntry* Shard::takeFlushed() noexcept {
     auto& entry = static_cast<TimeoutEntry&>(wheel_.takeFlushed());
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
-        if (!makeReady(entry, word)) continue;
+        if (!expire(entry, word)) continue;
         if (isObserved()) [[unlikely]]
-            note(Stage::expire, entry);
+            record(Stage::expire, entry);
         return &entry;
     }
     if (isObserved()) [[unlikely]] {
-        TimerTaskList const& bucket = moveDown(entry);
-        notePlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
+        TimerTaskList const& bucket = cascade(entry);
+        recordPlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
     } else {
-        moveDown(entry);
+        cascade(entry);
     }
     return nullptr;
 }
 
-/// False if a push-back was faster, and then `seen` is what it left.
-bool Shard::makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
+/// Its deadline has come. False if a push-back was faster, and then `seen` is what it left.
+bool Shard::expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
     TimeoutWord const ready{seen.deadline(), TimeoutState::ready};
     if (isPushedBack_) return ready.replace(entry, seen);
     // Nobody else writes without the lock. A store waits for no other memory: 9 ns a timeout where
@@ -301,8 +303,8 @@ void Shard::refreshKey() noexcept {
 
 // ---- running ----------------------------------------------------------------------------------
 
-/// Places a periodic timeout again, or gives it to stop(). False if it has ended.
-bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept {
+/// Places a periodic timeout again, or keeps it for stop(). Returns false if it has ended.
+bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& next) noexcept {
     if (TimeoutWord::of(node).state() != TimeoutState::running) return false;  // was cancelled
     if (gate_ == Gate::closed) {
         TimeoutWord{node.deadline(), TimeoutState::returned}.storeIn(node);
@@ -317,34 +319,14 @@ bool Shard::goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) 
         ++counters_.fired;
         return false;
     }
-    Periodicity& periodic = node.periodicity();
-    auto const period = periodic.period;
-    if (periodic.fixedDelay) {
-        periodic.next = TickScale::add(ended, period);
-    } else {
-        // A reschedule moves the whole raster.
-        if (periodic.scheduled != node.deadline())
-            periodic.next = context_.scale.timeOf(node.deadline());
-        Clock::TimePoint const next = TickScale::add(periodic.next, period);
-        // Missed is a run whose tick has come, not one whose exact time lies just before it.
-        bool const isMissed =
-            context_.scale.deadlineToTick(next) <= context_.scale.nowToTick(ended);
-        if (!isMissed || periodic.missed == MissedTicks::catchUp) {
-            periodic.next = next;
-        } else if (periodic.missed == MissedTicks::shift) {
-            periodic.next = TickScale::add(ended, period);
-        } else {
-            periodic.next = TickScale::add(ended, period - TickScale::rest(next, ended, period));
-        }
-    }
-    catchUp(ended);
-    periodic.scheduled = context_.scale.deadlineToTick(periodic.next);
-    reserveIfPossible(periodic.scheduled);
-    TimeoutWord{periodic.scheduled, TimeoutState::pending}.storeIn(node);
+    catchUp(next.ended);
+    reserveIfPossible(next.tick);
+    node.periodicity().moveTo(next);
+    TimeoutWord{next.tick, TimeoutState::pending}.storeIn(node);
     ++pending_;
-    TimerTaskList const* const bucket = put(node, section);
+    TimerTaskList const* const bucket = place(section, node);
     if (isObserved()) [[unlikely]]
-        noteIntake(node, bucket);
+        recordIntake(node, bucket);
     return true;
 }
 
@@ -355,7 +337,7 @@ void Shard::forget(HookEntry& hook) {
         TimeoutWord const word = TimeoutWord::of(hook);
         if (isPending(word.state())) {
             cancelPending(hook, word);
-            context_.givePlace();
+            context_.limit.release();
         }
         std::uint64_t const upTo = running_.runs();
         if (!running_.runsElsewhere(hook, upTo)) break;
@@ -430,13 +412,13 @@ void Shard::readInto(TimerStatistics& statistics) {
 
 void Shard::checkInvariants() {
     Section section{*this};
-    wheel_.checkInvariants(TimingWheelBase::Deadlines::mayBeLater);
-    std::size_t const queued = queued_.entries().size();
+    wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
+    std::size_t const queued = queue_.list().entries().size();
     std::size_t const listed =
         wheel_.size() + arrivals_.entries().size() + due_.entries().size() + queued;
     if (listed != pending_) throw std::logic_error{"pending is not what the lists hold"};
-    if (queued != queuedCount_) throw std::logic_error{"queuedCount is not what is queued"};
-    if (claims_ < queuedCount_) throw std::logic_error{"fewer claims than queued tasks"};
+    if (queued != queue_.size()) throw std::logic_error{"the queue's size is not what is queued"};
+    if (queue_.claims() < queue_.size()) throw std::logic_error{"fewer claims than queued tasks"};
     auto const earliest = wheel_.nextExpiration();
     if (earliest && key() > *earliest) throw std::logic_error{"the key is later than a bucket"};
     for (TimerTaskList const* list : {&due_, &arrivals_})
@@ -447,40 +429,40 @@ void Shard::checkInvariants() {
 // ---- observing --------------------------------------------------------------------------------
 
 /// A deadline has become a tick, and the entry went to where that says: null if it is due.
-void Shard::noteIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept {
-    note(Stage::intake, entry);
-    if (bucket != nullptr) notePlace(Stage::place, entry, *bucket);
+void Shard::recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept {
+    record(Stage::intake, entry);
+    if (bucket != nullptr) recordPlace(Stage::place, entry, *bucket);
 }
 
-void Shard::notePlace(Stage stage, TimeoutEntry const& entry,
-                      TimerTaskList const& bucket) noexcept {
+void Shard::recordPlace(Stage stage, TimeoutEntry const& entry,
+                        TimerTaskList const& bucket) noexcept {
     TimerEvent event = eventOf(stage, &entry);
     if (stage == Stage::cascade) event.fromLevel = flush_->level;
     event.level = bucket.level();
     event.slot = bucket.slot();
     event.expiration = wheel_.tickOf(bucket.expiration());
-    note(event);
+    record(event);
     // Whatever takes a bucket out of the heap is told of as well: if it holds more now, it is this.
     std::size_t const armed = wheel_.delayHeap().size();
     if (armed > armed_) {
         event.stage = Stage::arm;
         event.fromLevel = 0;
-        note(event);
+        record(event);
     }
     armed_ = armed;
 }
 
-void Shard::noteWake(TimingWheelBase::Flush const& flush) noexcept {
+void Shard::recordWake(RawTimingWheel::Flush const& flush) noexcept {
     TimerEvent event = eventOf(Stage::wake, nullptr);
     event.level = flush.level;
     event.slot = flush.slot;
     event.expiration = flush.expiration;
-    note(event);
+    record(event);
     armed_ = wheel_.delayHeap().size();
 }
 
 /// Buckets whose entries were all cancelled leave the heap when the clock passes them.
-void Shard::advanceClockAndNote(Tick tick) noexcept {
+void Shard::advanceClockAndRecord(Tick tick) noexcept {
     std::vector<DelayHeap::Item> armed;
     try {
         if (wheel_.nextExpiration().value_or(Tick::max()) <= tick)
@@ -494,7 +476,7 @@ void Shard::advanceClockAndNote(Tick tick) noexcept {
         return a.expiration < b.expiration;
     });
     for (auto const& [expiration, bucket] : armed)
-        noteWake({bucket->level(), bucket->slot(), wheel_.tickOf(expiration)});
+        recordWake({bucket->level(), bucket->slot(), wheel_.tickOf(expiration)});
     armed_ = wheel_.delayHeap().size();
 }
 

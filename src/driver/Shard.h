@@ -4,7 +4,7 @@
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerStatistics.h>
-#include <timingwheel/wheel/TimingWheelBase.h>
+#include <timingwheel/wheel/RawTimingWheel.h>
 
 #include <array>
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace detail {
 ///   - All changes of state are made under the lock; the push-back of a pending entry, which only
 ///     moves its deadline later, is one compare-and-set without it (docs/decisions/0001).
 ///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or
-///     `queued_` (queued).
+///     `queue_` (queued).
 ///   - The key, published for the driver, is never later than the earliest thing to do here.
 ///
 /// Data flows one way: the wheel returns what is due, and `serve` runs it or hands it out. The only
@@ -52,7 +52,7 @@ public:
     /// places again.
     Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
-    bool cancelNow(TimeoutNode& node) noexcept override { return cancel(node); }
+    bool cancelAndEnd(TimeoutNode& node) noexcept override { return cancel(node); }
     bool cancel(HookEntry& hook) noexcept;
     bool reschedule(TimeoutEntry& entry, Tick deadline);
     /// The hook's object dies: cancels it, waits as waitForRun, and again if a run scheduled it
@@ -101,35 +101,37 @@ private:
     void catchUpNow(Clock::TimePoint now) noexcept;
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
-    TimerTaskList const* put(TimeoutEntry& entry, Section& section) noexcept;
-    void flushEarliest() noexcept;
-    TimeoutEntry* collectNext() noexcept;
-    TimerTaskList const& moveDown(TimeoutEntry& entry) noexcept {
+    TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
+    void wake() noexcept;
+    TimeoutEntry* nextDue() noexcept;
+    TimeoutEntry* takeFlushed() noexcept;
+    bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
+    TimerTaskList const& cascade(TimeoutEntry& entry) noexcept {
         TimerTaskList const& bucket = wheel_.place(entry).bucket();
         if (bucket.level() < flush_->level) ++cascaded_[flush_->level];
         return bucket;
     }
-    bool makeReady(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     enum class Cancelled { no, yes, whileRunning };
-    Cancelled cancelEntry(TimeoutEntry& entry) noexcept;
+    Cancelled tryCancel(TimeoutEntry& entry) noexcept;
     void cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept;
-    void takeOut(TimeoutEntry& entry, TimeoutState state) noexcept;
+    void unlink(TimeoutEntry& entry, TimeoutState state) noexcept;
     void refreshKey() noexcept;
-    bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept override;
-    void noteIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
-    void notePlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
-    void noteWake(TimingWheelBase::Flush const& flush) noexcept;
-    void advanceClockAndNote(Tick tick) noexcept;
+    bool scheduleNextRun(Section& section, TimeoutNode& node,
+                         NextRun const& next) noexcept override;
+    void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
+    void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
+    void recordWake(RawTimingWheel::Flush const& flush) noexcept;
+    void advanceClockAndRecord(Tick tick) noexcept;
 
     // Protected by the lock.
     Gate gate_ = Gate::notStarted;
-    TimingWheelBase wheel_;
+    RawTimingWheel wheel_;
     Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
-    std::optional<TimingWheelBase::Flush> flush_;
+    std::optional<RawTimingWheel::Flush> flush_;
     TimerTaskList arrivals_;  // due on arrival, by deadline: wait for the driver's next pass
     TimerTaskList due_;       // those admitted to this pass
     TimerTaskList late_;      // periodic, ended by stop() while they ran
-    std::array<std::uint64_t, TimingWheelBase::kMaxLevels> cascaded_{};
+    std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
     bool isPushedBack_ = false;  // somebody has rescheduled here
     std::size_t armed_ = 0;      // buckets in the delay heap, as the observer was told

@@ -1,6 +1,8 @@
 #include "driver/TimeoutKeeper.h"
 
-#include <new>
+#include "run/TaskEnd.h"
+
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -8,44 +10,39 @@ namespace detail {
 
 using Stage = TimerEvent::Stage;
 
-namespace {
-
-/// A task that is being handed to the executor: if that refuses, the exception comes only after
-/// the claim has died.
-class Dispatch {
+/// A claim on its way to the executor, on the stack of the thread that submits it. If the executor
+/// refuses, the claim dies first and the exception comes after it: a rejection waits here for that.
+class TimeoutKeeper::Submission {
 public:
-    Dispatch(TimeoutKeeper& home, TimerContext& context) noexcept
+    Submission(TimeoutKeeper& home, TimerContext& context) noexcept
         : keeper{home}, frame{context}, outer_{std::exchange(current_, this)} {}
-    Dispatch(Dispatch const&) = delete;
-    Dispatch& operator=(Dispatch const&) = delete;
-    ~Dispatch() { current_ = outer_; }
+    Submission(Submission const&) = delete;
+    Submission& operator=(Submission const&) = delete;
+    ~Submission() { current_ = outer_; }
 
-    static Dispatch* current() noexcept { return current_; }
+    static Submission* current() noexcept { return current_; }
 
-    /// While it lives, a task runs inside execute(): what is dropped there is not handed over.
+    /// While it lives, a task runs inside execute(): a claim that dies there is another one.
     class Suspended {
     public:
-        Suspended() noexcept : dispatch_{std::exchange(current_, nullptr)} {}
+        Suspended() noexcept : submission_{std::exchange(current_, nullptr)} {}
         Suspended(Suspended const&) = delete;
         Suspended& operator=(Suspended const&) = delete;
-        ~Suspended() { current_ = dispatch_; }
+        ~Suspended() { current_ = submission_; }
 
     private:
-        Dispatch* dispatch_;
+        Submission* submission_;
     };
 
     TimeoutKeeper& keeper;
     RunFrame frame;
-    TaskSubject rejected;
-    bool hasRejected = false;
+    std::optional<TaskSubject> rejected;
 
 private:
-    static thread_local Dispatch* current_;
-    Dispatch* outer_;
+    static thread_local Submission* current_;
+    Submission* outer_;
 };
-thread_local Dispatch* Dispatch::current_ = nullptr;
-
-}  // namespace
+thread_local TimeoutKeeper::Submission* TimeoutKeeper::Submission::current_ = nullptr;
 
 TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
     : context_{context},
@@ -53,61 +50,74 @@ TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
       owedAtLeast_{isObserved() ? kOnlyEvents : kNothing},
       number_{number} {}
 
-bool TimeoutKeeper::goesOn(TimeoutNode&, Clock::TimePoint, Section&) noexcept { return false; }
-
 // ---- running ----------------------------------------------------------------------------------
 
-void TimeoutKeeper::runOne(Section& section, RunFrame& frame, TimeoutEntry& entry) {
+void TimeoutKeeper::run(Section& section, RunFrame& frame, TimeoutEntry& entry) {
     TaskRun run{context_, number_, entry};
+    TimeoutNode* const node = run.node();
     bool const isPeriodic = run.isPeriodic();
-    bool const holdsPlace = isPending(TimeoutWord::of(entry).state()) && !isPeriodic;
+    bool const isLimited = isPending(TimeoutWord::of(entry).state()) && !isPeriodic;
     ++counters_.runs;
     if (!isPeriodic) ++counters_.fired;
     frame.entry = &entry;
     running_.add(frame);
     // A hook has ended from here on, and is not touched again: its task may destroy it.
-    TimeoutState const state =
-        run.node() == nullptr ? TimeoutState::expired : TimeoutState::running;
+    TimeoutState const state = node == nullptr ? TimeoutState::expired : TimeoutState::running;
     TimeoutWord{run.deadline(), state}.storeIn(entry);
-    section.unlock();
 
-    if (holdsPlace) context_.givePlace();
-    run.invoke(frame.meter);
-    if (isObserved() && !context_.hasStopped()) [[unlikely]]
-        tellRun(section, run);
-    if (run.node() != nullptr && !endRun(section, run)) return endFrame(frame);
-    section.lock();
+    NextRun next{};
+    {
+        Section::Released const released{section};
+        if (isLimited) context_.limit.release();
+        run.invoke(frame.meter);
+        if (isObserved() && !context_.hasStopped()) [[unlikely]]
+            recordRun(run);
+        // Before anybody who waits for the run is told.
+        if (isPeriodic)
+            next = node->periodicity().next(context_.scale, run.deadline(), run.ended());
+        else if (node != nullptr)
+            endOnce(run);
+    }
+    if (isPeriodic && scheduleNextRun(section, *node, next)) return endFrame(frame);
+    if (isPeriodic) endPeriodic(section, run);
+    if (node != nullptr) section.releaseLater(*node);  // not before its frame has ended
     endFrame(frame);
 }
 
-/// Tells of a run before anything else is done about it.
-void TimeoutKeeper::tellRun(Section& section, TaskRun const& run) {
-    section.lock();
-    note(run.event());
-    section.unlock();
+bool TimeoutKeeper::scheduleNextRun(Section&, TimeoutNode&, NextRun const&) noexcept {
+    return false;
 }
 
-/// After the run of a node: places it again if it is periodic, and then holds the section and
-/// returns false; otherwise destroys its task, before anybody who waits for the run is told.
-bool TimeoutKeeper::endRun(Section& section, TaskRun const& run) {
+/// The observer is told of a run before anything else is done about it.
+void TimeoutKeeper::recordRun(TaskRun const& run) noexcept {
+    Section const section{*this};
+    record(run.event());
+}
+
+void TimeoutKeeper::endOnce(TaskRun const& run) noexcept {
     TimeoutNode& node = *run.node();
-    if (node.isPeriodic() || node.task().shared != nullptr) {
-        // Those whose task others may still ask for decide under the lock.
-        section.lock();
-        if (node.isPeriodic() && goesOn(node, run.ended(), section)) return false;
-        if (node.isPeriodic() && isObserved() && !context_.hasStopped()) [[unlikely]]
-            note(Stage::cancel, node);
-        if (TimeoutWord::of(node).state() == TimeoutState::running)
-            TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
-        section.unlock();
-        if (node.isPeriodic()) context_.givePlace();
-        if (TimeoutWord::of(node).state() == TimeoutState::cancelled) tellCancelled(context_, node);
+    TimeoutWord const expired{run.deadline(), TimeoutState::expired};
+    if (node.task().shared == nullptr) {
+        expired.storeIn(node);
     } else {
-        TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
+        // Others may ask for a shared task: they look at the state under the lock.
+        Section const section{*this};
+        expired.storeIn(node);
     }
     destroyTask(context_, node);
-    section.releaseLater(node);  // not before the frame that names it has ended
-    return true;
+}
+
+void TimeoutKeeper::endPeriodic(Section& section, TaskRun const& run) noexcept {
+    TimeoutNode& node = *run.node();
+    if (isObserved() && !context_.hasStopped()) [[unlikely]]
+        record(Stage::cancel, node);
+    if (TimeoutWord::of(node).state() == TimeoutState::running)
+        TimeoutWord{run.deadline(), TimeoutState::expired}.storeIn(node);
+
+    Section::Released const released{section};
+    context_.limit.release();
+    if (TimeoutWord::of(node).state() == TimeoutState::cancelled) notifyCancelled(context_, node);
+    destroyTask(context_, node);
 }
 
 void TimeoutKeeper::endFrame(RunFrame& frame) noexcept {
@@ -127,13 +137,8 @@ void TimeoutKeeper::endCancelled(TimeoutNode& node) noexcept {
     bool const callsUser = node.hasDestructor() || node.task().cancelled != nullptr;
     detail::endCancelled(context_, node);
     // In what the user wrote the handle may have died by which this was called.
-    if (callsUser) return node.release();
+    if (callsUser) return release(node);
     node.giveUpDriversReference();
-}
-
-void TimeoutKeeper::destroy(TimeoutNode& node) noexcept {
-    destroyTask(context_, node);
-    node.release();
 }
 
 std::shared_ptr<TimerTask> TimeoutKeeper::sharedTask(TimeoutNode& node) {
@@ -147,109 +152,101 @@ std::shared_ptr<TimerTask> TimeoutKeeper::sharedTask(TimeoutNode& node) {
 
 // ---- executors --------------------------------------------------------------------------------
 
-void TimeoutKeeper::queue(TimeoutEntry& entry, TimeoutState state) noexcept {
+void TimeoutKeeper::dispatch(Section& section, TimeoutEntry& entry, TimeoutState state) {
     TimeoutWord{entry.deadline(), state}.storeIn(entry);
-    queued_.add(entry);
-    ++queuedCount_;
-    ++claims_;
+    queue_.push(entry);
     context_.claims.fetch_add(1, std::memory_order_relaxed);
     context_.retain();
     if (isObserved()) [[unlikely]]
-        note(Stage::dispatch, entry);
+        record(Stage::dispatch, entry);
+
+    Section::Released const released{section};
+    submitClaim();
 }
 
+/// Gives the executor a claim. Tells the error handler if it refuses.
 void TimeoutKeeper::submitClaim() {
-    Dispatch dispatch{*this, context_};
+    Submission submission{*this, context_};
     std::exception_ptr exception;
     try {
         context_.options.executor.execute(Claim{*this});
     } catch (...) {
         exception = std::current_exception();
     }
-    if (dispatch.hasRejected)
-        endRejected(dispatch.frame, dispatch.rejected, exception);
+    if (submission.rejected)
+        endRejected(submission.frame, *submission.rejected, exception);
     else if (exception)
-        context_.reportFailure({TaskFailure::Kind::executorThrew, exception});
-}
-
-void TimeoutKeeper::takeFromQueue(TimeoutEntry& entry) noexcept {
-    TimerTaskList::remove(entry);
-    --queuedCount_;
+        context_.reports.failure({TaskFailure::Kind::executorThrew, exception});
 }
 
 void TimeoutKeeper::copyClaim() noexcept {
     Section section{*this};
-    ++claims_;
+    queue_.copyClaim();
     context_.claims.fetch_add(1, std::memory_order_relaxed);
     context_.retain();
 }
 
-/// A claim died unrun. If there are fewer claims now than queued tasks, the newest is rejected.
-void TimeoutKeeper::dropClaim() noexcept {
-    // Of several that die while one is being handed over, the newest is that one: submitClaim()
-    // will know the exception.
-    Dispatch* const dispatch = Dispatch::current();
-    bool const isHandedOver =
-        dispatch != nullptr && &dispatch->keeper == this && !dispatch->hasRejected;
+void TimeoutKeeper::runClaim() noexcept {
+    Submission::Suspended const suspended;
     {
         RunFrame frame{context_};
-        Surplus const surplus = rejectSurplus(isHandedOver ? dispatch->frame : frame);
-        if (surplus.exists && isHandedOver) {
-            dispatch->hasRejected = true;
-            dispatch->rejected = surplus.subject;
-        } else if (surplus.exists) {
-            endRejected(frame, surplus.subject, nullptr);
+        Section section{*this};
+        if (TimeoutEntry* const entry = queue_.useClaim()) {
+            --pending_;
+            run(section, frame, *entry);
         }
     }
-    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        context_.alarm.restMayHaveCome();
+    endClaim();
+}
+
+/// A claim died unrun. If there are fewer claims now than queued tasks, the newest is rejected.
+void TimeoutKeeper::dropClaim() noexcept {
+    // Of several that die while one is being submitted, the newest is that one: submitClaim() will
+    // know the exception.
+    Submission* const submission = Submission::current();
+    bool const isSubmitted =
+        submission != nullptr && &submission->keeper == this && !submission->rejected;
+    {
+        RunFrame frame{context_};
+        auto const rejected = rejectSurplus(isSubmitted ? submission->frame : frame);
+        if (rejected && isSubmitted)
+            submission->rejected = rejected;
+        else if (rejected)
+            endRejected(frame, *rejected, nullptr);
+    }
+    endClaim();
+}
+
+void TimeoutKeeper::endClaim() noexcept {
+    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1) context_.alarm.notifyIdle();
     context_.release();
 }
 
 /// Gives a claim up, and with it the newest queued task if no claim is left for that. `frame`
 /// stands for the rejection until it has been told: stop() and cancelAndWait() wait for it.
-TimeoutKeeper::Surplus TimeoutKeeper::rejectSurplus(RunFrame& frame) noexcept {
+std::optional<TaskSubject> TimeoutKeeper::rejectSurplus(RunFrame& frame) noexcept {
     Section section{*this};
-    --claims_;
-    if (claims_ >= queuedCount_) return {};
-    auto& entry = static_cast<TimeoutEntry&>(queued_.takeLast());
-    --queuedCount_;
+    TimeoutEntry* const entry = queue_.dropClaim();
+    if (entry == nullptr) return std::nullopt;
     --pending_;
     ++counters_.rejected;
-    Surplus const surplus{true, TaskSubject{entry}};
-    frame.entry = surplus.subject.node;
+    TaskSubject const subject{*entry};
+    frame.entry = subject.node;
     running_.add(frame);
-    if (isPending(TimeoutWord::of(entry).state())) context_.givePlace();
-    TimeoutWord{entry.deadline(), TimeoutState::rejected}.storeIn(entry);
+    if (isPending(TimeoutWord::of(*entry).state())) context_.limit.release();
+    TimeoutWord{entry->deadline(), TimeoutState::rejected}.storeIn(*entry);
     if (isObserved()) [[unlikely]]
-        note(Stage::cancel, entry);
-    return surplus;
+        record(Stage::cancel, *entry);
+    return subject;
 }
 
 void TimeoutKeeper::endRejected(RunFrame& frame, TaskSubject const& subject,
                                 std::exception_ptr exception) noexcept {
-    tellRejected(context_, subject, std::move(exception));
+    reportFailure(context_, subject, TaskFailure::Kind::rejected, std::move(exception));
     if (subject.node != nullptr) destroyTask(context_, *subject.node);
     Section section{*this};
     endFrame(frame);
     if (subject.node != nullptr) section.releaseLater(*subject.node);
-}
-
-void TimeoutKeeper::runClaim() noexcept {
-    Dispatch::Suspended const suspended;
-    {
-        RunFrame frame{context_};
-        Section section{*this};
-        --claims_;
-        if (!queued_.empty()) {
-            --queuedCount_;
-            --pending_;
-            runOne(section, frame, static_cast<TimeoutEntry&>(queued_.takeFirst()));
-        }
-    }
-    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1)
-        context_.alarm.restMayHaveCome();
-    context_.release();
 }
 
 // ---- stopping, looking ------------------------------------------------------------------------
@@ -258,6 +255,10 @@ void TimeoutKeeper::returnFrom(TimerTaskList& list, StoppedTimeouts& stopped,
                                std::size_t& budget) noexcept {
     for (; budget > 0 && !list.empty(); --budget)
         returnOne(static_cast<TimeoutEntry&>(list.takeFirst()), stopped);
+}
+
+void TimeoutKeeper::returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept {
+    for (; budget > 0 && queue_.size() > 0; --budget) returnOne(queue_.popFirst(), stopped);
 }
 
 void TimeoutKeeper::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
@@ -273,20 +274,14 @@ bool TimeoutKeeper::handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) no
     } while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word));
     ++counters_.returned;
     if (isObserved()) [[unlikely]]
-        note(Stage::cancel, entry);
-    if (word.state() != TimeoutState::handedOver) context_.givePlace();
+        record(Stage::cancel, entry);
+    if (word.state() != TimeoutState::handedOver) context_.limit.release();
     if (isHook) {
         stopped.addHook();
     } else {
         stopped.add(static_cast<TimeoutNode&>(entry));
     }
     return true;
-}
-
-void TimeoutKeeper::returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept {
-    std::size_t const before = budget;
-    returnFrom(queued_, stopped, budget);
-    queuedCount_ -= before - budget;
 }
 
 void TimeoutKeeper::readCounters(TimerStatistics& statistics) const {
@@ -304,7 +299,17 @@ void TimeoutKeeper::lowerKey(Tick tick) noexcept {
         key_.store(tick.value(), std::memory_order_seq_cst);
 }
 
-// ---- shares -----------------------------------------------------------------------------------
+// ---- memory -----------------------------------------------------------------------------------
+
+void TimeoutKeeper::release(TimeoutNode& node) noexcept {
+    TimeoutKeeper* const keeper = node.keeper.load(std::memory_order_relaxed);
+    if (node.release() && keeper != nullptr) keeper->dropShares();
+}
+
+void TimeoutKeeper::discard(TimerContext const& context, TimeoutNode& node) noexcept {
+    destroyTask(context, node);
+    release(node);
+}
 
 void TimeoutKeeper::dropShares(std::int64_t count) noexcept {
     // Counts up from 0 while the timer lives and up to 0 after it is gone.
@@ -330,22 +335,13 @@ TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const 
     return event;
 }
 
-void TimeoutKeeper::note(TimerEvent event) noexcept {
-    try {
-        events_.push_back(event);
-        events_.back().number = nextEvent();
-    } catch (std::bad_alloc const&) {
-        // An observer that misses a step is better than a timeout that does.
-    }
-}
-
-void TimeoutKeeper::Section::unlockAndTell(TimeoutNode* ended) noexcept {
+void TimeoutKeeper::Section::unlockAndPay(TimeoutNode* ended) noexcept {
     std::int64_t const ring = std::exchange(owed_, keeper_.owedAtLeast_);
     if (keeper_.events_.empty()) [[likely]]
         keeper_.unlockAndRing(ring);
     else
-        keeper_.unlockRingAndTell(ring);
-    letGo(ended);
+        keeper_.unlockRingAndDeliver(ring);
+    release(ended);
 }
 
 void TimeoutKeeper::unlockAndRing(std::int64_t tick) noexcept {
@@ -353,11 +349,11 @@ void TimeoutKeeper::unlockAndRing(std::int64_t tick) noexcept {
     if (tick < kOnlyEvents) context_.alarm.ring(Tick{tick});
 }
 
-/// The observer may go with the timer: a frame stands for the telling, and so stop() waits for it.
-void TimeoutKeeper::unlockRingAndTell(std::int64_t tick) noexcept {
+/// The observer may go with the timer: a frame stands for the delivery, and stop() waits for it.
+void TimeoutKeeper::unlockRingAndDeliver(std::int64_t tick) noexcept {
     RunFrame frame{context_};
     running_.add(frame);
-    std::vector<TimerEvent> const events = std::exchange(events_, {});
+    std::vector<TimerEvent> const events = events_.takeAll();
     unlockAndRing(tick);
     for (TimerEvent const& event : events) observer_->onEvent(event);
     lock();

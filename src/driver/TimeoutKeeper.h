@@ -1,15 +1,18 @@
 #pragma once
 
-#include "driver/RunFrame.h"
-#include "driver/TaskRun.h"
-#include "driver/TimeoutNode.h"
-#include "driver/TimeoutState.h"
-#include "driver/TimerContext.h"
+#include "context/TimerContext.h"
+#include "driver/EventLog.h"
+#include "run/ExecutorQueue.h"
+#include "run/RunFrame.h"
+#include "run/TaskRun.h"
+#include "timeout/TimeoutNode.h"
+#include "timeout/TimeoutWord.h"
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/TimerStatistics.h>
 #include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/detail/platform/CacheLine.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 
 #include <algorithm>
@@ -20,25 +23,23 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
-#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What keeps timeouts, as far as no wheel is concerned: the lock, who runs what, what waits in an
-/// executor's hands, what is counted, and what holds the memory.
+/// Everything about timeouts except the wheel: the lock, runs, the executor, counters, memory.
 ///
-/// An entry remembers its keeper, for life; it is what handles, hooks and claims talk to. The two
-/// kinds add a wheel each: Shard the hierarchical one, HashedWheelWorker the flat one. Ground
-/// rules:
+/// An entry remembers its keeper for life. Handles, hooks and claims call it. The two kinds add a
+/// wheel each: Shard the hierarchical one, HashedWheelWorker the flat one. Ground rules:
 ///
-///   - Tasks run, captures are destroyed and user's handlers are called outside the lock, memory
-///     of nodes is allocated and freed outside it.
-///   - Once its task was entered a hook is not touched again: who runs what stands in frames.
-///   - An executor is given claims, never entries: docs/decisions/0001.
-class alignas(64) TimeoutKeeper {
+///   - Outside the lock: tasks run, captures are destroyed, handlers are called, memory of nodes is
+///     allocated and freed.
+///   - A hook is not touched once its task was entered. Frames say who runs what.
+///   - A function that takes a Section is called with the lock held, and returns with it held.
+class alignas(kCacheLine) TimeoutKeeper {
 public:
     TimeoutKeeper(TimerContext& context, std::uint32_t number);
     TimeoutKeeper(TimeoutKeeper const&) = delete;
@@ -52,9 +53,9 @@ public:
 
     /// Timeout::cancel.
     virtual bool cancel(TimeoutNode& node) noexcept = 0;
-    /// The same, and if it wins the node's task is gone when it returns, wherever it waited.
-    virtual bool cancelNow(TimeoutNode& node) noexcept = 0;
-    /// Waits until all runs of `entry` that have begun are over, but for one that it is called in.
+    /// The same. If it wins, the node's task is gone when it returns, wherever it waited.
+    virtual bool cancelAndEnd(TimeoutNode& node) noexcept = 0;
+    /// Waits until all runs of `entry` that have begun are over, except one that it is called in.
     void waitForRun(TimeoutEntry const& entry);
     std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
 
@@ -64,14 +65,17 @@ public:
     void dropClaim() noexcept;
     void runClaim() noexcept;
 
-    // Shares: what keeps this in memory.
+    // Memory.
 
-    /// Gives shares back. The last one after `orphan` lets go of the context.
+    /// Drops a reference to a node. The last one gives the node's share back to its keeper.
+    static void release(TimeoutNode& node) noexcept;
+    /// Destroys the task of a node that has ended, or was not accepted, and drops the driver's
+    /// reference.
+    static void discard(TimerContext const& context, TimeoutNode& node) noexcept;
+    /// Gives shares back. The last one after orphan() drops the keeper's reference to the context.
     void dropShares(std::int64_t count = 1) noexcept;
     /// The timer is gone.
     void orphan() noexcept;
-    /// Destroys the task of a node that has ended and drops the driver's reference.
-    void destroy(TimeoutNode& node) noexcept;
 
 protected:
     class Section;
@@ -79,13 +83,13 @@ protected:
     static constexpr std::int64_t kNoReach = INT64_MIN;
 
     /// What a hold of the lock owes to the driver's alarm: to ring by a tick, nothing at all, or
-    /// nothing but that observed events are delivered. So one comparison answers both. No tick is
+    /// nothing but that recorded events are delivered. So one comparison answers both. No tick is
     /// one of the two: a clock may stand at the last one.
     static constexpr std::int64_t kNothing = INT64_MAX;
     static constexpr std::int64_t kOnlyEvents = INT64_MAX - 1;
     static_assert(kOnlyEvents > Tick::kMax);
 
-    /// Something to wait for under the lock; costs a comparison while nobody does.
+    /// Something to wait for under the lock. Costs a comparison while nobody waits.
     struct Signal {
         void notify() noexcept {
             if (waiters > 0) happened.notify_all();
@@ -106,34 +110,35 @@ protected:
 
     ~TimeoutKeeper() = default;
 
-    /// After the run of a periodic node: places it again. False if it has ended.
-    virtual bool goesOn(TimeoutNode& node, Clock::TimePoint ended, Section& section) noexcept;
+    // Running.
 
-    /// Runs one task that counts as pending no longer. The section is held on entry and on return,
-    /// and not while the task runs.
-    void runOne(Section& section, RunFrame& frame, TimeoutEntry& entry);
-    /// Unlinks the frame of a run that is over, and tells those who wait for it. Under the lock.
+    /// Runs one task, which no longer counts as pending, and ends it or schedules its next run. The
+    /// lock is released while what the user wrote is called.
+    void run(Section& section, RunFrame& frame, TimeoutEntry& entry);
+    /// Makes an entry wait for a claim, in a state that says so, and gives the executor that claim.
+    /// The lock is released meanwhile.
+    void dispatch(Section& section, TimeoutEntry& entry, TimeoutState state);
+    /// Places a periodic node again. Returns false if it has ended.
+    virtual bool scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& next) noexcept;
+    /// Unlinks the frame of a run that is over, and wakes those who wait for it. Under the lock.
     void endFrame(RunFrame& frame) noexcept;
-    /// Makes an entry wait for a claim, in a state that says so. Under the lock; what must follow
-    /// outside it is submitClaim.
-    void queue(TimeoutEntry& entry, TimeoutState state) noexcept;
-    /// Gives the executor a claim; tells the error handler if it refuses.
-    void submitClaim();
-    /// Takes an entry out that waits for a claim. Under the lock.
-    void takeFromQueue(TimeoutEntry& entry) noexcept;
-    /// Calls cancelled() and destroys the task of a node whose cancellation was won.
+    /// Notifies and destroys the task of a node whose cancellation was won. Outside the lock.
     void endCancelled(TimeoutNode& node) noexcept;
+
+    // Stopping, looking. Under the lock.
 
     /// Gives entries of a list to stop(), as many as the budget allows.
     void returnFrom(TimerTaskList& list, StoppedTimeouts& stopped, std::size_t& budget) noexcept;
+    void returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     /// Gives one to stop() that was taken out and counts as pending.
     void returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
-    /// Gives one to stop() that does not. False if a cancel() was faster.
+    /// Gives one to stop() that does not. Returns false if a cancel() was faster.
     bool handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept;
-    void returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept;
     void readCounters(TimerStatistics& statistics) const;
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
     void lowerKey(Tick tick) noexcept;
+
+    // Observing.
 
     /// Asked once by each operation: a load, a test and a jump are all that it pays while nobody
     /// observes.
@@ -146,12 +151,10 @@ protected:
     }
     TimerEvent eventOf(TimerEvent::Stage stage, TimeoutEntry const* entry) const noexcept;
     /// Keeps an event until the lock is released. Under the lock. REQUIRES: isObserved().
-    void note(TimerEvent event) noexcept;
-    void note(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept {
-        note(eventOf(stage, &entry));
+    void record(TimerEvent event) noexcept { events_.record(event); }
+    void record(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept {
+        record(eventOf(stage, &entry));
     }
-    /// What an event is numbered by.
-    std::uint64_t nextEvent() noexcept { return told_.fetch_add(1, std::memory_order_relaxed); }
 
     // Read by everybody, written seldom.
     TimerContext& context_;
@@ -162,23 +165,22 @@ protected:
     std::atomic<std::int64_t> reach_{kNoReach};
 
     // Written by everybody, without the lock: on a line of their own.
-    alignas(64) std::atomic<std::int64_t> droppedShares_{0};
+    alignas(kCacheLine) std::atomic<std::int64_t> droppedShares_{0};
 
-    alignas(64) std::atomic<std::int64_t> key_{Tick::kMax};
+    alignas(kCacheLine) std::atomic<std::int64_t> key_{Tick::kMax};
     std::mutex mutex_;         // protects what follows
     std::size_t pending_ = 0;  // those that have not been entered
     std::int64_t madeShares_ = 0;
     Counters counters_;
-    TimerTaskList queued_;  // as many claims as these are in the executor's hands, or more
-    std::size_t queuedCount_ = 0;
-    std::size_t claims_ = 0;
+    ExecutorQueue queue_;
     RunFrameList running_;
     Signal runEnded_;
     Signal drained_;
-    std::vector<TimerEvent> events_;
-    std::atomic<std::uint64_t> told_{0};
+    EventLog events_;
 
 private:
+    class Submission;
+
     void lock() noexcept {
         if (context_.isConcurrent) mutex_.lock();
     }
@@ -186,25 +188,26 @@ private:
         if (context_.isConcurrent) mutex_.unlock();
     }
     void unlockAndRing(std::int64_t tick) noexcept;
-    void unlockRingAndTell(std::int64_t tick) noexcept;
-    void tellRun(Section& section, TaskRun const& run);
-    bool endRun(Section& section, TaskRun const& run);
-    struct Surplus {
-        bool exists = false;
-        TaskSubject subject = {};
-    };
-    Surplus rejectSurplus(RunFrame& frame) noexcept;
+    void unlockRingAndDeliver(std::int64_t tick) noexcept;
+    void recordRun(TaskRun const& run) noexcept;
+    void endOnce(TaskRun const& run) noexcept;
+    void endPeriodic(Section& section, TaskRun const& run) noexcept;
+    void submitClaim();
+    void endClaim() noexcept;
+    std::optional<TaskSubject> rejectSurplus(RunFrame& frame) noexcept;
     void endRejected(RunFrame& frame, TaskSubject const& subject,
                      std::exception_ptr exception) noexcept;
 };
 
-/// A hold of the keeper's lock. What is owed to the outside when it ends is done after unlocking:
-/// recorded events are delivered, the driver is woken if the key became earlier, and a node that
-/// has ended is let go.
+/// A hold of the keeper's lock. What it owes to the outside is paid after unlocking:
+///
+///   - recorded events are delivered,
+///   - the driver is woken if the key became earlier,
+///   - a node that has ended is released.
 class TimeoutKeeper::Section {
 public:
     explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
-        lock();
+        keeper_.lock();
     }
     Section(Section const&) = delete;
     Section& operator=(Section const&) = delete;
@@ -213,13 +216,18 @@ public:
         if (owedShares_ > 0) keeper_.dropShares(owedShares_);
     }
 
-    void lock() noexcept { keeper_.lock(); }
-    void unlock() noexcept {
-        TimeoutNode* const ended = std::exchange(ended_, nullptr);
-        if (owed_ != kNothing) return unlockAndTell(ended);
-        keeper_.unlock();
-        letGo(ended);
-    }
+    /// While it lives, the lock is released.
+    class Released {
+    public:
+        explicit Released(Section& section) noexcept : section_{section} { section_.unlock(); }
+        Released(Released const&) = delete;
+        Released& operator=(Released const&) = delete;
+        ~Released() { section_.keeper_.lock(); }
+
+    private:
+        Section& section_;
+    };
+
     /// The driver must come by then.
     void ringBy(Tick tick) noexcept { owed_ = std::min(owed_, tick.value()); }
     /// The driver's reference to a node that has ended is to be dropped.
@@ -236,10 +244,16 @@ public:
     }
 
 private:
-    void unlockAndTell(TimeoutNode* ended) noexcept;
-    /// Shares are given back together: a runner lets go of one node after the other.
-    void letGo(TimeoutNode* node) noexcept {
-        if (node != nullptr && node->dropReference()) ++owedShares_;
+    void unlock() noexcept {
+        TimeoutNode* const ended = std::exchange(ended_, nullptr);
+        if (owed_ != kNothing) return unlockAndPay(ended);
+        keeper_.unlock();
+        release(ended);
+    }
+    void unlockAndPay(TimeoutNode* ended) noexcept;
+    /// Shares are given back together: a runner releases one node after the other.
+    void release(TimeoutNode* node) noexcept {
+        if (node != nullptr && node->release()) ++owedShares_;
     }
 
     TimeoutKeeper& keeper_;

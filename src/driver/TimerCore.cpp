@@ -12,22 +12,22 @@ inline namespace v1 {
 namespace detail {
 
 TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
-    : TimerLife{std::move(timerOptions), withDriverThread} {
-    std::size_t const count = shards();
+    : context_{std::move(timerOptions), withDriverThread, *this}, life_{context_, *this} {
+    std::size_t const count = context_.shards();
     shards_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-        shards_.push_back(std::make_unique<Shard>(*this, static_cast<std::uint32_t>(i)));
+        shards_.push_back(std::make_unique<Shard>(context_, static_cast<std::uint32_t>(i)));
         if (!withDriverThread) shards_.back()->open();
-        retain();  // each shard holds a reference until its last entry is gone
+        context_.retain();  // each shard holds a reference until its last entry is gone
     }
-    listenToClock();
+    life_.listenToClock();
 }
 
 // ---- for callers ------------------------------------------------------------------------------
 
 Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
                               TimeoutOptions timeout, Periodicity const* periodicity) {
-    Tick const tick = intake(deadline, now, timeout);
+    Tick const tick = context_.intake(deadline, now, timeout);
     TimeoutNode* const node = TimeoutNode::create(task, periodicity);
     if (periodicity != nullptr) node->periodicity().scheduled = tick;
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
@@ -35,8 +35,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
         Tick const farthest = periodicity == nullptr ? tick : farthestRun(*periodicity, now);
         accept(*node, shardOfThisThread(), tick, farthest, now);
     } catch (...) {
-        destroyTask(*this, *node);
-        node->release();
+        TimeoutKeeper::discard(context_, *node);
         throw;
     }
     return handle;
@@ -46,18 +45,18 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 /// one. They reach by up to a slot of the coarsest less far when the clock stands at the end of
 /// one; that is at most half of their range, so twice the period is enough.
 Tick TimerCore::farthestRun(Periodicity const& periodicity, Clock::TimePoint now) const {
-    Clock::TimePoint const first = std::max(periodicity.next, now);
-    Clock::TimePoint const second = TickScale::add(first, periodicity.period);
-    return intake(TickScale::add(second, periodicity.period), {});
+    Clock::TimePoint const first = std::max(periodicity.current, now);
+    Clock::TimePoint const second = timeAfter(first, periodicity.period);
+    return context_.intake(timeAfter(second, periodicity.period), {});
 }
 
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
-    Tick const tick = intake(deadline, now, timeout);
+    Tick const tick = context_.intake(deadline, now, timeout);
     Shard* const shard = Shard::of(hook);
-    if (shard == nullptr || &shard->context() != this) return scheduleFirst(hook, tick, now);
+    if (shard == nullptr || &shard->context() != &context_) return scheduleFirst(hook, tick, now);
     // The shard will look again, under its lock; nothing is counted or refused before it is clear.
-    if (isPending(TimeoutWord::of(hook).state())) refuseScheduled();
+    if (isPending(TimeoutWord::of(hook).state())) context_.refuseScheduled();
     accept(hook, *shard, tick, tick, now);
 }
 
@@ -66,10 +65,11 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
 void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) {
     TimeoutWord before = TimeoutWord::of(hook);
     do {
-        if (isPending(before.state()) || before.state() == TimeoutState::intake) refuseScheduled();
+        if (isPending(before.state()) || before.state() == TimeoutState::intake)
+            context_.refuseScheduled();
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
     Shard* const former = Shard::of(hook);
-    if (former != nullptr && &former->context() == this) {
+    if (former != nullptr && &former->context() == &context_) {
         // Another thread gave it a shard before intake was won, so it goes there as it ever will.
         TimeoutWord intake{before.deadline(), TimeoutState::intake};
         static_cast<void>(before.replace(hook, intake));
@@ -77,7 +77,7 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
     }
     try {
         if (former != nullptr && former->isRunning(hook))
-            throw std::logic_error{"timer \"" + options.name +
+            throw std::logic_error{"timer \"" + context_.options.name +
                                    "\": the hook's task runs on another timer"};
         accept(hook, shardOfThisThread(), tick, tick, now);
         if (former != nullptr) former->dropShares();
@@ -90,14 +90,14 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                        Clock::TimePoint now) {
     if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
-    takePlace();
+    context_.limit.acquire();
     try {
         for (;;) {
             switch (shard.schedule(entry, deadline, farthest, now)) {
                 case Shard::Gate::open:
                     return;
                 case Shard::Gate::notStarted:
-                    start();
+                    life_.start();
                     break;
                 case Shard::Gate::draining:
                 case Shard::Gate::closed:
@@ -105,7 +105,7 @@ void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick fa
             }
         }
     } catch (...) {
-        givePlace();
+        context_.limit.release();
         throw;
     }
 }
@@ -115,7 +115,8 @@ Shard& TimerCore::shardOfThisThread() const noexcept {
 }
 
 void TimerCore::refuseStopped() const {
-    throw std::logic_error{"timer \"" + options.name + "\" was stopped: it accepts nothing more"};
+    throw std::logic_error{"timer \"" + context_.options.name +
+                           "\" was stopped: it accepts nothing more"};
 }
 
 std::size_t TimerCore::pending() const {
@@ -126,12 +127,12 @@ std::size_t TimerCore::pending() const {
 
 TimerStatistics TimerCore::statistics() const {
     TimerStatistics statistics;
-    statistics.name = options.name;
+    statistics.name = context_.options.name;
     for (auto const& shard : shards_) shard->readInto(statistics);
-    recorder.readInto(statistics);
-    statistics.rescheduled += pushedBack.sum();
-    statistics.wakeUps = alarm.wakeUps();
-    statistics.refused = refused.load(std::memory_order_relaxed);
+    context_.runs.readInto(statistics);
+    statistics.rescheduled += context_.pushedBack.sum();
+    statistics.wakeUps = context_.alarm.wakeUps();
+    statistics.refused = context_.limit.refused();
     return statistics;
 }
 
@@ -142,16 +143,16 @@ void TimerCore::checkInvariants() const {
 // ---- the driver -------------------------------------------------------------------------------
 
 bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
-    if (!isConcurrent) shards_.front()->admitArrivals();
+    if (!context_.isConcurrent) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
         auto const [shard, key, others] = earliestShard();
-        if (key > limit || isStopRequested()) return false;
+        if (key > limit || life_.isStopRequested()) return false;
         if (ran == atMost) return true;
 
         // With a driver thread what is due on arrival counts at once: in time with the clock it
         // lies behind all that was due before. A caller may tell a time that the clock has not
         // reached, and a task that is due again at once would then hold it up for ever.
-        if (isConcurrent) shard->admitArrivals();
+        if (context_.isConcurrent) shard->admitArrivals();
         auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
         ran += served.started;
         if (served.moved == 0 && shard->key() <= limit) return true;
@@ -184,20 +185,22 @@ Tick TimerCore::nextKey() const noexcept {
 }
 
 void TimerCore::drive() noexcept {
-    RunFrame frame{*this};
-    while (!isStopRequested()) {
-        runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
-        if (isStopRequested()) return;  // by a task that destroyed the timer: the clock may be gone
+    RunFrame frame{context_};
+    while (!life_.isStopRequested()) {
+        runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
+        if (life_.isStopRequested())
+            return;  // by a task that destroyed the timer: the clock may be gone
         Tick const until = nextKey();
-        if (until <= scale.nowToTick(now())) continue;
-        alarm.sleep(until, scale.timeOf(until),
-                    [this](Tick tick) { return nextKey() < tick || isStopRequested(); });
+        if (until <= context_.tickNow()) continue;
+        context_.alarm.sleep(until, context_.scale.timeOf(until), [this](Tick tick) {
+            return nextKey() < tick || life_.isStopRequested();
+        });
     }
 }
 
 void TimerCore::runDueHere() {
-    RunFrame frame{*this};
-    runDue(scale.nowToTick(now()), frame, std::numeric_limits<std::size_t>::max());
+    RunFrame frame{context_};
+    runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
 }
 
 // ---- start and stop ---------------------------------------------------------------------------
@@ -220,14 +223,12 @@ void TimerCore::orphanKeepers() noexcept {
 }
 
 void TimerCore::drain() {
-    refuseInside("drain()");
-    {
-        std::lock_guard const lock{lifeMutex_};
-        accepts_.store(false, std::memory_order_release);
-        for (auto const& shard : shards_) shard->beginDraining();
-    }
+    life_.refuseInside("drain()");
+    accepts_.store(false, std::memory_order_release);
+    // A start() that comes meanwhile opens no shard that is draining.
+    for (auto const& shard : shards_) shard->beginDraining();
     for (auto const& shard : shards_) shard->waitUntilDrained();
-    static_cast<void>(stop(Caller::user));
+    static_cast<void>(life_.stop(Lifecycle::Caller::user));
 }
 
 }  // namespace detail

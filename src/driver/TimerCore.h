@@ -1,8 +1,8 @@
 #pragma once
 
-#include "driver/RunFrame.h"
+#include "driver/Lifecycle.h"
 #include "driver/Shard.h"
-#include "driver/TimerLife.h"
+#include "run/RunFrame.h"
 
 #include <atomic>
 #include <cstddef>
@@ -13,14 +13,18 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A whole timer behind its face: the shards, the driver that serves them in the order of their
-/// expirations, and the life from the first schedule to stop().
+/// A whole timer behind its interface: the shards, and the driver that serves them in the order of
+/// their expirations.
 ///
 /// With a driver thread it is a SystemTimer; without one, with a single shard and no locks, it is a
 /// ManualTimer, whose caller is the driver.
-class TimerCore final : public TimerLife {
+class TimerCore final : private TimerContext::Whole, private Lifecycle::Engine {
 public:
     TimerCore(TimerOptions timerOptions, bool withDriverThread);
+
+    TimerContext& context() noexcept { return context_; }
+    TimerContext const& context() const noexcept { return context_; }
+    Lifecycle& life() noexcept { return life_; }
 
     // For callers.
 
@@ -37,11 +41,12 @@ public:
     /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
     /// Returns true if more is due, which then waits for the next pass.
     bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);
-    Tick nextKey() const noexcept override;
 
     void drain();
 
 private:
+    void destroy() noexcept override { delete this; }
+    Tick nextKey() const noexcept override;
     void open() noexcept override;
     void drive() noexcept override;
     void runDueHere() override;
@@ -62,6 +67,10 @@ private:
     };
     Earliest earliestShard() noexcept;
 
+    ~TimerCore() = default;
+
+    TimerContext context_;
+    Lifecycle life_;
     std::vector<std::unique_ptr<Shard>> shards_;
     std::size_t firstShard_ = 0;  // the driver's: where the search begins, so that ties take turns
     std::atomic<bool> accepts_{true};  // the gates of the shards decide; this one asks first

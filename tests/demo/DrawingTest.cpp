@@ -1,4 +1,4 @@
-#include "demo/Drawing.h"
+#include "apps/demo/Drawing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "demo/Interrupt.h"
+#include "apps/demo/Interrupt.h"
 
 #include <gtest/gtest.h>
 

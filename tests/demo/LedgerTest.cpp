@@ -1,5 +1,5 @@
-#include "demo/Ledger.h"
-#include "demo/Outcome.h"
+#include "apps/demo/Ledger.h"
+#include "apps/demo/Outcome.h"
 
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>

@@ -1,4 +1,4 @@
-#include "demo/Occupancy.h"
+#include "apps/demo/Occupancy.h"
 
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>

@@ -128,7 +128,7 @@ class Dev(unittest.TestCase):
         self.assertEqual(commands - tried - {"<command>:"}, set())
 
     def testTheDemosOptionsAreThoseOfTheProgram(self):
-        options = (ROOT / "src" / "demo" / "Options.cpp").read_text(encoding="utf-8")
+        options = (ROOT / "src" / "apps" / "demo" / "Options.cpp").read_text(encoding="utf-8")
         names = {part.split('"')[0] for part in options.replace("add_flag", "add_option")
                  .split('add_option("')[1:]}  # fmt: skip
         body = (ROOT / "dev").read_text(encoding="utf-8").split("\ndemo() {")[1].split("\n}")[0]

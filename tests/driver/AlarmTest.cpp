@@ -1,4 +1,4 @@
-#include "driver/Alarm.h"
+#include "context/Alarm.h"
 
 #include <gtest/gtest.h>
 

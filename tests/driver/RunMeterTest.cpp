@@ -1,6 +1,6 @@
-#include "driver/RunMeter.h"
-#include "driver/TimerContext.h"
+#include "run/RunMeter.h"
 
+#include <support/LoneContext.h>
 #include <support/Threads.h>
 #include <timingwheel/TimerStatistics.h>
 
@@ -13,20 +13,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A context that no timer has, on the stack of a test.
-class Context final : public TimerContext {
-public:
-    using TimerContext::TimerContext;
-    ~Context() override = default;
-};
-
 // Nothing is told better than it was.
 TEST(RunMeter, CountsTheTasksOfALongGroupAsBegunWhenItEnded) {
     // Two are measured together only where those before them took no time, which is the machine's
     // affair: it may take several attempts.
     bool isTold = false;
     for (int attempt = 0; attempt < 1'000 && !isTold; ++attempt) {
-        Context context{TimerOptions{}, false};
+        test::LoneContext context{TimerOptions{}, false};
         RunMeter meter{context};
         ASSERT_TRUE(meter.groups());
         for (int i = 0; i < 100; ++i) meter.begin(Tick{0});
@@ -39,7 +32,7 @@ TEST(RunMeter, CountsTheTasksOfALongGroupAsBegunWhenItEnded) {
         meter.finish();
 
         TimerStatistics statistics;
-        context.recorder.readInto(statistics);
+        context.runs.readInto(statistics);
         isTold = statistics.maxLateness >= end - context.scale.timeOf(Tick{0});
     }
     EXPECT_TRUE(isTold);

@@ -1,10 +1,10 @@
 // One shard by itself, served by hand: how much is done under one hold of its lock.
 
 #include "driver/Shard.h"
-#include "driver/TimeoutNode.h"
-#include "driver/TimerContext.h"
+#include "timeout/TimeoutNode.h"
 
 #include <support/Figure.h>
+#include <support/LoneContext.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerObserver.h>
@@ -30,13 +30,6 @@ namespace {
 using namespace timingwheel::test;
 
 using Stage = TimerEvent::Stage;
-
-/// A context that no timer has, on the stack of a test.
-class Context final : public TimerContext {
-public:
-    using TimerContext::TimerContext;
-    ~Context() override = default;
-};
 
 std::int64_t threadCpuNanoseconds() {
     timespec time{};
@@ -114,7 +107,7 @@ protected:
 
     ManualClock clock_;
     Counts seen_;
-    Context context_{TimerOptions{.clock = clock_, .observer = &seen_}, true};
+    LoneContext context_{TimerOptions{.clock = clock_, .observer = &seen_}, true};
     Shard shard_{context_, 0};
     bool keepsHandles_ = false;
     std::vector<Timeout> handles_;
@@ -157,7 +150,7 @@ TEST_F(ShardTest, CascadesAChunkOfABucketAtATime) {
 TEST(ShardHold, IsShortWhileAMillionCascade) {
     constexpr std::size_t kMillion = 1'000'000;
     ManualClock clock;
-    Context context{TimerOptions{.clock = clock}, true};
+    LoneContext context{TimerOptions{.clock = clock}, true};
     Shard shard{context, 0};
     shard.open();
     for (std::size_t i = 0; i < kMillion; ++i) {

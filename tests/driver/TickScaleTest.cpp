@@ -1,6 +1,6 @@
 // The arithmetic between time and ticks, at its edges.
 
-#include "driver/TickScale.h"
+#include "timeout/TickScale.h"
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
@@ -140,21 +140,6 @@ TEST(TickScale, MakesNeverOfADeadlineWhoseTickMayBeginBeyondTheEndOfTime) {
     EXPECT_EQ(scale.nowToTick(at(kMost - 2)), Tick{0});
     EXPECT_EQ(scale.nowToTick(at(kMost - 1)), Tick{1});
     EXPECT_EQ(scale.timeOf(Tick{2}), TimePoint::max());
-}
-
-TEST(TickScale, AddsAndSubtractsWithoutOverflow) {
-    EXPECT_EQ(TickScale::add(at(1), 2ns), at(3));
-    EXPECT_EQ(TickScale::add(at(kMost - 1), 2ns), TimePoint::max());
-    EXPECT_EQ(TickScale::add(at(kLeast + 1), -2ns), TimePoint::min());
-    EXPECT_EQ(TickScale::add(at(kLeast), nanoseconds{kMost - 1}), at(-2));
-    // The longest delay means never, whatever the clock shows.
-    EXPECT_EQ(TickScale::add(at(kLeast), nanoseconds::max()), TimePoint::max());
-    EXPECT_EQ(TickScale::between(at(1), at(3)), 2ns);
-    EXPECT_EQ(TickScale::between(at(3), at(1)), -2ns);
-    EXPECT_EQ(TickScale::between(at(kLeast), at(1)), nanoseconds::max());
-    EXPECT_EQ(TickScale::between(at(1), at(kLeast)), nanoseconds::min());
-    EXPECT_EQ(TickScale::rest(at(1), at(14), 5ns), 3ns);
-    EXPECT_EQ(TickScale::rest(at(kLeast), at(kMost), 10ns), 5ns);  // 2^64 - 1
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-#include "driver/TimerContext.h"
+
+#include <support/LoneContext.h>
 
 #include <gtest/gtest.h>
 
@@ -11,15 +12,8 @@
 namespace timingwheel::detail {
 namespace {
 
-/// A context that no timer has, on the stack of a test.
-class Context final : public TimerContext {
-public:
-    using TimerContext::TimerContext;
-    ~Context() override = default;
-};
-
 std::size_t shardsOf(TimerOptions options, bool isConcurrent) {
-    return Context{std::move(options), isConcurrent}.shards();
+    return test::LoneContext{std::move(options), isConcurrent}.shards();
 }
 
 TEST(TimerContext, HasFourShardsForEachCoreUnlessToldOtherwise) {

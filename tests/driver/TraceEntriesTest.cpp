@@ -1,5 +1,5 @@
-#include "api/TraceEntries.h"
-#include "api/TraceOrder.h"
+#include "trace/TraceEntries.h"
+#include "trace/TraceOrder.h"
 
 #include <timingwheel/TimerObserver.h>
 

@@ -1,6 +1,6 @@
-#include "demo/Format.h"
-#include "demo/Trace.h"
-#include "demo/WayDown.h"
+#include "apps/demo/Format.h"
+#include "apps/demo/Trace.h"
+#include "apps/demo/WayDown.h"
 
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>

@@ -305,8 +305,8 @@ private:
             wheel_.checkInvariants();
         else
             wheel_.base().checkInvariants(setting_.pushesBack
-                                              ? TimingWheelBase::Deadlines::mayBeLater
-                                              : TimingWheelBase::Deadlines::asPlaced);
+                                              ? RawTimingWheel::Deadlines::mayBeLater
+                                              : RawTimingWheel::Deadlines::asPlaced);
     }
 
     Setting setting_;

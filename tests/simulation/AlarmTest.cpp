@@ -1,7 +1,7 @@
 // The driver's bed, and whoever wakes it: all that may happen to the real Alarm.
 
 #include "Trial.h"
-#include "driver/Alarm.h"
+#include "context/Alarm.h"
 
 #include <gtest/gtest.h>
 

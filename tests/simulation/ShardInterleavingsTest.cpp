@@ -3,9 +3,9 @@
 
 #include "Trial.h"
 #include "driver/Shard.h"
-#include "driver/TimeoutNode.h"
-#include "driver/TimerContext.h"
+#include "timeout/TimeoutNode.h"
 
+#include <support/LoneContext.h>
 #include <timingwheel/ManualClock.h>
 
 #include <gtest/gtest.h>
@@ -17,13 +17,6 @@ namespace timingwheel::test::simulation {
 namespace {
 
 using namespace timingwheel::detail;
-
-/// A context that no timer has. It goes when nobody refers to it any more.
-class Context final : public TimerContext {
-public:
-    using TimerContext::TimerContext;
-    ~Context() override = default;
-};
 
 /// What one timeout is in the end. The steps of a driver, of a cancel and of a push-back are those
 /// of the library.
@@ -86,10 +79,10 @@ private:
 
     ManualClock clock_{Clock::TimePoint{}};
     struct Release {
-        void operator()(Context* context) const { context->release(); }
+        void operator()(LoneContext* context) const { context->release(); }
     };
-    std::unique_ptr<Context, Release> context_{
-        new Context{TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .clock = clock_}, true}};
+    std::unique_ptr<LoneContext, Release> context_{new LoneContext{
+        TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .clock = clock_}, true}};
     Shard shard_{*context_, 0};
     Tick deadline_ = kDue;
     Tick tick_{0};

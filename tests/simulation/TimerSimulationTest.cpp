@@ -33,8 +33,8 @@ TEST_P(TimerSimulation, EveryRunEndsAsPromised) {
            {summary.runs, 100'000 / kParts});
 }
 
-/// Seeds that nobody has tried, at length. ./dev test --slow takes the first from the commit: so the
-/// same commit always tries the same ones.
+/// Seeds that nobody has tried, at length. ./dev test --slow takes the first from the commit, so
+/// that one commit always tries the same ones.
 TEST(TimerExploration, FreshSeedsEndAsPromised) {
     warmUp();
     Summary const summary = explore(isAtLength() ? 20'000 : 0, runSeed);

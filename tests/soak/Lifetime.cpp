@@ -1,6 +1,6 @@
 #include "soak/Lifetime.h"
 
-#include "demo/Interrupt.h"
+#include "apps/demo/Interrupt.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,6 +1,6 @@
 #include "soak/Report.h"
 
-#include "demo/Format.h"
+#include "apps/demo/Format.h"
 
 #include <support/ThreadStatus.h>
 

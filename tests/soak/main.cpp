@@ -1,7 +1,7 @@
 /// Uses timers of all kinds in all ways, for minutes, and keeps the books: ./dev soak.
 
-#include "demo/Format.h"
-#include "demo/Interrupt.h"
+#include "apps/demo/Format.h"
+#include "apps/demo/Interrupt.h"
 #include "soak/Report.h"
 
 #include <support/Effort.h>

@@ -186,7 +186,7 @@ private:
         if (expiration > now_) return "nothing expires after " + std::to_string(now_);
 
         Tick const tick{expiration / tick_};
-        TimingWheelBase& base = wheel_->base();
+        RawTimingWheel& base = wheel_->base();
         if (!isWhereASlotBegins(level, slot, tick)) return "no bucket of that slot expires then";
         if (!listsTasks)
             base.advanceClock(tick);
@@ -213,8 +213,8 @@ private:
 
     // All buckets of one expiration; returns that of another one that held tasks.
     std::optional<Tick> takeOutAll(Tick expiration) {
-        TimingWheelBase& base = wheel_->base();
-        while (std::optional<TimingWheelBase::Flush> const flush = base.flush(expiration)) {
+        RawTimingWheel& base = wheel_->base();
+        while (std::optional<RawTimingWheel::Flush> const flush = base.flush(expiration)) {
             if (base.hasFlushed() && flush->expiration != expiration) return flush->expiration;
             std::vector<Task*>& tasks = takenOut_[{flush->level, flush->slot}];
             while (base.hasFlushed()) tasks.push_back(static_cast<Task*>(&base.takeFlushed()));

@@ -1,4 +1,4 @@
-#include "api/ThreadSetup.h"
+#include "platform/Thread.h"
 
 #include <support/AllocationCounter.h>
 #include <support/Json.h>

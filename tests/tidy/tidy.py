@@ -18,6 +18,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+TOP = "facade"  # nothing includes it
+PLATFORM = re.compile(
+    r"^[ \t]*#[ \t]*(?:el)?if|\b(?:__builtin_|__SIZEOF_|__GNUC__|_WIN32|pthread_|prctl\b)"
+)
+NO_PLATFORM = re.compile(r"TIMINGWHEEL_")  # a switch of our own
 MAX_COLUMNS = 100
 MAX_FUNCTION_LINES = 70
 SKIPPED = 77
@@ -35,7 +40,7 @@ def files(root, *patterns):
 
 
 def libraryFiles(root):
-    programs = {root / "src" / "demo", root / "src" / "walkthrough"}
+    programs = {root / "src" / "apps"}
     return [
         path
         for path in files(root, "include/**/*.h", "src/**/*.h", "src/**/*.cpp")
@@ -93,13 +98,47 @@ def checkRules(document, allowed, patterns):
         for other in dependencies:
             if other not in allowed:
                 yield f"{document}: {name} -> {other}: there is no such layer"
-            elif other == "system":
-                yield f"{document}: {name} -> system: nothing includes system"
+            elif other == TOP:
+                yield f"{document}: {name} -> {TOP}: nothing includes {TOP}"
             elif order.index(other) >= order.index(name):
                 yield f"{document}: {name} -> {other}: a layer depends on earlier ones only"
     for name in patterns:
         if name not in allowed:
             yield f"{document}: files of {name}: there is no such layer"
+    for name, claims in readClaims(document).items():
+        if name not in allowed:
+            yield f"{document}: the table has {name}: there is no such layer"
+        elif claims == ["any other layer"]:
+            if allowed[name]:
+                yield f"{document}: {name} includes {', '.join(allowed[name])}"
+        else:
+            for other in claims:
+                if other not in allowed:
+                    yield f"{document}: {name} does not include {other}: there is no such layer"
+                elif other in allowed[name]:
+                    yield f"{document}: {name} does not include {other}, says the table; the "\
+                        "arrows say it may"
+
+
+def readClaims(document):
+    """From the table whose last column is "does not include": each layer, and what stands there."""
+    claims, isInside = {}, False
+    for line in document.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and cells[-1] == "does not include":
+            isInside = True
+        elif not line.startswith("|"):
+            isInside = False
+        elif isInside and not set(cells[0]) <= set("-: "):
+            names = cells[-1].partition(";")[0]  # more may follow, for readers
+            claims[cells[0]] = [name.strip() for name in names.split(",")]
+    return claims
+
+
+def ownersOf(name, patterns):
+    """The layers that a file belongs to: a path that names it comes before a pattern."""
+    named = [layer for layer, globs in patterns.items() if name in globs]
+    return named or [l for l, globs in patterns.items() if any(matches(name, g) for g in globs)]
 
 
 def checkLayers(root):
@@ -113,7 +152,7 @@ def checkLayers(root):
     layerOf = {}
     for path in libraryFiles(root):
         name = path.relative_to(root).as_posix()
-        owners = [l for l, globs in patterns.items() if any(matches(name, g) for g in globs)]
+        owners = ownersOf(name, patterns)
         if len(owners) != 1:
             yield f"{path}:1: must belong to exactly one layer, not to {owners or 'none'}"
         layerOf[path.resolve()] = owners[0] if owners else None
@@ -212,6 +251,13 @@ def checkStyle(root):
             if last - first + 1 > MAX_FUNCTION_LINES:
                 length = last - first + 1
                 yield f"{path}:{first}: a function of {length} lines, at most {MAX_FUNCTION_LINES}"
+    for path in files(root, *code):
+        place = path.relative_to(root).parts
+        if "platform" in place or "apps" in place:
+            continue
+        for number, line in enumerate(lines(path), 1):
+            if PLATFORM.search(line.partition("//")[0]) and not NO_PLATFORM.search(line):
+                yield f"{path}:{number}: what differs between platforms stands in platform/: {line}"
     for path in files(root, "include/**/*.h"):
         if not any(line.lstrip().startswith("///") for line in lines(path)):
             yield f"{path}:1: a public header says with /// what it is for"
@@ -280,31 +326,36 @@ def checkFormat(root):
 
 CLEAN = {
     "docs/architecture.md": "# A\n\n## The b-part\n\n[x](#the-b-part)\n"
-    "```layers\nbase ->\nwheel -> base\nsystem -> base wheel\n```\n"
+    "```layers\nbase ->\nwheel -> base\nfacade -> base wheel\n```\n"
     "```files\nbase: include/timingwheel/*.h\nwheel: include/timingwheel/wheel/** src/wheel/**\n"
-    "system: src/system/**\n```\n",
+    "facade: src/facade/**\n```\n"
+    "| layer | does not include |\n|---|---|\n| base | any other layer |\n| wheel | facade |\n",
     "include/timingwheel/Tick.h": "/// A tick.\n#include <cstdint>\nnamespace n {\n"
     "template <class T>\nstruct S {\n    int a{1'000};\n    int f(S x = {}) { return x.a; }\n};\n"
     "}\n",
     "src/wheel/Heap.h": '#include "timingwheel/Tick.h"\n',
-    "src/system/Timer.cpp": '#include "wheel/Heap.h"\n#include <timingwheel/Tick.h>\n',
+    "src/facade/Timer.cpp": '#include "wheel/Heap.h"\n#include <timingwheel/Tick.h>\n',
 }
 LONG_FUNCTION = "namespace n {\nvoid f() {\n" + "    f();\n" * MAX_FUNCTION_LINES + "}\n}\n"
 LONG_CONSTRUCTOR = "struct X {\n    X() : a{1} {\n" + "f();\n" * MAX_FUNCTION_LINES + "}\n};\n"
 # check, file, what is put there, what must be said
 PLANTED = [
-    (checkLayers, "src/wheel/Heap.h", '#include "system/Timer.cpp"\n', "must not include"),
+    (checkLayers, "src/wheel/Heap.h", '#include "facade/Timer.cpp"\n', "must not include"),
     (checkLayers, "include/timingwheel/Tick.h", "#include <timingwheel/wheel/W.h>\n", "not a file"),
     (checkLayers, "include/timingwheel/Tick.h", '#include "wheel/Heap.h"\n', "not installed"),
     (checkLayers, "include/timingwheel/Tick.h", "#include <boost/heap/heap.hpp>\n", "Boost.Heap"),
     (checkLayers, "src/stray/Stray.cpp", "\n", "exactly one layer"),
-    (checkLayers, "docs/architecture.md", "```layers\nsystem ->\nx -> system\n```\n```files\n```\n",
-     "nothing includes system"),
+    (checkLayers, "docs/architecture.md", "```layers\nfacade ->\nx -> facade\n```\n```files\n```\n",
+     "nothing includes facade"),
     (checkLayers, "docs/architecture.md", "```layers\nx -> y\ny ->\n```\n```files\n```\n",
      "earlier ones only"),
+    (checkLayers, "docs/architecture.md", "```layers\nx ->\ny -> x\n```\n```files\n```\n"
+     "| layer | does not include |\n|---|---|\n| y | x |\n", "says the table"),
     (checkStyle, "src/wheel/Long.cpp", "// " + "x" * MAX_COLUMNS + "\n", "columns"),
     (checkStyle, "src/wheel/Long.cpp", LONG_FUNCTION, "a function of"),
     (checkStyle, "src/wheel/Long.cpp", LONG_CONSTRUCTOR, "a function of"),
+    (checkStyle, "src/wheel/System.cpp", "#if defined(__linux__)\n", "stands in platform/"),
+    (checkStyle, "src/wheel/Builtin.cpp", "int x = __builtin_ctz(8);\n", "stands in platform/"),
     (checkStyle, "src/wheel/Mark.cpp", "// TO" + "DO\n", "unfinished"),
     (checkStyle, "include/timingwheel/Bare.h", "#include <vector>\n", "///"),
     (checkLinks, "docs/x.md", "[x](nowhere.md)\n", "leads nowhere"),

@@ -1,15 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <apps/walkthrough/Example.h>
+#include <apps/walkthrough/Json.h>
+#include <apps/walkthrough/Playback.h>
+#include <apps/walkthrough/Story.h>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
-#include <walkthrough/Example.h>
-#include <walkthrough/Json.h>
-#include <walkthrough/Playback.h>
-#include <walkthrough/Story.h>
 
 namespace walkthrough {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <apps/walkthrough/Example.h>
+#include <apps/walkthrough/text/Ways.h>
 #include <cstdint>
 #include <vector>
-#include <walkthrough/Example.h>
-#include <walkthrough/text/Ways.h>
 
 namespace walkthrough {
 namespace {

@@ -265,7 +265,7 @@ TEST(HashedWheel, WalksEveryTickWhileItHoldsAnything) {
     Lease lease;
     HashedWheel<Lease> wheel{{.ticksPerWheel = 8}};
     wheel.add(lease, Tick{20});
-    HashedWheelBase& base = wheel.base();
+    RawHashedWheel& base = wheel.base();
     for (std::int64_t tick = 1; tick < 20; ++tick) {
         ASSERT_TRUE(base.beginTick(Tick{1'000}));
         EXPECT_EQ(base.currentTick(), Tick{tick});

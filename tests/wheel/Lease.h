@@ -28,7 +28,7 @@ inline std::string where(Placement const& placement) {
     return out.str();
 }
 
-/// A deadline for an entry of a `TimingWheelBase`, which leaves the word to the entry's owner.
+/// A deadline for an entry of a `RawTimingWheel`, which leaves the word to the entry's owner.
 inline void setDeadline(TimerTaskEntry& entry, Tick deadline, unsigned ownerBits = 0) {
     entry.word() = TimerTaskEntry::pack(deadline, ownerBits);
 }

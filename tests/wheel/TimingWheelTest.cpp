@@ -429,7 +429,7 @@ TEST(TimingWheel, NeverHandsOverEarlyWhatIsMovedLaterAgainAndAgain) {
     for (std::int64_t now = 1; now <= 1'000; ++now) {
         lease.word() = TimerTaskEntry::pack(Tick{now + 9}, 0);
         ASSERT_TRUE(advanceTo(wheel, Tick{now}).empty());
-        wheel.base().checkInvariants(TimingWheelBase::Deadlines::mayBeLater);
+        wheel.base().checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
     }
     EXPECT_EQ(advanceTo(wheel, Tick{1'009}), (All{{1, 1'009}}));
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/detail/platform/WideProduct.h>
+
 #include <bit>
 #include <cassert>
 #include <cstdint>
@@ -23,28 +25,36 @@ public:
     /// REQUIRES: 1 <= divisor <= 2^62.
     constexpr explicit Divisor(std::uint64_t divisor) noexcept
         : shift_{static_cast<std::uint32_t>(std::bit_width(divisor - 1))},
-#ifdef __SIZEOF_INT128__
-          factor_{static_cast<std::uint64_t>(((Wide{1} << (62 + shift_)) + divisor - 1) / divisor)}
-#else
-          factor_{divisor}
-#endif
-    {
+          factor_{powerOfTwoOver(divisor, 62 + shift_)} {
         assert(divisor >= 1 && divisor <= kMaxDividend + 1);
     }
 
     /// The quotient, rounded down. REQUIRES: dividend <= kMaxDividend.
     constexpr std::uint64_t divide(std::uint64_t dividend) const noexcept {
-#ifdef __SIZEOF_INT128__
-        return static_cast<std::uint64_t>(Wide{dividend << 2U} * factor_ >> 64U) >> shift_;
-#else
-        return dividend / factor_;
-#endif
+        return detail::upperHalfOfProduct(dividend << 2U, factor_) >> shift_;
     }
 
 private:
-#ifdef __SIZEOF_INT128__
-    __extension__ using Wide = unsigned __int128;
-#endif
+    /// 2^exponent / divisor, rounded up, by long division: once for each divisor.
+    static constexpr std::uint64_t powerOfTwoOver(std::uint64_t divisor,
+                                                  std::uint32_t exponent) noexcept {
+        std::uint64_t quotient = 0;
+        std::uint64_t rest = 1;
+        if (rest >= divisor) {
+            rest -= divisor;
+            quotient = 1;
+        }
+        for (std::uint32_t i = 0; i < exponent; ++i) {
+            rest *= 2;
+            quotient *= 2;
+            if (rest >= divisor) {
+                rest -= divisor;
+                ++quotient;
+            }
+        }
+        return rest == 0 ? quotient : quotient + 1;
+    }
+
     std::uint32_t shift_;
     std::uint64_t factor_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <timingwheel/wheel/HashedWheelBase.h>
+#include <timingwheel/wheel/RawHashedWheel.h>
 
 #include <concepts>
 #include <cstddef>
@@ -19,7 +19,7 @@ inline namespace v1 {
 ///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
 /// The workload it is built for: short delays on a clock that ticks anyway, in the order of their
-/// arrival. How it works, what it costs and its invariants stand at `HashedWheelBase`, which this
+/// arrival. How it works, what it costs and its invariants stand at `RawHashedWheel`, which this
 /// only gives a type. `TimingWheel` has the same functions, never walks, and needs no memory to add
 /// an entry.
 ///
@@ -32,12 +32,12 @@ inline namespace v1 {
 template <std::derived_from<TimerTaskEntry> Entry>
 class HashedWheel {
 public:
-    explicit HashedWheel(HashedWheelOptions options = {}) : base_{options} {}
+    explicit HashedWheel(HashedWheelOptions options = {}) : raw_{options} {}
 
     /// Adds an entry. What is returned says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.
     HashedPlacement add(Entry& entry, Tick deadline) {
-        HashedPlacement const placement = base_.place(entry, deadline);
+        HashedPlacement const placement = raw_.place(entry, deadline);
         setDeadline(entry, deadline);
         return placement;
     }
@@ -45,20 +45,20 @@ public:
     /// Takes an entry out. Returns false if it was in no wheel. REQUIRES: it is not in another one.
     bool cancel(Entry& entry) noexcept {
         if (!entry.isQueued()) return false;
-        base_.remove(entry);
+        raw_.remove(entry);
         return true;
     }
 
     /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
     HashedPlacement reschedule(Entry& entry, Tick deadline) {
         HashedPlacement const placement =
-            entry.isQueued() ? base_.move(entry, deadline) : base_.place(entry, deadline);
+            entry.isQueued() ? raw_.move(entry, deadline) : raw_.place(entry, deadline);
         setDeadline(entry, deadline);
         return placement;
     }
 
     /// Never later than the earliest deadline: the next tick; none when the wheel is empty. O(1).
-    std::optional<Tick> nextExpiration() const noexcept { return base_.nextExpiration(); }
+    std::optional<Tick> nextExpiration() const noexcept { return raw_.nextExpiration(); }
 
     /// Moves the clock to `now` and hands over every entry that is due by then, each once, by
     /// deadline. `due` may add, cancel and move any entry, also the one it was given. An entry that
@@ -69,8 +69,8 @@ public:
     template <std::invocable<Entry&> Due>
     std::size_t advanceTo(Tick now, Due&& due) {
         std::size_t handedOver = 0;
-        while (base_.beginTick(now)) {
-            while (TimerTaskEntry* const entry = base_.takeDue()) {
+        while (raw_.beginTick(now)) {
+            while (TimerTaskEntry* const entry = raw_.takeDue()) {
                 ++handedOver;
                 due(static_cast<Entry&>(*entry));
             }
@@ -78,33 +78,33 @@ public:
         return handedOver;
     }
 
-    Tick currentTick() const noexcept { return base_.currentTick(); }
-    std::size_t size() const noexcept { return base_.size(); }
-    bool empty() const noexcept { return base_.empty(); }
+    Tick currentTick() const noexcept { return raw_.currentTick(); }
+    std::size_t size() const noexcept { return raw_.size(); }
+    bool empty() const noexcept { return raw_.empty(); }
 
     /// What is where: for looking at.
-    std::span<HashedWheelSlot const> slots() const noexcept { return base_.slots(); }
+    std::span<HashedWheelSlot const> slots() const noexcept { return raw_.slots(); }
     /// REQUIRES: the entry is in this wheel.
-    std::size_t slotOf(Entry const& entry) const noexcept { return base_.slotOf(entry); }
+    std::size_t slotOf(Entry const& entry) const noexcept { return raw_.slotOf(entry); }
     /// How often the entry's slot is visited before the visit that takes it.
     /// REQUIRES: the entry is in this wheel.
     std::int64_t remainingRounds(Entry const& entry) const noexcept {
-        return base_.remainingRounds(entry);
+        return raw_.remainingRounds(entry);
     }
 
     /// The wheel without the type.
-    HashedWheelBase& base() noexcept { return base_; }
+    RawHashedWheel& base() noexcept { return raw_; }
 
     /// Throws std::logic_error that names the first broken invariant; std::bad_alloc where there
     /// is no memory to say it. O(slots + entries).
-    void checkInvariants() const { base_.checkInvariants(); }
+    void checkInvariants() const { raw_.checkInvariants(); }
 
 private:
     static void setDeadline(Entry& entry, Tick deadline) noexcept {
         entry.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
     }
 
-    HashedWheelBase base_;
+    RawHashedWheel raw_;
 };
 
 }  // namespace v1

@@ -29,7 +29,7 @@ using TimerTaskLinks =
 /// that holds the entry; the entry does not know which one that is, and need not: the lists are
 /// circular.
 ///
-/// The deadline shares its word with four bits that belong to the entry's owner. TimingWheelBase
+/// The deadline shares its word with four bits that belong to the entry's owner. RawTimingWheel
 /// reads the deadline, once per placement, and never writes the word (TimingWheel's add and
 /// reschedule do, with the bits 0). So an owner may move the deadline of a queued entry to a
 /// *later* tick at any time, even from another thread: the entry is found with it when its bucket

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/detail/platform/CacheLine.h>
+#include <timingwheel/detail/platform/Prefetch.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
 
 #include <boost/intrusive/list.hpp>
@@ -31,7 +33,7 @@ inline namespace v1 {
 /// Thread safety  none: belongs to its wheel
 ///
 /// Source: `TimerTaskList` of Apache Kafka (there with a lock and a counter of its own).
-class alignas(64) TimerTaskList {
+class alignas(detail::kCacheLine) TimerTaskList {
 public:
     using List =
         boost::intrusive::list<TimerTaskEntry, boost::intrusive::base_hook<detail::TimerTaskLinks>,
@@ -141,8 +143,8 @@ private:
     /// The links, and the word behind them: unless entries are a multiple of a cache line long,
     /// some have them on two.
     static void prefetch(List::const_iterator entry) noexcept {
-        __builtin_prefetch(entry.pointed_node());
-        __builtin_prefetch(entry.pointed_node() + 1);
+        detail::prefetch(entry.pointed_node());
+        detail::prefetch(entry.pointed_node() + 1);
     }
 
     List lanes_[kLanes];
@@ -151,7 +153,7 @@ private:
     std::uint32_t slot_ = 0;
 };
 
-static_assert(sizeof(TimerTaskList) == 64);
+static_assert(sizeof(TimerTaskList) == detail::kCacheLine);
 
 /// The entries of a bucket as one range.
 class TimerTaskList::Entries {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <timingwheel/wheel/TimingWheelBase.h>
+#include <timingwheel/wheel/RawTimingWheel.h>
 
 #include <concepts>
 #include <cstddef>
@@ -20,7 +20,7 @@ inline namespace v1 {
 ///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
 /// The workload it is built for: many entries, most of them cancelled or moved before they are due.
-/// How it works, what it costs and its invariants stand at `TimingWheelBase`, which this only gives
+/// How it works, what it costs and its invariants stand at `RawTimingWheel`, which this only gives
 /// a type.
 ///
 /// Order          advanceTo hands entries over by deadline; within one tick in no promised order
@@ -31,33 +31,33 @@ inline namespace v1 {
 template <std::derived_from<TimerTaskEntry> Entry>
 class TimingWheel {
 public:
-    explicit TimingWheel(TimingWheelOptions options = {}) : base_{options} {}
+    explicit TimingWheel(TimingWheelOptions options = {}) : raw_{options} {}
 
     /// Adds an entry. What is returned says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.
     Placement add(Entry& entry, Tick deadline) {
-        base_.reserve(deadline);
+        raw_.reserve(deadline);
         setDeadline(entry, deadline);
-        return base_.place(entry);
+        return raw_.place(entry);
     }
 
     /// Takes an entry out. Returns false if it was in no wheel. REQUIRES: it is not in another one.
     bool cancel(Entry& entry) noexcept {
         if (!entry.isQueued()) return false;
-        base_.remove(entry);
+        raw_.remove(entry);
         return true;
     }
 
     /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
     Placement reschedule(Entry& entry, Tick deadline) {
-        base_.reserve(deadline);
+        raw_.reserve(deadline);
         cancel(entry);
         setDeadline(entry, deadline);
-        return base_.place(entry);
+        return raw_.place(entry);
     }
 
     /// Never later than the earliest deadline; none when the wheel holds no bucket. O(1).
-    std::optional<Tick> nextExpiration() const noexcept { return base_.nextExpiration(); }
+    std::optional<Tick> nextExpiration() const noexcept { return raw_.nextExpiration(); }
 
     /// Moves the clock to `now` and hands over every entry that is due by then, each once, by
     /// deadline. `due` may add, cancel and move any entry, also the one it was given. An entry that
@@ -67,38 +67,38 @@ public:
     template <std::invocable<Entry&> Due>
     std::size_t advanceTo(Tick now, Due&& due) {
         std::size_t handedOver = 0;
-        while (base_.hasFlushed() || base_.flush(now)) {
-            while (base_.hasFlushed()) {
-                TimerTaskEntry& entry = base_.takeFlushed();
-                if (!base_.place(entry).isDue()) continue;
+        while (raw_.hasFlushed() || raw_.flush(now)) {
+            while (raw_.hasFlushed()) {
+                TimerTaskEntry& entry = raw_.takeFlushed();
+                if (!raw_.place(entry).isDue()) continue;
                 ++handedOver;
                 due(static_cast<Entry&>(entry));
             }
         }
-        base_.advanceClock(now);
+        raw_.advanceClock(now);
         return handedOver;
     }
 
-    Tick currentTick() const noexcept { return base_.currentTick(); }
-    std::size_t size() const noexcept { return base_.size(); }
-    bool empty() const noexcept { return base_.empty(); }
+    Tick currentTick() const noexcept { return raw_.currentTick(); }
+    std::size_t size() const noexcept { return raw_.size(); }
+    bool empty() const noexcept { return raw_.empty(); }
 
     /// What is where: for looking at.
-    std::span<TimingWheelLevel const> levels() const noexcept { return base_.levels(); }
-    DelayHeap const& delayHeap() const noexcept { return base_.delayHeap(); }
+    std::span<TimingWheelLevel const> levels() const noexcept { return raw_.levels(); }
+    DelayHeap const& delayHeap() const noexcept { return raw_.delayHeap(); }
 
     /// The wheel without the type.
-    TimingWheelBase& base() noexcept { return base_; }
+    RawTimingWheel& base() noexcept { return raw_; }
 
     /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. O(entries).
-    void checkInvariants() const { base_.checkInvariants(); }
+    void checkInvariants() const { raw_.checkInvariants(); }
 
 private:
     static void setDeadline(Entry& entry, Tick deadline) noexcept {
         entry.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
     }
 
-    TimingWheelBase base_;
+    RawTimingWheel raw_;
 };
 
 }  // namespace v1

@@ -51,7 +51,7 @@ public:
     /// advanceTo, which tells of each entry that moves down a level as well.
     template <class Due, class Cascade>
     void advanceCounting(std::int64_t now, Due&& due, Cascade&& cascade) {
-        TimingWheelBase& base = wheel_.base();
+        RawTimingWheel& base = wheel_.base();
         while (base.hasFlushed() || base.flush(Tick{now})) {
             while (base.hasFlushed()) {
                 TimerTaskEntry& entry = base.takeFlushed();

@@ -1,0 +1,258 @@
+#pragma once
+
+#include <timingwheel/Tick.h>
+#include <timingwheel/detail/platform/export.h>
+#include <timingwheel/wheel/DelayHeap.h>
+#include <timingwheel/wheel/FlushedEntries.h>
+#include <timingwheel/wheel/TimerTaskList.h>
+#include <timingwheel/wheel/TimingWheelLevel.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+
+struct TimingWheelOptions {
+    /// Slots of each level: 2 to 1,048,576.
+    std::int64_t wheelSize = 20;
+    /// Where the wheel's clock begins.
+    Tick start{0};
+    /// From how many entries on crowded buckets are emptied by lanes (see TimerTaskList), out of
+    /// order. While a wheel has never held as many, a bucket is emptied in the order in which its
+    /// entries came. Below some ten thousand the caches hold them, and lanes cost more than they
+    /// gain.
+    std::size_t lanesFrom = 32'768;
+};
+
+/// What became of an entry that was placed, and what the caller must do next.
+class Placement {
+public:
+    Placement() noexcept = default;
+    Placement(TimerTaskList const& bucket, bool earliest) noexcept
+        : bucket_{&bucket}, earliest_{earliest} {}
+
+    /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
+    bool isDue() const noexcept { return bucket_ == nullptr; }
+    /// The entry's bucket was empty and is now the earliest armed one: unless flushed entries still
+    /// wait, `nextExpiration()` has become earlier, and whoever sleeps until then must be told.
+    bool isEarliest() const noexcept { return earliest_; }
+    /// Where the entry went. REQUIRES: not due.
+    TimerTaskList const& bucket() const noexcept { return *bucket_; }
+
+private:
+    TimerTaskList const* bucket_ = nullptr;
+    bool earliest_ = false;
+};
+
+/// The hierarchical timing wheel, without the type of its entries: `TimingWheel` adds that.
+///
+/// Level k has `wheelSize` buckets of wheelSize^k ticks each. An entry goes to the lowest level
+/// whose range its deadline lies in; levels are built, as far as is needed, by the first entry that
+/// overflows those that are there. When a bucket expires its entries are placed again: each lands
+/// on a lower level, nearer to its deadline, or is due. That is a cascade, and a timeout makes at
+/// most one per level, so adding and cancelling take the same steps however many are pending. The
+/// delay heap knows the earliest bucket, so nothing needs to tick while nothing is due.
+///
+/// Time is spent on memory: three cache lines to take an entry out, and the next entry of a bucket
+/// to wait for. So the arithmetic is short and has no division: the fewer instructions an operation
+/// has, the more operations the processor has under way. And crowded buckets have lanes.
+///
+/// Flow: `place` puts an entry into a bucket and arms it; `flush` moves the clock to the earliest
+/// bucket's expiration and takes the bucket's entries out; `takeFlushed` hands them over one by
+/// one, to be placed again or run. Nothing here calls back: what the caller must know is returned.
+///
+/// Worked example, 20 slots, clock at 0 (level:slot@expiration):
+///
+///     deadline 5     0:5@5
+///     deadline 25    1:1@20    at 20 cascades to 0:5@25
+///     deadline 400   2:1@400   due at 400, straight from level 2
+///     deadline 401   2:1@400   at 400 cascades to 0:1@401, skipping level 1
+///
+/// Units          ticks; nothing is rounded
+/// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove
+///                and nextExpiration O(1); arming and flushing O(log of the armed buckets)
+/// Memory         64 bytes a bucket and 16 in the heap; only `reserve` allocates
+/// Thread safety  none: one thread at a time
+/// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
+/// Errors         std::invalid_argument for an option out of range
+///
+/// Invariants, checked by checkInvariants() but for W5, which only a move can show:
+///   W1  a level's clock is the wheel's clock rounded down to the level's granularity
+///   W2  bucket i of a level holds only deadlines d with (d / granularity) mod wheelSize = i
+///   W3  a bucket that holds an entry is armed, and expiration <= d < expiration + granularity
+///   W4  clock + granularity <= d < clock + interval, but for a bucket that expires at the very
+///       clock and waits for its flush
+///   W5  placed again after its bucket expired, an entry lands on a lower level or is due
+///   H1  a bucket is in the delay heap at most once, and exactly while it is armed
+///   H2  its expiration does not change while it is there
+///   L1  an entry is in its bucket's first lane, or in the one that its address says
+/// W2 to W5 hold for an entry at the deadline by which it was placed. For one whose deadline was
+/// moved later while it was queued, or that no level built so far reaches (it is put into the
+/// farthest bucket), only expiration <= d holds, and placing it again is a new place, no cascade.
+///
+/// Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", 1987, scheme 6; buckets
+/// in a delay queue: Apache Kafka's `TimingWheel`.
+class TIMINGWHEEL_API RawTimingWheel {
+public:
+    static constexpr std::int64_t kMinWheelSize = 2;
+    /// A level's buckets, 64 bytes each, are made at once: 64 MiB for the largest. So a mistyped
+    /// value does not exhaust the memory.
+    static constexpr std::int64_t kMaxWheelSize = 1'048'576;
+    /// No wheel has more levels: two slots each, over the whole range of ticks.
+    static constexpr std::size_t kMaxLevels = 60;
+    /// The finest level uses lanes only after one of its buckets held so many entries: mostly they
+    /// hold few, which have just come from a coarser one and are in the cache still.
+    static constexpr std::size_t kCrowdedBucket = 8;
+
+    explicit RawTimingWheel(TimingWheelOptions options);
+    ~RawTimingWheel();
+    RawTimingWheel(RawTimingWheel const&) = delete;
+    RawTimingWheel& operator=(RawTimingWheel const&) = delete;
+
+    /// The clock: all buckets that expired before it have been flushed.
+    Tick currentTick() const noexcept { return tickOf(clock_); }
+    std::int64_t wheelSize() const noexcept { return wheelSize_; }
+    /// Entries in the wheel, those of the flushed bucket included.
+    std::size_t size() const noexcept { return size_; }
+    bool empty() const noexcept { return size_ == 0; }
+
+    /// Never later than the earliest deadline; earlier where an entry has to cascade first, or
+    /// where the bucket's entries were cancelled or moved since. O(1).
+    std::optional<Tick> nextExpiration() const noexcept {
+        if (!flushed_.empty()) return tickOf(clock_);
+        if (heap_.empty()) return std::nullopt;
+        return tickOf(heap_.top().expiration);
+    }
+
+    /// Builds the levels that `deadline` needs. Strong exception safety; the only thing that
+    /// allocates.
+    void reserve(Tick deadline) {
+        if (positionOf(deadline) >= reach_) buildLevels(positionOf(deadline));
+    }
+    /// Deadlines before this need no further level.
+    Tick reach() const noexcept { return tickOf(reach_); }
+
+    /// Puts an entry into the bucket of its deadline, unless it is due.
+    /// REQUIRES: the entry is in no wheel.
+    Placement place(TimerTaskEntry& entry) noexcept {
+        assert(!entry.isQueued());
+        std::int64_t const position = positionOf(entry.deadline());
+        if (position <= clock_) return {};
+        return put(entry, position);
+    }
+
+    /// Takes an entry out. Its bucket stays armed until it expires.
+    /// REQUIRES: the entry is in this wheel.
+    void remove(TimerTaskEntry& entry) noexcept {
+        assert(entry.isQueued() && size_ > 0 && mayHold(entry));
+        TimerTaskList::remove(entry);
+        --size_;
+    }
+
+    /// Moves the clock to `tick`, or as far as it can go: never back, not past the expiration of a
+    /// bucket that holds an entry, and past at most 64 whose entries were all cancelled, so that
+    /// the work is bounded. Returns the clock.
+    Tick advanceClock(Tick tick) noexcept;
+
+    /// Where a flushed bucket stood.
+    struct Flush {
+        std::uint32_t level;
+        std::uint32_t slot;
+        Tick expiration;
+    };
+    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out;
+    /// all may have been cancelled since. The bucket can be used again at once. Returns nothing if
+    /// there is no such bucket. O(log of the armed buckets).
+    /// REQUIRES: all entries of the last flush have been taken.
+    std::optional<Flush> flush(Tick limit) noexcept {
+        if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
+        return flushEarliest();
+    }
+    /// True while entries of the last flush wait to be taken.
+    bool hasFlushed() const noexcept { return !flushed_.empty(); }
+    /// The next entry of the last flush, taken out. Place it again, unless its deadline has been
+    /// reached. REQUIRES: hasFlushed().
+    TimerTaskEntry& takeFlushed() noexcept {
+        --size_;
+        return flushed_.takeNext();
+    }
+
+    /// Takes out any entry, the earliest bucket's first; nothing when the wheel is empty. The
+    /// clock does not move.
+    TimerTaskEntry* takeAny() noexcept;
+
+    std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
+    DelayHeap const& delayHeap() const noexcept { return heap_; }
+
+    /// The granularity of the coarsest level whose slots are at most `ticks` wide, built or not; 1
+    /// when `ticks` is less than a turn of the finest.
+    std::int64_t granularityWithin(std::int64_t ticks) const noexcept {
+        return granularityWithin(ticks, wheelSize_);
+    }
+    static std::int64_t granularityWithin(std::int64_t ticks, std::int64_t wheelSize) noexcept {
+        std::int64_t granularity = 1;
+        while (granularity <= ticks / wheelSize) granularity *= wheelSize;
+        return granularity;
+    }
+
+    /// Positions count from the wheel's origin: 0, or the start when that is negative. Kafka's
+    /// formulas want them not negative.
+    std::int64_t positionOf(Tick tick) const noexcept { return tick.value() - origin_; }
+    Tick tickOf(std::int64_t position) const noexcept { return Tick{position + origin_}; }
+
+    enum class Deadlines { asPlaced, mayBeLater };
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. O(entries).
+    void checkInvariants(Deadlines deadlines = Deadlines::asPlaced) const;
+
+private:
+    Placement put(TimerTaskEntry& entry, std::int64_t position) noexcept {
+        // Only an entry that nobody reserved for can lie beyond the last level: it waits in the
+        // farthest bucket and is placed again from there. So some level always reaches.
+        if (position >= reach_) [[unlikely]]
+            position = reach_ - 1;
+        TimingWheelLevel* level = levels_.data();
+        while (position >= level->limit()) ++level;
+        auto const [bucket, start] = level->slotOf(position);
+        bucket.add(entry, size_ < level->lanesFrom() ? 0 : TimerTaskList::laneOf(entry));
+        ++size_;
+        return {bucket, bucket.setExpiration(start) && arm(bucket)};
+    }
+
+    /// Returns true if the bucket is now the earliest. The stamp was new, so the bucket was not in
+    /// the heap (H1): every stamp is taken off before the clock passes it.
+    bool arm(TimerTaskList& bucket) noexcept {
+        bool const earliest = bucket.expiration() < heap_.top().expiration;
+        heap_.push(bucket);
+        return earliest;
+    }
+
+    /// For assertions: false if the entry is known to be in another wheel. Looks at no more than
+    /// kMostLookedAt entries of its bucket, so that a crowded one does not make that slow.
+    bool mayHold(TimerTaskEntry const& entry) const noexcept;
+    static constexpr std::size_t kMostLookedAt = 64;
+
+    Flush flushEarliest() noexcept;
+    TimerTaskList& disarmEarliest() noexcept;
+    void buildLevels(std::int64_t position);
+    void moveClock(std::int64_t position) noexcept;
+
+    std::int64_t clock_ = 0;
+    std::int64_t origin_;
+    std::int64_t reach_ = 0;
+    std::size_t size_ = 0;
+    std::vector<TimingWheelLevel> levels_;
+    DelayHeap heap_;
+    FlushedEntries flushed_;
+    std::uint32_t flushedLevel_ = kMaxLevels;  // none
+    std::int64_t wheelSize_;
+    std::size_t lanesFrom_;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

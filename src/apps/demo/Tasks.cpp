@@ -1,0 +1,36 @@
+#include "apps/demo/Tasks.h"
+
+#include <stdexcept>
+
+namespace demo {
+
+using namespace std::chrono_literals;
+
+void Retry::operator()() const {
+    server->ledger.run(kKind, due);
+    outbox->put(attempt);
+}
+
+void RequestTimeout::operator()() const {
+    server->ledger.run(kKind, due);
+    if (attempt == kMostAttempts) return;
+    auto const pause = 40ms * (1U << attempt);
+    TimePoint const again = timingwheel::Clock::steady().now() + pause;
+    try {
+        server->timer.newTimeout(Retry{server, outbox, again, attempt + 1}, pause);
+        server->ledger.accepted(Kind::retry);
+    } catch (std::logic_error const&) {
+        // The timer is being stopped and accepts nothing more: no retry then.
+    }
+}
+
+void DelayedOrder::operator()() const { server->ledger.run(kKind, due); }
+
+void PeriodicJob::operator()(timingwheel::Timeout const& self) {
+    server->ledger.runAgain(due);
+    if (--runsLeft == 0 && self.cancel()) server->ledger.cancelled(kKind);
+    // The timer counts on from the raster, or from the end of this run: later than this.
+    due = fixedDelay ? timingwheel::Clock::steady().now() + period : due + period;
+}
+
+}  // namespace demo

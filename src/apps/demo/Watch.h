@@ -1,0 +1,55 @@
+#pragma once
+
+#include "apps/demo/Occupancy.h"
+#include "apps/demo/Options.h"
+#include "apps/demo/Picture.h"
+#include "apps/demo/Screen.h"
+#include "apps/demo/Terminal.h"
+
+#include <timingwheel/TimerStatistics.h>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace demo {
+
+/// The levels of the wheel as they are now: on a terminal all of it, ten times a second; elsewhere
+/// lines, once a second.
+class Watch {
+public:
+    using TimePoint = timingwheel::Clock::TimePoint;
+    /// How often it wants to be shown what is new. Every 100 ms the finest level would be seen
+    /// after five whole turns of 20 ms, and its hand would seem to stand.
+    static constexpr std::chrono::milliseconds kEvery{103};
+
+    Watch(Options const& options, Occupancy const& occupancy, Terminal& terminal, TimePoint begin);
+
+    void show(timingwheel::TimerStatistics const& now);
+    /// Gives the terminal back, with the last picture on it.
+    void finish(timingwheel::TimerStatistics const& now);
+
+private:
+    struct Reading {
+        TimePoint time;
+        timingwheel::TimerStatistics statistics;
+    };
+
+    Picture look(timingwheel::TimerStatistics const& now, TimePoint time);
+    void addLevels(Picture& picture, Occupancy::Snapshot const& snapshot, TimePoint time);
+    void addRates(Picture& picture, timingwheel::TimerStatistics const& now, TimePoint time);
+    void print(Picture const& picture);
+
+    Options const& options_;
+    Occupancy const& occupancy_;
+    Terminal& terminal_;
+    TimePoint begin_;
+    TimePoint nextPrint_;
+    std::deque<Reading> readings_;  // of the last second
+    std::vector<double> fullest_;   // of each level: sinks slowly, so that bars do not jump
+    std::optional<Screen> screen_;
+};
+
+}  // namespace demo

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "apps/walkthrough/Picture.h"
+
+#include <timingwheel/wheel/HashedWheel.h>
+#include <timingwheel/wheel/TimingWheel.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace walkthrough {
+
+struct Place {
+    std::uint32_t level;
+    std::uint32_t slot;
+    std::int64_t expiration;
+};
+
+/// One step, told in a sentence, and what is where after it.
+struct Frame {
+    enum class Stage : std::uint8_t {
+        begin,
+        schedule,
+        place,
+        arm,
+        wake,
+        cascade,
+        run,
+        cancel,
+        wait
+    };
+    static constexpr std::size_t kNobody = SIZE_MAX;
+
+    Stage stage;
+    std::size_t task = kNobody;
+    std::optional<Place> from;  ///< wake, cascade, cancel: the bucket that was left
+    std::optional<Place> to;    ///< place, arm, cascade
+    std::string sentence;
+    std::string flatSentence;  ///< what the flat wheel did, where it did something
+    Picture picture;
+};
+
+char const* toString(Frame::Stage stage) noexcept;
+char const* toString(TaskPicture::State state) noexcept;
+
+/// A timing wheel and a flat wheel that are told the same things, and what happened, frame by
+/// frame.
+///
+/// It does what a driver does and nothing of its own: the library's wheels place, arm, flush and
+/// cascade, and each frame is read off them. So what a page shows is what the library does.
+///
+///     Story story{{.wheelSize = 20}};
+///     story.schedule(25);      // schedule, place on level 1, arm
+///     story.wake();            // at 20: wake, cascade to level 0
+///     story.wake();            // at 25: wake, run
+///
+/// Units          ticks, each a millisecond of the story
+/// Thread safety  none
+/// Errors         std::invalid_argument that names the value and the bound; changes nothing
+class Story {
+public:
+    struct Options {
+        std::int64_t wheelSize = 20;
+        std::int64_t flatSlots = 32;
+    };
+    static constexpr std::int64_t kMaxDelay = 9'999'999;
+    static constexpr std::int64_t kMaxWheelSize = 64;
+
+    explicit Story(Options options);
+    Story() : Story{Options{}} {}
+    ~Story();
+    Story(Story const&) = delete;
+    Story& operator=(Story const&) = delete;
+
+    /// A task that is due `delay` ticks from now: 0 to kMaxDelay.
+    void schedule(std::int64_t delay);
+    /// Returns false, and tells nothing, if there is no such task or it has ended.
+    bool cancel(std::size_t task);
+    /// Sleeps until the earliest bucket expires, and empties that bucket. Returns false, and tells
+    /// nothing, if no bucket is armed.
+    bool wake();
+    /// Lets time pass: 1 to kMaxDelay ticks. Wakes for what expires meanwhile.
+    void wait(std::int64_t ticks);
+
+    std::span<Frame const> frames() const noexcept { return frames_; }
+
+private:
+    struct Entry : timingwheel::TimerTaskEntry {
+        std::size_t task = 0;
+    };
+    struct Task {
+        TaskPicture picture;
+        Entry entry;
+        Entry flatEntry;
+    };
+
+    Frame& tell(Frame::Stage stage, std::size_t task, std::string sentence);
+    void placeNew(Task& task);
+    void takeOne(Place const& from);
+    std::string advanceFlat(std::int64_t now, bool isTold);
+    static std::vector<std::size_t> tasksIn(timingwheel::TimerTaskList const& bucket);
+    static BucketPicture lookAt(timingwheel::TimerTaskList const& bucket);
+    Picture look() const;
+    FlatPicture lookAtFlat() const;
+
+    timingwheel::TimingWheel<Entry> wheel_;
+    timingwheel::HashedWheel<Entry> flat_;
+    std::deque<Task> tasks_;
+    std::int64_t now_ = 0;
+    std::int64_t asleepSince_ = 0;
+    std::size_t wakeUps_ = 0;
+    std::size_t cascades_ = 0;
+    std::int64_t ticksWalked_ = 0;
+    std::int64_t passedOver_ = 0;
+    // When the flat wheel was told of last.
+    std::int64_t walkedThen_ = 0;
+    std::int64_t passedOverThen_ = 0;
+    std::vector<Frame> frames_;
+};
+
+}  // namespace walkthrough

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Makes docs/walkthrough.html: style, script and the engine in one file, which needs no network.
+
+build.py                 compiles the story to WebAssembly and writes the page
+build.py --check         compiles it again; fails if the page is not what comes of it
+build.py --check-parts   fails if the page's text, style or script is not what stands here; needs no
+                         compiler
+
+The engine is the library's own wheels and src/apps/walkthrough, compiled by Debian's Emscripten.
+Another version of that makes other bytes: --check then leaves the engine out, and says so.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
+PAGE = ROOT / "docs" / "walkthrough.html"
+SKIPPED = 77
+
+SOURCES = [
+    *("src/apps/walkthrough/" + name + ".cpp"
+      for name in "Story Sentences Json Playback wasm".split()),
+    "src/base/OptionChecks.cpp",
+    *("src/wheel/" + name + ".cpp"
+      for name in "DelayHeap RawHashedWheel HashedWheelSlot RawTimingWheel".split()),
+]  # fmt: skip
+CALLS = "Begin MaxDelay Schedule ScheduleExample Cancel Wake Wait TakeBackTo Frame".split()
+FLAGS = [
+    *"-std=c++20 -Oz -DNDEBUG -Iinclude -Isrc -idirafter /usr/include".split(),
+    *"-sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=loadWheel -sENVIRONMENT=web".split(),
+    *"-sFILESYSTEM=0 -sALLOW_MEMORY_GROWTH=1".split(),
+    "-sEXPORTED_FUNCTIONS=" + ",".join("_story" + call for call in CALLS),
+    "-sEXPORTED_RUNTIME_METHODS=UTF8ToString",
+]  # fmt: skip
+ENGINE = re.compile(r"(?<=<script>\n)/\* (emcc [^*]*) \*/\n.*?(?=\n</script>)", re.DOTALL)
+
+
+def compilerVersion():
+    told = subprocess.run(["em++", "--version"], capture_output=True, text=True, check=True).stdout
+    return "emcc " + re.search(r"\d+\.\d+\.\d+", told).group()
+
+
+def compileEngine():
+    # Debian's Emscripten finds Debian's JavaScript packages only where node is Debian's, too.
+    environment = {**os.environ, "NODE_PATH": "/usr/share/nodejs"}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "wheel.js"
+        command = ["em++", *FLAGS, *SOURCES, "-o", str(out)]
+        subprocess.run(command, cwd=ROOT, env=environment, check=True)
+        return f"/* {compilerVersion()} */\n{out.read_text(encoding='utf-8').strip()}"
+
+
+def fill(engine):
+    def read(name):
+        return (HERE / name).read_text(encoding="utf-8").strip()
+
+    scripts = ["teller.js", "frame.js", "stage.js", "panels.js", "player.js"]
+    texts = {"style": read("page.css"), "engine": engine, "script": "\n\n".join(map(read, scripts))}
+    page = read("page.html.in") + "\n"
+    for name, text in texts.items():
+        if name != "style" and "</script" in text:
+            raise SystemExit(f"{name}: </script would end it")
+        page = page.replace("{{" + name + "}}", text)
+    return page
+
+
+def check(page, withEngine):
+    stale = ("docs/walkthrough.html is not what src/apps/walkthrough makes: "
+             "./dev walkthrough renews it")  # fmt: skip
+    built = ENGINE.search(page)
+    if not built or page != fill(built.group()):
+        return stale
+    if not withEngine:
+        return None
+    if not shutil.which("em++"):
+        print("skipped: Debian's emscripten is not installed")
+        raise SystemExit(SKIPPED)
+    if compilerVersion() != built.group(1):
+        print(f"not compared: the engine, built with {built.group(1)}, not {compilerVersion()}")
+        return None
+    return None if page == fill(compileEngine()) else stale
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check-parts", action="store_true")
+    options = parser.parse_args()
+    if options.check or options.check_parts:
+        return check(PAGE.read_text(encoding="utf-8"), withEngine=options.check)
+    PAGE.write_text(fill(compileEngine()), encoding="utf-8")
+    print(f"== {PAGE}")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+#pragma once
+
+#include "base/TimeArithmetic.h"
+#include "platform/Pause.h"
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Tick.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The driver thread's bed: it sleeps here until a time, and others wake it earlier.
+///
+/// The driver publishes until when it will sleep, *then* looks once more whether something is
+/// earlier, and only then sleeps. Whoever schedules publishes the new expiration first and reads
+/// the sleeper's time after. One of the two sees the other: both sides are sequentially consistent.
+/// Waking costs a lock and a system call, so it is done only for a sleeper that would oversleep,
+/// and only once: the waker takes over the published time.
+class Alarm {
+public:
+    /// `spin` is how long before a time the sleeper is up and waits for it, on the steady clock.
+    Alarm(Clock& clock, std::chrono::nanoseconds spin) noexcept
+        : clock_{clock}, spin_{&clock == &Clock::steady() ? spin : std::chrono::nanoseconds{0}} {}
+
+    /// Wakes the driver if it would sleep beyond `expiration`.
+    void ring(Tick expiration) noexcept {
+        std::int64_t until = until_.load(std::memory_order_seq_cst);
+        while (expiration.value() < until) {
+            if (until_.compare_exchange_weak(until, expiration.value(), std::memory_order_seq_cst))
+                return wake();
+        }
+    }
+
+    /// Wakes the driver.
+    void wake() noexcept {
+        {
+            std::lock_guard const lock{mutex_};
+            woken_ = true;
+        }
+        condition_.notify_one();
+    }
+
+    /// Sleeps until `time`, which is when `tick` begins, or until woken; not at all if it was
+    /// woken since it last slept or `isEarlier(tick)` finds something due before. For the driver.
+    template <class IsEarlier>
+    void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
+        until_.store(tick.value(), std::memory_order_seq_cst);
+        if (!isEarlier(tick)) {
+            if (!isWithinSpin(time)) rest(isNever(time) ? time : timeAfter(time, -spin_));
+            while (isWithinSpin(time) && !isEarlier(tick)) pause();
+        }
+        until_.store(kAwake, std::memory_order_seq_cst);
+    }
+
+    /// Waits until the driver sleeps, nothing `isDue()` and nothing `isBusy()`; wakes it while
+    /// something is due. Returns at once when there is no driver. For a clock that is set by hand.
+    template <class IsDue, class IsBusy>
+    void waitUntilIdle(IsDue&& isDue, IsBusy&& isBusy) {
+        std::unique_lock lock{mutex_};
+        ++watchers_;
+        while (hasDriver_) {
+            if (asleep_ && !woken_) {
+                if (isDue()) {
+                    woken_ = true;
+                    condition_.notify_one();
+                } else if (!isBusy()) {
+                    break;
+                }
+            }
+            rest_.wait(lock);
+        }
+        --watchers_;
+    }
+
+    /// Something that waitUntilIdle waits for may have happened.
+    void notifyIdle() noexcept {
+        std::lock_guard const lock{mutex_};
+        if (watchers_ > 0) rest_.notify_all();
+    }
+
+    /// Says whether there is a driver.
+    void setHasDriver(bool hasDriver) noexcept {
+        std::lock_guard const lock{mutex_};
+        hasDriver_ = hasDriver;
+        rest_.notify_all();
+    }
+
+    std::uint64_t wakeUps() const noexcept { return wakeUps_.load(std::memory_order_relaxed); }
+
+private:
+    static constexpr std::int64_t kAwake = INT64_MIN;
+
+    static bool isNever(Clock::TimePoint time) noexcept { return time == Clock::TimePoint::max(); }
+
+    void rest(Clock::TimePoint time) {
+        std::unique_lock lock{mutex_};
+        if (!woken_) {
+            asleep_ = true;
+            if (watchers_ > 0) rest_.notify_all();
+            clock_.wait(lock, condition_, time);
+            asleep_ = false;
+            wakeUps_.fetch_add(1, std::memory_order_relaxed);
+        }
+        woken_ = false;
+    }
+
+    bool isWithinSpin(Clock::TimePoint time) const noexcept {
+        if (spin_ == std::chrono::nanoseconds{0}) return false;
+        auto const left = timeBetween(clock_.now(), time);
+        return left > std::chrono::nanoseconds{0} && left <= spin_;
+    }
+
+    Clock& clock_;
+    std::chrono::nanoseconds const spin_;
+    std::atomic<std::int64_t> until_{kAwake};
+    std::atomic<std::uint64_t> wakeUps_{0};
+
+    std::mutex mutex_;  // protects what follows
+    std::condition_variable condition_;
+    std::condition_variable rest_;
+    int watchers_ = 0;
+    bool woken_ = false;
+    bool asleep_ = false;
+    bool hasDriver_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

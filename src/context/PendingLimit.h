@@ -1,0 +1,47 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// How many timeouts of one timer may be pending. Without a limit nothing is counted, so threads
+/// share no counter.
+///
+/// Thread safety  any number of threads
+class PendingLimit {
+public:
+    /// `most` 0 is no limit. `timerName` must outlive this.
+    PendingLimit(std::size_t most, std::string const& timerName) noexcept
+        : most_{most}, timerName_{timerName} {}
+
+    /// Counts one more. Throws RejectedExecution at the limit.
+    void acquire() {
+        if (most_ != 0) acquireCounted();
+    }
+    /// Counts one less.
+    void release() noexcept {
+        if (most_ != 0) taken_.fetch_sub(1, std::memory_order_release);
+    }
+
+    /// How many are counted. REQUIRES: there is a limit.
+    std::size_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
+    /// How often acquire() has thrown.
+    std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
+
+private:
+    void acquireCounted();
+
+    std::size_t const most_;
+    std::string const& timerName_;
+    std::atomic<std::size_t> taken_{0};
+    std::atomic<std::uint64_t> refused_{0};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <timingwheel/detail/platform/CacheLine.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A small number of its own for each thread, in the order in which they first asked.
+std::size_t indexOfThisThread() noexcept;
+
+/// Counts what threads do without a lock, for each thread on a cache line of its own as far as
+/// there are lines: on one line for all, two threads are slower than one.
+class StripedCounter {
+public:
+    /// REQUIRES: a power of two.
+    explicit StripedCounter(std::size_t stripes)
+        : stripes_{std::make_unique<Stripe[]>(stripes)}, mask_{stripes - 1} {}
+
+    std::size_t stripes() const noexcept { return mask_ + 1; }
+
+    void add() noexcept {
+        stripes_[indexOfThisThread() & mask_].count.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    std::uint64_t sum() const noexcept {
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i <= mask_; ++i)
+            sum += stripes_[i].count.load(std::memory_order_relaxed);
+        return sum;
+    }
+
+private:
+    struct alignas(kCacheLine) Stripe {
+        std::atomic<std::uint64_t> count{0};
+    };
+
+    std::unique_ptr<Stripe[]> stripes_;
+    std::size_t mask_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <timingwheel/TimerOptions.h>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Tells the user's handlers what went wrong with a task; prints one line on stderr where there is
+/// no handler. What a handler throws is dropped.
+///
+/// Thread safety  any number of threads, outside every lock
+class TaskReports {
+public:
+    /// `options` must outlive this.
+    explicit TaskReports(TimerOptions const& options) noexcept : options_{options} {}
+
+    void failure(TaskFailure failure) const noexcept;
+    void slow(SlowTask slow) const noexcept;
+
+private:
+    TimerOptions const& options_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,88 @@
+#include "context/TimerContext.h"
+
+#include "base/OptionChecks.h"
+
+#include <timingwheel/wheel/RawTimingWheel.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+// Duration::max() is refused: lengths that overflow saturate to it.
+constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
+constexpr std::chrono::nanoseconds kLongestSpin = std::chrono::seconds{1};
+
+TimerOptions checked(TimerOptions options) {
+    std::int64_t const tick = options.tick.count();
+    if (tick < 1) refuseOption("tick", std::to_string(tick) + " ns", "at least 1 ns");
+    if (tick > kLongestTick)
+        refuseOption("tick", std::to_string(tick) + " ns",
+                     "at most " + std::to_string(kLongestTick) + " ns");
+    checkThreadName(options.name);
+    if (options.shards > TimerContext::kMaxShards || (options.shards & (options.shards - 1)) != 0)
+        refuseOption("shards", std::to_string(options.shards),
+                     "0 or a power of two up to " + std::to_string(TimerContext::kMaxShards));
+    std::int64_t const spin = options.spin.count();
+    if (spin < 0 || spin > kLongestSpin.count())
+        refuseOption("spin", std::to_string(spin) + " ns", "0 to 1 s");
+    if (options.slowTaskThreshold.count() <= 0)
+        refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
+                     "at least 1 ns");
+    return options;
+}
+
+std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
+    constexpr std::size_t kPerCore = 4;
+    if (!concurrent) return 1;
+    if (options.shards != 0) return options.shards;
+    std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
+}
+
+}  // namespace
+
+TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent, Whole& whole)
+    : options{checked(std::move(timerOptions))},
+      isConcurrent{concurrent},
+      isWatched{options.observer != nullptr ||
+                options.slowTaskThreshold.count() < Duration::max().count()},
+      clock{options.clock.get()},
+      scale{clock.now(), options.tick.nanoseconds()},
+      alarm{options.clock.get(), options.spin.nanoseconds()},
+      pushedBack{shardsFor(options, concurrent)},
+      limit{options.maxPendingTimeouts, options.name},
+      reports{options},
+      whole_{whole} {}
+
+Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
+    Tick const tick = scale.deadlineToTick(deadline);
+    std::int64_t const tolerance = timeout.tolerance.count();
+    if (tolerance == 0) return tick;
+    if (tolerance < 0)
+        refuseOption("tolerance", std::to_string(tolerance) + " ns", "at least 0 ns");
+    if (tick == Tick::max()) return tick;
+    // The coarsest slot width that fits: a deadline at the start of a slot fires from there.
+    std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
+    std::int64_t const granularity = RawTimingWheel::granularityWithin(ticks, options.wheelSize);
+    std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
+    // No tolerance turns a deadline into "never".
+    return rounded < Tick::kMax ? Tick{rounded} : tick;
+}
+
+void TimerContext::refuseScheduled() const {
+    throw std::logic_error{"timer \"" + options.name +
+                           "\": the hook is scheduled already: use reschedule"};
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

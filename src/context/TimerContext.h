@@ -1,0 +1,99 @@
+#pragma once
+
+#include "context/Alarm.h"
+#include "context/PendingLimit.h"
+#include "context/RunStatistics.h"
+#include "context/StripedCounter.h"
+#include "context/TaskReports.h"
+#include "context/TimerClock.h"
+#include "timeout/TickScale.h"
+
+#include <timingwheel/TimerOptions.h>
+#include <timingwheel/detail/platform/CacheLine.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+
+class Timer;
+
+namespace detail {
+
+/// What all parts of one timer share.
+///
+/// It also counts what keeps the timer's memory: the owner, the driver thread, every frame that
+/// runs tasks, every claim, and every keeper that has entries left hold a reference.
+class TimerContext {
+public:
+    /// The timer as a block of memory, of which this is a part.
+    class Whole {
+    public:
+        /// Nobody refers to it any more.
+        virtual void destroy() noexcept = 0;
+
+    protected:
+        ~Whole() = default;
+    };
+
+    /// A timer has no more shards, whether the user says how many or the number of cores does.
+    static constexpr std::size_t kMaxShards = 64;
+
+    /// Throws std::invalid_argument that names the option, its value and the bound.
+    TimerContext(TimerOptions timerOptions, bool concurrent, Whole& whole);
+    TimerContext(TimerContext const&) = delete;
+    TimerContext& operator=(TimerContext const&) = delete;
+
+    void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+    void release() noexcept {
+        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) whole_.destroy();
+    }
+
+    Clock::TimePoint now() const noexcept { return clock.now(); }
+    Tick tickNow() const noexcept { return scale.nowToTick(now()); }
+
+    /// The tick of a deadline: rounded up once, to a tick or to what the tolerance allows. Throws
+    /// std::invalid_argument for a negative tolerance.
+    Tick intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const;
+    /// The same; a deadline that `now` has reached is due at once.
+    Tick intake(Clock::TimePoint deadline, Clock::TimePoint now,
+                TimeoutOptions const& timeout) const {
+        Tick const tick = intake(deadline, timeout);
+        return deadline <= now ? scale.nowToTick(now) : tick;
+    }
+
+    /// Throws std::logic_error for a hook that is pending.
+    [[noreturn]] void refuseScheduled() const;
+
+    /// Among how many shards the threads are spread.
+    std::size_t shards() const noexcept { return pushedBack.stripes(); }
+
+    /// True after stop(). A task that still runs then has destroyed its own timer: clock and
+    /// observer, which need not outlive that, may be gone.
+    bool hasStopped() const noexcept { return clock.isFrozen(); }
+
+    TimerOptions const options;
+    bool const isConcurrent;  ///< false: one thread at a time, locks are left out
+    bool const isWatched;     ///< somebody hears of single runs
+    TimerClock clock;
+    TickScale scale;                  ///< not changed once something was accepted
+    alignas(kCacheLine) Alarm alarm;  // on a line of its own: the driver writes it at every sleep
+    alignas(kCacheLine) RunStatistics runs;
+    /// Push-backs that took no lock: a stripe for each shard.
+    StripedCounter pushedBack;
+    PendingLimit limit;
+    TaskReports const reports;
+    std::atomic<Timer*> owner{nullptr};
+    /// Claims that were handed out and have not ended.
+    std::atomic<std::int64_t> claims{0};
+
+private:
+    Whole& whole_;
+    std::atomic<std::int64_t> references_{1};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

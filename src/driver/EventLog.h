@@ -1,0 +1,44 @@
+#pragma once
+
+#include <timingwheel/TimerObserver.h>
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The events of one keeper on their way to the observer: recorded under the keeper's lock,
+/// delivered after it is released.
+///
+/// Thread safety  none but for nextNumber(): guarded by the keeper's lock
+class EventLog {
+public:
+    bool empty() const noexcept { return events_.empty(); }
+
+    /// Numbers an event and keeps it. It is dropped if there is no memory.
+    void record(TimerEvent event) noexcept {
+        try {
+            events_.push_back(event);
+            events_.back().number = nextNumber();
+        } catch (std::bad_alloc const&) {
+            // An observer that misses a step is better than a timeout that does.
+        }
+    }
+    std::vector<TimerEvent> takeAll() noexcept { return std::exchange(events_, {}); }
+
+    /// For an event that is told without being recorded. From any thread.
+    std::uint64_t nextNumber() noexcept { return next_.fetch_add(1, std::memory_order_relaxed); }
+
+private:
+    std::vector<TimerEvent> events_;
+    std::atomic<std::uint64_t> next_{0};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

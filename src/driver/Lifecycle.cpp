@@ -1,0 +1,142 @@
+#include "driver/Lifecycle.h"
+
+#include "driver/DriverThread.h"
+#include "run/RunFrame.h"
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What a clock that is set by hand is told. Keeps the timer in memory while the clock asks.
+class Lifecycle::Listener final : public ClockListener {
+public:
+    explicit Listener(Lifecycle& life) noexcept : life_{life} { life_.context_.retain(); }
+    ~Listener() override { life_.context_.release(); }
+    Listener(Listener const&) = delete;
+    Listener& operator=(Listener const&) = delete;
+
+    std::optional<Clock::TimePoint> nextExpiration() override { return life_.nextExpiration(); }
+    bool isInsideTask() const noexcept override { return RunFrame::isInside(life_.context_); }
+    void runDue() override {
+        TimerContext& context = life_.context_;
+        if (context.isConcurrent) {
+            context.alarm.waitUntilIdle(
+                [this] { return life_.isDue(); },
+                [&] { return context.claims.load(std::memory_order_acquire) != 0; });
+        } else {
+            life_.engine_.runDueHere();
+        }
+    }
+
+private:
+    Lifecycle& life_;
+};
+
+Lifecycle::Lifecycle(TimerContext& context, Engine& engine)
+    : context_{context},
+      engine_{engine},
+      phase_{context.isConcurrent ? Phase::initial : Phase::started} {}
+
+Lifecycle::~Lifecycle() = default;
+
+void Lifecycle::listenToClock() {
+    listener_ = std::make_shared<Listener>(*this);
+    context_.clock.get().subscribe(listener_);
+}
+
+void Lifecycle::disown() noexcept {
+    context_.owner.store(nullptr, std::memory_order_release);
+    listener_.reset();
+    engine_.orphanKeepers();
+    context_.release();
+}
+
+std::optional<Clock::TimePoint> Lifecycle::nextExpiration() const noexcept {
+    // A schedule that met stop() may have asked for the driver after that had gone.
+    if (isStopRequested()) return std::nullopt;
+    Clock::TimePoint const next = context_.scale.timeOf(engine_.nextKey());
+    if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what the clock can tell
+    return next;
+}
+
+bool Lifecycle::isDue() const noexcept {
+    Tick const key = engine_.nextKey();
+    return key != Tick::max() && key <= context_.tickNow();
+}
+
+void Lifecycle::start() {
+    std::lock_guard const lock{mutex_};
+    if (phase_ == Phase::started) return;
+    if (phase_ != Phase::initial) refuseStart();
+    engine_.prepare();
+    context_.alarm.setHasDriver(true);
+    try {
+        thread_ = makeThread();
+    } catch (...) {
+        context_.alarm.setHasDriver(false);
+        throw;
+    }
+    phase_ = Phase::started;
+    engine_.open();
+}
+
+void Lifecycle::refuseStart() const {
+    throw std::logic_error{"timer \"" + context_.options.name +
+                           "\": cannot be started once stopped"};
+}
+
+std::thread Lifecycle::makeThread() {
+    context_.retain();
+    // Whatever becomes of the thread, its body gives the reference back exactly once.
+    auto const release = [](Lifecycle* life) { life->context_.release(); };
+    std::shared_ptr<Lifecycle> const self{this, release};
+    return makeDriverThread(context_.options, [self] {
+        self->engine_.drive();
+        self->context_.alarm.setHasDriver(false);
+    });
+}
+
+void Lifecycle::refuseInside(char const* function) const {
+    if (!RunFrame::isInside(context_)) return;
+    throw std::logic_error{"timer \"" + context_.options.name + "\": " + function +
+                           " was called from inside one of its tasks: it would wait for itself"};
+}
+
+StoppedTimeouts Lifecycle::stop(Caller caller) {
+    if (caller == Caller::user) refuseInside("stop()");
+    bool const inside = RunFrame::isInside(context_);
+    {
+        std::unique_lock lock{mutex_};
+        if (phase_ == Phase::stopping || phase_ == Phase::stopped) {
+            if (!inside) stopped_.wait(lock, [this] { return phase_ == Phase::stopped; });
+            return {};
+        }
+        phase_ = Phase::stopping;
+    }
+    StoppedTimeouts stopped;
+    stopRequested_.store(true, std::memory_order_seq_cst);
+    engine_.close(stopped);
+    context_.alarm.wake();
+    if (thread_.joinable()) {
+        // The driver that destroys its own timer from a task ends when that task has returned.
+        if (thread_.get_id() == std::this_thread::get_id())
+            thread_.detach();
+        else
+            thread_.join();
+    }
+    engine_.collect(stopped);
+    context_.clock.freeze();
+    std::lock_guard const lock{mutex_};
+    phase_ = Phase::stopped;
+    stopped_.notify_all();
+    return stopped;
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

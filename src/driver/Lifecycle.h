@@ -1,0 +1,90 @@
+#pragma once
+
+#include "context/TimerContext.h"
+
+#include <timingwheel/StoppedTimeouts.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What happens to a timer from its first schedule to its end, whatever its wheel: started once,
+/// stopped once, with a driver thread between, or none.
+class Lifecycle {
+public:
+    /// What the kinds of timer differ in.
+    class Engine {
+    public:
+        /// When there is next something to do; Tick::max() if never.
+        virtual Tick nextKey() const noexcept = 0;
+        /// start(): the driver thread is about to be made.
+        virtual void prepare() noexcept {}
+        /// start(): it runs; timeouts may come.
+        virtual void open() noexcept = 0;
+        /// The driver thread's work, until isStopRequested().
+        virtual void drive() noexcept = 0;
+        /// Without a driver thread: runs what is due now.
+        virtual void runDueHere() {}
+        /// stop(): nothing more is accepted. May take out what is pending already.
+        virtual void close(StoppedTimeouts& stopped) noexcept = 0;
+        /// stop(): the driver has ended. Waits for what runs elsewhere, and takes out what is left.
+        virtual void collect(StoppedTimeouts& stopped) noexcept = 0;
+        /// disown(): calls orphan() of every keeper.
+        virtual void orphanKeepers() noexcept = 0;
+
+    protected:
+        ~Engine() = default;
+    };
+
+    Lifecycle(TimerContext& context, Engine& engine);
+    Lifecycle(Lifecycle const&) = delete;
+    Lifecycle& operator=(Lifecycle const&) = delete;
+    ~Lifecycle();
+
+    /// Lets a clock that is set by hand drive the timer: the last thing that its constructor does.
+    void listenToClock();
+
+    /// Starts the driver thread unless it runs already. Throws what the thread factory throws, and
+    /// std::logic_error once the timer was stopped.
+    void start();
+    enum class Caller { user, destructor };
+    StoppedTimeouts stop(Caller caller);
+    /// The timer is gone: what is left, for handles, hooks and claims, goes with the last of them.
+    void disown() noexcept;
+
+    bool isStopRequested() const noexcept { return stopRequested_.load(std::memory_order_seq_cst); }
+    std::optional<Clock::TimePoint> nextExpiration() const noexcept;
+    /// True if that is now.
+    bool isDue() const noexcept;
+
+    /// Throw std::logic_error: `function` was called inside a task; the timer was stopped.
+    void refuseInside(char const* function) const;
+    [[noreturn]] void refuseStart() const;
+
+private:
+    enum class Phase { initial, started, stopping, stopped };
+    class Listener;
+
+    std::thread makeThread();
+
+    TimerContext& context_;
+    Engine& engine_;
+    std::atomic<bool> stopRequested_{false};
+    std::shared_ptr<Listener> listener_;
+
+    std::mutex mutex_;  // protects what follows
+    std::condition_variable stopped_;
+    Phase phase_;
+    std::thread thread_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

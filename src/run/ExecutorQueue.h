@@ -1,0 +1,66 @@
+#pragma once
+
+#include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/wheel/TimerTaskList.h>
+
+#include <cstddef>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The tasks that wait for an executor, and how many claims the executor holds.
+///
+/// An executor is given claims, never entries: a claim says "run one of the queued tasks", so a
+/// task can leave the queue while the claim is on its way (docs/decisions/0001). There are never
+/// fewer claims than tasks.
+///
+/// Thread safety  none: guarded by the keeper's lock
+class ExecutorQueue {
+public:
+    std::size_t size() const noexcept { return size_; }
+    std::size_t claims() const noexcept { return claims_; }
+    TimerTaskList const& list() const noexcept { return list_; }
+
+    /// Adds a task, and the claim that the executor is about to be given for it.
+    void push(TimeoutEntry& entry) noexcept {
+        list_.add(entry);
+        ++size_;
+        ++claims_;
+    }
+    void copyClaim() noexcept { ++claims_; }
+
+    /// Uses a claim up. Returns the task that it runs, the oldest; null if all of them have left.
+    TimeoutEntry* useClaim() noexcept {
+        --claims_;
+        return list_.empty() ? nullptr : &popFirst();
+    }
+    /// Gives a claim up that has run nothing. Returns the task that has no claim left, the newest;
+    /// null if there are claims enough.
+    TimeoutEntry* dropClaim() noexcept {
+        --claims_;
+        if (claims_ >= size_) return nullptr;
+        --size_;
+        return &static_cast<TimeoutEntry&>(list_.takeLast());
+    }
+
+    /// Takes a task out; its claim stays. REQUIRES: it is in here.
+    void unlink(TimeoutEntry& entry) noexcept {
+        TimerTaskList::remove(entry);
+        --size_;
+    }
+    /// The same for the oldest. REQUIRES: size() > 0.
+    TimeoutEntry& popFirst() noexcept {
+        --size_;
+        return static_cast<TimeoutEntry&>(list_.takeFirst());
+    }
+
+private:
+    TimerTaskList list_;
+    std::size_t size_ = 0;
+    std::size_t claims_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,41 @@
+#include "run/RunFrame.h"
+
+#include "context/TimerContext.h"
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+thread_local RunFrame* innermost = nullptr;
+}
+
+RunFrame::RunFrame(TimerContext& context) noexcept
+    : meter{context}, context_{context}, thread_{thisThread()}, outer_{innermost} {
+    context_.retain();
+    innermost = this;
+}
+
+RunFrame::~RunFrame() {
+    meter.finish();
+    innermost = outer_;
+    context_.release();
+}
+
+bool RunFrame::isInside(TimerContext const& context) noexcept {
+    for (RunFrame const* frame = innermost; frame != nullptr; frame = frame->outer_)
+        if (&frame->context_ == &context) return true;
+    return false;
+}
+
+bool RunFrame::isRunningHere(TimeoutEntry const& entry) noexcept {
+    for (RunFrame const* frame = innermost; frame != nullptr; frame = frame->outer_)
+        if (frame->entry == &entry) return true;
+    return false;
+}
+
+void const* RunFrame::thisThread() noexcept { return &innermost; }
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

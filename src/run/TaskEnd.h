@@ -1,0 +1,35 @@
+#pragma once
+
+#include "context/TimerContext.h"
+#include "run/TaskSubject.h"
+#include "timeout/TimeoutNode.h"
+
+#include <timingwheel/TimerOptions.h>
+
+#include <exception>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+// How a task ends. All of this calls what the user wrote, so it happens outside every lock.
+
+/// Tells the error handler.
+void reportFailure(TimerContext const& context, TaskSubject const& subject, TaskFailure::Kind kind,
+                   std::exception_ptr exception) noexcept;
+
+/// Destroys the task of a timeout that has ended.
+void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept;
+
+/// Calls cancelled() of a task that has one.
+void notifyCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
+
+/// Both, for a timeout whose cancellation this thread has won.
+void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
+
+/// Waits until whoever cancelled `node` has ended its task; returns at once inside that.
+void awaitCanceller(TimeoutNode const& node) noexcept;
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

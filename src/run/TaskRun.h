@@ -1,0 +1,56 @@
+#pragma once
+
+#include "context/TimerContext.h"
+#include "run/RunMeter.h"
+#include "run/TaskSubject.h"
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Tick.h>
+#include <timingwheel/TimerObserver.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// One run of one task, measured, with whatever it throws caught and told.
+///
+/// Everything that is needed is read from the entry beforehand, under the shard's lock: a hook is
+/// not touched once its task was entered, since the task may destroy it.
+class TaskRun {
+public:
+    TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept;
+
+    /// Null for a hook.
+    TimeoutNode* node() const noexcept { return subject_.node; }
+    bool isPeriodic() const noexcept { return node() != nullptr && node()->isPeriodic(); }
+    Tick deadline() const noexcept { return deadline_; }
+    /// When the task returned. REQUIRES: isPeriodic().
+    Clock::TimePoint ended() const noexcept { return ended_; }
+
+    /// Runs the task. Outside every lock.
+    void invoke(RunMeter& meter) noexcept;
+    /// What an observer hears of it afterwards. REQUIRES: there is one.
+    TimerEvent event() const noexcept;
+
+private:
+    void callTask() noexcept;
+    void measure() noexcept;
+
+    TimerContext& context_;
+    TimeoutEntry const* entry_;  // for telling, never followed
+    TaskSubject subject_;
+    Tick deadline_;
+    std::uint32_t shard_;
+    Clock::TimePoint started_{};
+    Clock::TimePoint ended_{};
+    std::chrono::nanoseconds lateness_{};
+    std::chrono::nanoseconds duration_{};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "trace/TraceEntries.h"
+#include "trace/TraceOrder.h"
+#include "trace/TraceOutput.h"
+
+#include <timingwheel/TimerTrace.h>
+
+#include <cstdint>
+#include <mutex>
+#include <system_error>
+#include <unordered_map>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What the traces have in common: events of several threads become one sequence in which timeouts
+/// and threads have numbers, and a format writes that.
+class TraceWriter {
+public:
+    TraceWriter(TraceOutput output, TraceErrorHandler onError);
+    TraceWriter(TraceWriter const&) = delete;
+    TraceWriter& operator=(TraceWriter const&) = delete;
+    virtual ~TraceWriter() = default;
+
+    void onEvent(TimerEvent const& event) noexcept;
+    void flush() noexcept;
+    /// Writes what is left, and the end of the trace.
+    void finish() noexcept;
+
+protected:
+    /// `entry` is the number of the event's timeout, 0 for none. What throws is not written at all.
+    virtual void write(TracedEvent const& traced, std::uint64_t entry) = 0;
+    virtual void writeThread(std::uint32_t thread) = 0;
+    /// Needs no memory when the buffer is empty.
+    virtual void writeEnd() = 0;
+
+    /// How many timeouts have not ended.
+    std::size_t pending() const noexcept { return entries_.size(); }
+
+    TraceOutput output_;
+
+private:
+    template <class Write>
+    void locked(Write&& write) noexcept;
+    std::uint32_t thisThread();
+    void take(TracedEvent const& traced);
+    void end() noexcept;
+    void tell(std::error_code failure) const noexcept;
+    std::system_error errorOf(std::error_code failure) const noexcept;
+
+    TraceErrorHandler const onError_;
+    std::system_error const outOfMemory_;  // made while there is some
+    std::mutex mutex_;
+    TraceOrder order_;
+    TraceEntries entries_;
+    std::unordered_map<std::uint64_t, std::uint32_t> threads_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,191 @@
+#include "base/OptionChecks.h"
+
+#include <timingwheel/detail/platform/Prefetch.h>
+#include <timingwheel/wheel/RawHashedWheel.h>
+
+#include <bit>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace timingwheel {
+inline namespace v1 {
+
+using detail::EntryLinks;
+using detail::EntryPlace;
+using detail::refuseOption;
+
+namespace {
+
+std::size_t checkedSlots(std::int64_t ticksPerWheel) {
+    if (ticksPerWheel < RawHashedWheel::kMinTicksPerWheel)
+        refuseOption("ticksPerWheel", std::to_string(ticksPerWheel),
+                     "at least " + std::to_string(RawHashedWheel::kMinTicksPerWheel));
+    if (ticksPerWheel > RawHashedWheel::kMaxTicksPerWheel)
+        refuseOption("ticksPerWheel", std::to_string(ticksPerWheel),
+                     "at most " + std::to_string(RawHashedWheel::kMaxTicksPerWheel));
+    return std::bit_ceil(static_cast<std::size_t>(ticksPerWheel));
+}
+
+[[noreturn]] void broken(char const* invariant, std::size_t slot, std::size_t index, Tick clock) {
+    std::ostringstream message;
+    message << invariant << " is broken at slot " << slot << ", index " << index << ", clock "
+            << clock;
+    throw std::logic_error{message.str()};
+}
+
+}  // namespace
+
+RawHashedWheel::RawHashedWheel(HashedWheelOptions options)
+    : slots_(checkedSlots(options.ticksPerWheel)),
+      clock_{options.start},
+      slotBits_{static_cast<unsigned>(std::countr_zero(slots_.size()))} {}
+
+/// Entries that are still here are let go, as a bucket's are: they can be placed elsewhere.
+RawHashedWheel::~RawHashedWheel() {
+    while (takeAny() != nullptr) {
+    }
+}
+
+HashedPlacement RawHashedWheel::stored() noexcept {
+    ++size_;
+    return HashedPlacement{size_ == 1};
+}
+
+HashedPlacement RawHashedWheel::place(TimerTaskEntry& entry, Tick deadline) {
+    assert(!entry.isQueued());
+    if (deadline <= clock_) return {};
+    std::uint32_t const slot = slotOf(deadline);
+    EntryLinks::setPlace(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
+    return stored();
+}
+
+HashedPlacement RawHashedWheel::move(TimerTaskEntry& entry, Tick deadline) {
+    if (deadline <= clock_) {
+        remove(entry);
+        return {};
+    }
+    // For a moment the entry stands in two places: so nothing has been lost if the new one finds no
+    // memory.
+    EntryPlace const old = EntryLinks::placeOf(entry);
+    assert(isAt(entry, old));
+    std::uint32_t const slot = slotOf(deadline);
+    EntryLinks::setPlace(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
+    leave(old);
+    return HashedPlacement{false};
+}
+
+void RawHashedWheel::remove(TimerTaskEntry& entry) noexcept {
+    EntryPlace const place = EntryLinks::placeOf(entry);
+    assert(isAt(entry, place));
+    EntryLinks::clearPlace(entry);
+    --size_;
+    leave(place);
+}
+
+/// For assertions: false if the place is one in another wheel.
+bool RawHashedWheel::isAt(TimerTaskEntry const& entry, EntryPlace place) const noexcept {
+    return place.slot < slots_.size() && place.index < slots_[place.slot].extent() &&
+           slots_[place.slot].entries()[place.index] == &entry;
+}
+
+/// Indices of the slot that is being visited must not change; its visit tidies up at its end.
+void RawHashedWheel::leave(EntryPlace place) noexcept {
+    HashedWheelSlot& slot = slots_[place.slot];
+    slot.remove(place.index);
+    if (!visiting_ || place.slot != slotOf(clock_)) slot.tidy(place.slot);
+}
+
+/// Looks ahead for the next entries of this turn.
+void RawHashedWheel::findDue(HashedWheelSlot const& slot) noexcept {
+    std::uint32_t const turn = turnOf(clock_);
+    foundNext_ = 0;
+    foundEnd_ = 0;
+    while (foundEnd_ < kAhead && searched_ < slot.extent()) {
+        std::size_t const index = slot.find(turn, searched_);
+        searched_ = index + 1;
+        if (index == slot.extent() || slot.entries()[index] == nullptr) continue;
+        detail::prefetchToWrite(slot.entries()[index]);  // if it moves meanwhile, nothing is lost
+        found_[foundEnd_++] = index;
+    }
+}
+
+TimerTaskEntry* RawHashedWheel::takeDue() noexcept {
+    if (!visiting_) return nullptr;
+    HashedWheelSlot& slot = slots_[slotOf(clock_)];
+    for (;;) {
+        if (foundNext_ == foundEnd_) findDue(slot);
+        if (foundNext_ == foundEnd_) break;
+        // It may have gone since it was found, and another that is due later may have its index.
+        std::size_t const index = found_[foundNext_++];
+        if (index >= slot.extent()) continue;
+        TimerTaskEntry* const entry = slot.entries()[index];
+        // Of two deadlines that are 2^32 turns apart, only one is the clock's.
+        if (entry == nullptr || entry->deadline() != clock_) continue;
+        EntryLinks::clearPlace(*entry);
+        --size_;
+        slot.remove(index);
+        return entry;
+    }
+    endVisit();
+    return nullptr;
+}
+
+void RawHashedWheel::endVisit() noexcept {
+    visiting_ = false;
+    searched_ = 0;
+    slots_[slotOf(clock_)].tidy(slotOf(clock_));
+}
+
+TimerTaskEntry* RawHashedWheel::takeAny() noexcept {
+    if (empty()) return nullptr;
+    while (slots_[takeAnyFrom_].empty())
+        takeAnyFrom_ = (takeAnyFrom_ + 1) & static_cast<std::uint32_t>(slots_.size() - 1);
+    HashedWheelSlot& slot = slots_[takeAnyFrom_];
+    TimerTaskEntry& entry = slot.takeLast();
+    EntryLinks::clearPlace(entry);
+    --size_;
+    if (!visiting_ || takeAnyFrom_ != slotOf(clock_)) slot.tidy(takeAnyFrom_);
+    return &entry;
+}
+
+void RawHashedWheel::checkSlot(std::uint32_t number) const {
+    HashedWheelSlot const& slot = slots_[number];
+    bool const visited = visiting_ && number == slotOf(clock_);
+    std::size_t holes = 0;
+    for (std::size_t index = 0; index < slot.extent(); ++index) {
+        TimerTaskEntry const* const entry = slot.entries()[index];
+        if (entry == nullptr) {
+            ++holes;
+            continue;
+        }
+        if (!EntryLinks::isPlaced(*entry) ||
+            EntryLinks::placeOf(*entry) != EntryPlace{number, index})
+            broken("F1 (the entry's place is here)", number, index, clock_);
+        if (slotOf(entry->deadline()) != number || turnOf(entry->deadline()) != slot.turns()[index])
+            broken("F2 (slot and turn of the deadline)", number, index, clock_);
+        if (entry->deadline() < clock_ || (entry->deadline() == clock_ && !visited))
+            broken("F4 (due later than the clock)", number, index, clock_);
+    }
+    if (holes != slot.holes()) broken("F3 (holes of a slot)", number, holes, clock_);
+    if (!slot.empty() && slot.entries().back() == nullptr)
+        broken("F5 (does not end with a hole)", number, slot.extent(), clock_);
+    if (!visited && holes > slot.extent() / 2)
+        broken("F5 (at most half are holes)", number, holes, clock_);
+}
+
+void RawHashedWheel::checkInvariants() const {
+    std::size_t counted = 0;
+    for (std::uint32_t number = 0; number < slots_.size(); ++number) {
+        checkSlot(number);
+        counted += slots_[number].size();
+    }
+    if (counted != size_) {
+        std::ostringstream message;
+        message << "F3 (the size) is broken: " << size_ << " counted, " << counted << " in slots";
+        throw std::logic_error{message.str()};
+    }
+}
+
+}  // namespace v1
+}  // namespace timingwheel
