@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -21,14 +20,7 @@ public:
     bool empty() const noexcept { return events_.empty(); }
 
     /// Numbers an event and keeps it. It is dropped if there is no memory.
-    void record(TimerEvent event) noexcept {
-        try {
-            events_.push_back(event);
-            events_.back().number = nextNumber();
-        } catch (std::bad_alloc const&) {
-            // An observer that misses a step is better than a timeout that does.
-        }
-    }
+    void record(TimerEvent event) noexcept;
     std::vector<TimerEvent> takeAll() noexcept { return std::exchange(events_, {}); }
 
     /// For an event that is told without being recorded. From any thread.

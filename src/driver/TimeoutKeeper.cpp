@@ -335,6 +335,10 @@ TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const 
     return event;
 }
 
+void TimeoutKeeper::record(Stage stage, TimeoutEntry const& entry) noexcept {
+    record(eventOf(stage, &entry));
+}
+
 void TimeoutKeeper::Section::unlockAndPay(TimeoutNode* ended) noexcept {
     std::int64_t const ring = std::exchange(owed_, keeper_.owedAtLeast_);
     if (keeper_.events_.empty()) [[likely]]
