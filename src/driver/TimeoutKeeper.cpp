@@ -54,44 +54,57 @@ TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
 
 void TimeoutKeeper::run(Section& section, RunFrame& frame, TimeoutEntry& entry) {
     TaskRun run{context_, number_, entry};
-    TimeoutNode* const node = run.node();
-    bool const isPeriodic = run.isPeriodic();
-    bool const isLimited = isPending(TimeoutWord::of(entry).state()) && !isPeriodic;
     ++counters_.runs;
-    if (!isPeriodic) ++counters_.fired;
     frame.entry = &entry;
     running_.add(frame);
+    TimeoutNode* const node = run.node();
+    if (node != nullptr && node->isPeriodic()) return runPeriodic(section, frame, run);
+
+    bool const isLimited = isPending(TimeoutWord::of(entry).state());
+    ++counters_.fired;
     // A hook has ended from here on, and is not touched again: its task may destroy it.
     TimeoutState const state = node == nullptr ? TimeoutState::expired : TimeoutState::running;
     TimeoutWord{run.deadline(), state}.storeIn(entry);
-
-    NextRun next{};
     {
         Section::Released const released{section};
         if (isLimited) context_.limit.release();
         run.invoke(frame.meter);
-        if (isObserved() && !context_.hasStopped()) [[unlikely]]
+        if (isObserved()) [[unlikely]]
             recordRun(run);
-        // Before anybody who waits for the run is told.
-        if (isPeriodic)
-            next = node->periodicity().next(context_.scale, run.deadline(), run.ended());
-        else if (node != nullptr)
-            endOnce(run);
+        if (node != nullptr) endOnce(run);  // before anybody who waits for the run is told
     }
-    if (isPeriodic && scheduleNextRun(section, *node, next)) return endFrame(frame);
-    if (isPeriodic) endPeriodic(section, run);
     if (node != nullptr) section.releaseLater(*node);  // not before its frame has ended
     endFrame(frame);
 }
 
-bool TimeoutKeeper::scheduleNextRun(Section&, TimeoutNode&, NextRun const&) noexcept {
-    return false;
+void TimeoutKeeper::runPeriodic(Section& section, RunFrame& frame, TaskRun& run) {
+    TimeoutNode& node = *run.node();
+    TimeoutWord{run.deadline(), TimeoutState::running}.storeIn(node);
+    NextRun next;
+    {
+        Section::Released const released{section};
+        run.invoke(frame.meter);
+        if (isObserved()) [[unlikely]]
+            recordRun(run);
+        next = node.periodicity().next(context_.scale, run.deadline(), run.ended());
+    }
+    if (!scheduleNextRun(section, node, next)) {
+        endPeriodic(section, run);
+        section.releaseLater(node);
+    }
+    endFrame(frame);
 }
 
-/// The observer is told of a run before anything else is done about it.
+/// The observer is told of a run before anything else is done about it, unless the task has
+/// destroyed the timer.
 void TimeoutKeeper::recordRun(TaskRun const& run) noexcept {
+    if (context_.hasStopped()) return;
     Section const section{*this};
     record(run.event());
+}
+
+bool TimeoutKeeper::scheduleNextRun(Section&, TimeoutNode&, NextRun const&) noexcept {
+    return false;
 }
 
 void TimeoutKeeper::endOnce(TaskRun const& run) noexcept {

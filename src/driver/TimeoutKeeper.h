@@ -187,6 +187,7 @@ private:
     }
     void unlockAndRing(std::int64_t tick) noexcept;
     void unlockRingAndDeliver(std::int64_t tick) noexcept;
+    void runPeriodic(Section& section, RunFrame& frame, TaskRun& run);
     void recordRun(TaskRun const& run) noexcept;
     void endOnce(TaskRun const& run) noexcept;
     void endPeriodic(Section& section, TaskRun const& run) noexcept;
