@@ -2,9 +2,9 @@
 """Mistakes that nobody thought of, made by lot: 95 of 100 must turn a test red.
 
 generated.py run <folder> --generated N [--seed S] [--only NUMBER...] [--survivors] [--list]
-    Draws N places of src/wheel, src/driver and the public headers, compiles all mistakes into
-    one copy of the sources below <folder>, and makes them one at a time. For each it runs those
-    tests of the fast suite that come by there. --only repeats single ones, --survivors those that
+    Draws N places of the library below its facade and of the public headers, compiles all mistakes
+    into one copy of the sources below <folder>, and makes them one at a time. For each it runs
+    those tests of the fast suite that come by there. --only repeats single ones, --survivors those that
     survived the last time; --list only shows what is drawn.
 generated.py check
     What equivalent.toml says fits the sources.
@@ -34,7 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path("tests") / "planted"
 EQUIVALENT = HERE / "equivalent.toml"
 KEYS = {"file", "at", "old", "new", "why"}
-MUTATED = ("src/wheel/*", "src/driver/*", "include/timingwheel/**/*.h")
+MUTATED = ("src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
+           "src/driver/*", "include/timingwheel/**/*.h")  # fmt: skip
 PROGRAMS = ["wheel", "driver", "model", "flow", "system", "simulation"]
 KEEPER = Path("src") / "driver" / "TimeoutKeeper.h"  # has the lock that a Section takes
 LEAST = 0.95
