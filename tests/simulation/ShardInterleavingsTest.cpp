@@ -67,6 +67,19 @@ public:
         RunFrame frame{*context_};
         static_cast<void>(shard_.serve(tick, frame, 10));
     }
+    /// Another timeout, which nobody waits for.
+    void scheduleAgain() {
+        auto task = [] {};
+        TimeoutNode* const other =
+            TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
+        Timeout const owned = TimeoutAccess::adopt(*other);
+        static_cast<void>(shard_.schedule(*other, kPushedTo, kPushedTo, clock_.now()));
+    }
+    /// The driver has nothing to do, and nobody to wake it but who schedules.
+    void sleepUntilItIsWanted() {
+        context_->alarm.sleep(Tick::max(), Clock::TimePoint::max(),
+                              [this](Tick tick) { return shard_.key() < tick; });
+    }
     void expectOneOutcome() {
         Aside const aside;
         require(runs_ + (isCancelled_ ? 1 : 0) == 1, "it has no outcome, or two");
@@ -131,6 +144,19 @@ TEST(ShardInterleavings, CancelAndExpiryAgree) {
             timeout.expectOneOutcome();
         },
         departures() + 2);
+}
+
+TEST(ShardInterleavings, ADriverThatFallsAsleepSeesWhatIsScheduled) {
+    expectAll("G2",
+              "interleavings of a shard's schedule and a driver that falls asleep that are late",
+              [] {
+                  OneTimeout timeout;
+                  timeout.cancel();
+                  timeout.serve(OneTimeout::kDue);
+                  std::thread driver{[&] { timeout.sleepUntilItIsWanted(); }};
+                  timeout.scheduleAgain();
+                  driver.join();
+              });
 }
 
 TEST(ShardInterleavings, TheLastReferenceFreesTheNode) {

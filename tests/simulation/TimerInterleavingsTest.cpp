@@ -82,6 +82,36 @@ TYPED_TEST(TimerInterleavings, ADriverThatHasJustFinishedSeesWhatIsScheduled) {
         atLeastTwo());
 }
 
+// ---- what one thread sees of another ------------------------------------------------------------
+
+TYPED_TEST(TimerInterleavings, WhoSeesACancellationSeesWhatCameBeforeIt) {
+    expectAll("G4", "interleavings of cancel() and isCancelled() with something before it unseen",
+              [] {
+                  Trial<TypeParam> trial;
+                  Timeout const timeout = trial.schedule(std::chrono::hours{1});
+                  int reason = 0;
+                  std::thread other{[&] {
+                      while (!timeout.isCancelled()) std::this_thread::yield();
+                      require(reason == 1, "what came before the cancel() is not seen");
+                  }};
+                  reason = 1;
+                  trial.cancel(0, timeout);
+                  other.join();
+                  trial.end();
+              });
+}
+
+TYPED_TEST(TimerInterleavings, StatisticsMayBeReadWhileATimerStops) {
+    expectAll("G11", "interleavings of statistics() and stop() with a race", [] {
+        Trial<TypeParam> trial;
+        trial.schedule(std::chrono::hours{1});
+        std::thread other{[&] { static_cast<void>(trial.timer().statistics()); }};
+        trial.stop();
+        other.join();
+        trial.end();
+    });
+}
+
 // ---- stop() -------------------------------------------------------------------------------------
 
 TYPED_TEST(TimerInterleavings, StopReachesADriverThatIsAboutToSleep) {

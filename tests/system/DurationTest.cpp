@@ -77,6 +77,8 @@ TEST(Duration, RoundsFractionsOfANanosecondUp) {
     EXPECT_EQ((Duration{duration<double, std::nano>{0.25}}.count()), 1);
     EXPECT_EQ((Duration{duration<double, std::nano>{-0.25}}.count()), 0);
     EXPECT_EQ((Duration{duration<double, std::nano>{-1.5}}.count()), -1);
+    EXPECT_EQ((Duration{duration<double, std::pico>{1500}}.count()), 2);
+    EXPECT_EQ((Duration{duration<double, std::ratio<1, 3>>{2}}.count()), 666'666'667);
     EXPECT_EQ((Duration{duration<float>{1e-30F}}.count()), 1);
     EXPECT_EQ((Duration{duration<double>{std::numeric_limits<double>::denorm_min()}}.count()), 1);
 }

@@ -99,6 +99,9 @@ TYPED_TEST(Observed, SeesEveryStepOfOneTimeoutInOrder) {
         if (event.entry != nullptr && event.stage != Stage::schedule) {
             EXPECT_EQ(event.deadline, Tick{8527});
         }
+        if (event.stage != Stage::cascade) {
+            EXPECT_EQ(event.fromLevel, 0U) << lineOf(event);
+        }
     }
     EXPECT_EQ(events.back().lateness, 0ns);
     EXPECT_EQ(events.back().time, Clock::TimePoint{8527ms});
@@ -118,6 +121,15 @@ TEST(Observed, SeesAllNineStagesWithAnExecutor) {
     EXPECT_EQ(firstSeen, (std::vector<Stage>{Stage::schedule, Stage::intake, Stage::place,
                                              Stage::arm, Stage::wake, Stage::cascade, Stage::expire,
                                              Stage::dispatch, Stage::run}));
+}
+
+TYPED_TEST(Observed, SeesATimeoutThatIsDueOnArrivalGoThroughNoBucket) {
+    Recorder recorder;
+    TypeParam timer{this->options({.observer = &recorder})};
+    timer.newTimeout([] {}, 0ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(linesOf(recorder.events()),
+              (std::vector<std::string>{"schedule", "intake", "expire", "run"}));
 }
 
 TYPED_TEST(Observed, SeesHowLateARunWas) {

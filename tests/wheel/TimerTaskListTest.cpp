@@ -34,6 +34,12 @@ TEST_F(TimerTaskListTest, IsOneCacheLine) {
     EXPECT_EQ(alignof(TimerTaskList), 64U);
 }
 
+TEST_F(TimerTaskListTest, BeginsUnarmedAtTheFirstSlotOfTheFinestLevel) {
+    EXPECT_FALSE(bucket_.isArmed());
+    EXPECT_EQ(bucket_.level(), 0U);
+    EXPECT_EQ(bucket_.slot(), 0U);
+}
+
 TEST_F(TimerTaskListTest, KeepsEntriesInTheOrderInWhichTheyCame) {
     addAll();
     EXPECT_EQ(idsOf(bucket_), (std::vector{0, 1, 2, 3}));

@@ -1,0 +1,67 @@
+// The worker of a flat timer, and those who push timeouts while it goes to sleep.
+
+#include "Trial.h"
+#include "driver/HashedWheelWorker.h"
+#include "timeout/TimeoutNode.h"
+
+#include <support/LoneContext.h>
+#include <timingwheel/ManualClock.h>
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+namespace timingwheel::test::simulation {
+namespace {
+
+using namespace timingwheel::detail;
+
+/// A worker without a timer around it.
+class LoneWorker {
+public:
+    LoneWorker() { worker_.open(); }
+    ~LoneWorker() {
+        StoppedTimeouts stopped;
+        worker_.close();
+        worker_.collect(stopped);
+    }
+
+    /// Accepts a timeout that is due at `tick`.
+    void schedule(Tick tick) {
+        auto task = [] {};
+        TimeoutNode* const node =
+            TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
+        Timeout const handle = TimeoutAccess::adopt(*node);
+        context_->limit.acquire();
+        require(worker_.schedule(*node, tick, tick), "it is refused");
+    }
+    void walk(Tick tick) {
+        RunFrame frame{*context_};
+        worker_.walk(tick, frame);
+    }
+    Tick key() const { return worker_.key(); }
+
+private:
+    ManualClock clock_{Clock::TimePoint{}};
+    struct Release {
+        void operator()(LoneContext* context) const { context->release(); }
+    };
+    std::unique_ptr<LoneContext, Release> context_{
+        new LoneContext{TimerOptions{.tick = milliseconds{1}, .clock = clock_}, true}};
+    HashedWheelWorker worker_{*context_, HashedWheelOptions{.ticksPerWheel = 4}};
+};
+
+TEST(HashedWheelWorkerInterleavings, AWorkerThatFindsNothingIsCalledByWhatIsPushed) {
+    expectAll("G2", "interleavings of a push and a worker that goes to sleep that are late", [] {
+        LoneWorker worker;
+        worker.schedule(Tick{1});
+        std::thread caller{[&] { worker.schedule(Tick{2}); }};
+        worker.walk(Tick{1});
+        caller.join();
+        require(worker.key() <= Tick{2}, "the worker is not called");
+    });
+}
+
+}  // namespace
+}  // namespace timingwheel::test::simulation
