@@ -89,12 +89,12 @@ TYPED_TEST(TimerInterleavings, WhoSeesACancellationSeesWhatCameBeforeIt) {
               [] {
                   Trial<TypeParam> trial;
                   Timeout const timeout = trial.schedule(std::chrono::hours{1});
-                  int reason = 0;
+                  auto const reason = std::make_unique<int>(0);  // races are seen on the heap
                   std::thread other{[&] {
                       while (!timeout.isCancelled()) std::this_thread::yield();
-                      require(reason == 1, "what came before the cancel() is not seen");
+                      require(*reason == 1, "what came before the cancel() is not seen");
                   }};
-                  reason = 1;
+                  *reason = 1;
                   trial.cancel(0, timeout);
                   other.join();
                   trial.end();
