@@ -121,6 +121,18 @@ class Dev(unittest.TestCase):
                 self.assertTrue(self.called.exists(), "nothing was called")
                 self.called.unlink()
 
+    def testNothingIsInstalledWhereThatIsForbidden(self):
+        tools = self.standIns.parent / "tools"  # all that the script itself uses, and no ninja
+        tools.mkdir()
+        for name in "bash cat cmp comm dirname env grep id mkdir paste sed sort tr".split():
+            (tools / name).symlink_to(shutil.which(name))
+        run = subprocess.run([self.copy / "dev", "--no-install", "build"], text=True,
+                             capture_output=True, stdin=subprocess.DEVNULL, timeout=300,
+                             env={"PATH": f"{self.standIns}:{tools}"})  # fmt: skip
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("missing: ninja-build", run.stderr)
+        self.assertFalse(self.called.exists())
+
     def testEveryCommandIsTried(self):
         text = self.run_("help").stdout
         commands = {line.split()[1] for line in text.splitlines() if line.startswith("./dev ")}

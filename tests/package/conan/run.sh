@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the Conan package of the library in every way, and uses it; with --quick, makes it once,
-# shared, and uses it; with --tests, the same, and has the recipe build and run the fast tests. Called by ./dev conan, which installs what
-# is needed. Everything lands in build/conan; Conan asks no server for anything.
+# shared, and uses it; with --tests, the same, and has the recipe build and run the fast tests.
+# Called by ./dev conan, which installs what is needed. Everything lands in build/conan; Conan asks
+# no server for anything.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 here=$PWD/tests/package/conan work=$PWD/build/conan
