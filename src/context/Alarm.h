@@ -16,16 +16,21 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The driver thread's bed: it sleeps here until a time, and others wake it earlier.
+/// Where the driver thread sleeps until a given time, unless another thread wakes it earlier.
 ///
-/// The driver publishes until when it will sleep, *then* looks once more whether something is
-/// earlier, and only then sleeps. Whoever schedules publishes the new expiration first and reads
-/// the sleeper's time after. One of the two sees the other: both sides are sequentially consistent.
-/// Waking costs a lock and a system call, so it is done only for a sleeper that would oversleep,
-/// and only once: the waker takes over the published time.
+/// No wake-up is lost:
+///
+///   - The driver publishes until when it will sleep, then looks whether something is earlier, and
+///     only then sleeps.
+///   - A caller that schedules publishes the new expiration first, and then reads the driver's
+///     time.
+///   - Both are sequentially consistent, so one of the two sees the other.
+///
+/// Waking takes a lock and a system call. A caller pays it only if the driver would oversleep, and
+/// only once: it writes its own time over the driver's.
 class Alarm {
 public:
-    /// `spin` is how long before a time the sleeper is up and waits for it, on the steady clock.
+    /// The driver wakes `spin` before a time and busy-waits for it, if the clock is the steady one.
     Alarm(Clock& clock, std::chrono::nanoseconds spin) noexcept
         : clock_{clock}, spin_{&clock == &Clock::steady() ? spin : std::chrono::nanoseconds{0}} {}
 
@@ -47,8 +52,9 @@ public:
         condition_.notify_one();
     }
 
-    /// Sleeps until `time`, which is when `tick` begins, or until woken; not at all if it was
-    /// woken since it last slept or `isEarlier(tick)` finds something due before. For the driver.
+    /// Sleeps until `time`, which is when `tick` begins, or until woken. Does not sleep if it was
+    /// woken since it last slept, or if `isEarlier(tick)` finds something due before. For the
+    /// driver.
     template <class IsEarlier>
     void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
         until_.store(tick.value(), std::memory_order_seq_cst);
@@ -59,8 +65,8 @@ public:
         until_.store(kAwake, std::memory_order_seq_cst);
     }
 
-    /// Waits until the driver sleeps, nothing `isDue()` and nothing `isBusy()`; wakes it while
-    /// something is due. Returns at once when there is no driver. For a clock that is set by hand.
+    /// Waits until the driver sleeps, nothing `isDue()` and nothing `isBusy()`. Wakes the driver
+    /// while something is due. Returns at once without a driver. For a clock that is set by hand.
     template <class IsDue, class IsBusy>
     void waitUntilIdle(IsDue&& isDue, IsBusy&& isBusy) {
         std::unique_lock lock{mutex_};
@@ -79,7 +85,7 @@ public:
         --watchers_;
     }
 
-    /// Something that waitUntilIdle waits for may have happened.
+    /// Has waitUntilIdle() look again.
     void notifyIdle() noexcept {
         std::lock_guard const lock{mutex_};
         if (watchers_ > 0) rest_.notify_all();

@@ -63,8 +63,8 @@ private:
     TimerTaskEntry* last_ = nullptr;
 };
 
-/// A stack that any thread pushes entries on and that is taken whole: where callers and a worker
-/// meet without a lock. Starts closed.
+/// A stack on which any thread pushes entries, and from which one thread takes all of them: callers
+/// and a worker meet here without a lock. Starts closed.
 template <class Link>
 class EntryStack {
 public:
@@ -78,8 +78,9 @@ public:
         return true;
     }
 
-    /// Takes all entries, the one that was pushed first in front. Who pushed one before and then
-    /// saw nothing of what the caller stored, sequentially consistent, has it taken here.
+    /// Takes all entries, the one that was pushed first in front. If a thread pushes an entry and
+    /// then does not see a value that the caller stored (seq_cst) before this call, its entry is
+    /// among those taken.
     EntryQueue<Link> takeAll() noexcept {
         TimerTaskEntry* top = top_.load(std::memory_order_seq_cst);
         while (top != nullptr && top != &closed_) {
@@ -89,7 +90,7 @@ public:
         return {};
     }
 
-    /// Lets none in any more. Returns the entries that are left, for `inOrder`: nothing of them is
+    /// Refuses all further entries. Returns those that are left, for `inOrder`; they are not
     /// touched yet.
     TimerTaskEntry* close() noexcept {
         TimerTaskEntry* const top = top_.exchange(&closed_, std::memory_order_seq_cst);

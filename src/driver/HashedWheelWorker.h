@@ -18,16 +18,20 @@ namespace detail {
 /// Netty's worker: the flat wheel, its two queues, and what a tick does.
 ///
 /// Callers and worker share no lock. A new timeout is pushed on `intake_`, a cancelled one on
-/// `cancelled_`; whose it is decides one compare-and-set of its word: pending becomes cancelling
-/// (a cancel() won), handedOver (its tick has come) or returned (stop() has it). The worker alone
-/// touches the wheel, so a visit holds nobody up. The lock that is inherited guards only what runs
-/// and what waits in an executor's hands.
+/// `cancelled_`. One compare-and-set of its word decides whose it is: pending becomes
 ///
-/// A node's reference of the driver goes with its place: `intake_`, then `backlog_`, then the
-/// wheel. `cancelled_` holds references of its own, since a node may be in both.
+///   - cancelling: a cancel() won,
+///   - handedOver: its tick has come,
+///   - returned: stop() has it.
 ///
-/// Tick t happens at the time of t. It first unlinks what was cancelled, then moves at most
-/// kMostTransferred new ones into their slots, then visits its own slot.
+/// The worker alone touches the wheel, so a visit blocks nobody. The inherited lock guards only
+/// what runs and what waits for an executor.
+///
+/// The driver's reference to a node moves with it: from `intake_` to `backlog_` to the wheel.
+/// `cancelled_` holds references of its own, since a node may be in both.
+///
+/// Tick t happens at the time of t. It unlinks what was cancelled, moves at most kMostTransferred
+/// new timeouts into their slots, and visits its own slot.
 class HashedWheelWorker final : public TimeoutKeeper {
 public:
     static constexpr std::size_t kMostTransferred = 100'000;
@@ -38,17 +42,17 @@ public:
 
     /// True once it was opened, and also when it was closed since.
     bool wasOpened() const noexcept { return wasOpened_.load(std::memory_order_acquire); }
-    /// Accepts a node, which nobody else knows yet; `nextTick` is the first after now. False once
-    /// it is closed.
+    /// Accepts a node that nobody else knows yet. `nextTick` is the first tick after now. Returns
+    /// false once the worker is closed.
     bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept;
-    /// Runs a node's task before it returns, or gives it to the executor. False once it is closed.
+    /// Runs a node's task before it returns, or dispatches it. Returns false once it is closed.
     bool runNow(TimeoutNode& node, Tick now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
 
     // For the worker's thread.
 
-    /// The tick to be walked next: Tick::max() while there is nothing to do.
+    /// The next tick to walk: Tick::max() while there is nothing to do.
     Tick nextTick() noexcept;
     void walk(Tick tick, RunFrame& frame) noexcept;
 
@@ -58,7 +62,7 @@ public:
     /// Accepts nothing more.
     void close() noexcept;
     /// Takes out all that is pending and waits for runs on other threads. REQUIRES: the worker has
-    /// ended, or it is its own thread that calls.
+    /// ended, or calls this itself.
     void collect(StoppedTimeouts& stopped) noexcept;
     void readInto(TimerStatistics& statistics);
     std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
@@ -90,7 +94,7 @@ private:
     std::atomic<bool> wasOpened_{false};
     alignas(kCacheLine) EntryStack<SecondLink> cancelled_;
     std::atomic<std::uint64_t> cancelledCount_{0};
-    std::atomic<bool> hasEnded_{false};  // whoever cancels now ends it himself
+    std::atomic<bool> hasEnded_{false};  // a caller that cancels now unlinks by itself
 
     // The worker's own.
     alignas(kCacheLine) RawHashedWheel wheel_;

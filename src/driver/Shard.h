@@ -17,9 +17,9 @@ namespace detail {
 
 /// One hierarchical wheel with its lock, and the entries that belong to it, from intake to outcome.
 ///
-/// A thread always schedules into the same shard and an entry remembers its shard, so locks are
-/// hardly ever contended, and every question about an entry is decided under one lock. Ground
-/// rules, beside those of TimeoutKeeper:
+/// A thread always schedules into the same shard, so locks are hardly ever contended. An entry
+/// remembers its shard, so one lock decides every question about it. Ground rules, beside those of
+/// TimeoutKeeper:
 ///
 ///   - Under the lock: list operations, at most kChunk entries a hold.
 ///   - All changes of state are made under the lock; the push-back of a pending entry, which only
@@ -46,24 +46,24 @@ public:
 
     // For callers, from any thread.
 
-    /// Accepts an entry that is not pending, if the gate is open, and returns the gate. Throws
-    /// std::logic_error for a hook that is pending, std::bad_alloc if a level cannot be built;
-    /// nothing changed then. Levels are built as far as `farthest`, for those that the driver
-    /// places again.
+    /// Accepts an entry that is not pending, if the gate is open, and returns the gate. Builds
+    /// levels as far as `farthest`, for entries that the driver places again. Throws
+    /// std::logic_error for a hook that is pending and std::bad_alloc if a level cannot be built;
+    /// nothing has changed then.
     Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override { return cancel(node); }
     bool cancel(HookEntry& hook) noexcept;
     bool reschedule(TimeoutEntry& entry, Tick deadline);
-    /// The hook's object dies: cancels it, waits as waitForRun, and again if a run scheduled it
-    /// anew. From inside a run, makes the runner forget it.
+    /// For a hook whose object dies: cancels it and waits for its run, until no run has scheduled
+    /// it again. From inside a run, has the runner forget it.
     void forget(HookEntry& hook);
     /// True while a task of `hook` runs.
     bool isRunning(HookEntry const& hook);
 
     // For the driver: one thread at a time.
 
-    /// Lets those that were due on arrival be served next.
+    /// Lets the driver serve those that were due on arrival.
     void admitArrivals() noexcept;
     struct Served {
         std::size_t moved = 0;    ///< entries that were run, handed out, or placed again
@@ -93,7 +93,7 @@ private:
 
     void reserve(Tick deadline);
     void reserveIfPossible(Tick deadline) noexcept;
-    /// Moves the wheel's clock to now, as far as no bucket is in the way, so that an entry goes to
+    /// Moves the wheel's clock to now, or to the first bucket before that: an entry then goes to
     /// the lowest level that can hold it. Once a tick is enough.
     void catchUp(Clock::TimePoint now) noexcept {
         if (now >= catchUpAt_) catchUpNow(now);

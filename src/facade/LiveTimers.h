@@ -10,10 +10,10 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What Netty says of a timer as a resource: too many live ones, and one that nobody stopped.
+/// Warns of timers as Netty does: of too many live ones, and of one that nobody stopped.
 ///
-/// One object for each HashedWheelTimer, from its constructor on. All of them are known to the
-/// process, so that those that still live at its exit can be told of.
+/// Each HashedWheelTimer has one, from its constructor on. The process knows all of them, so that
+/// it can report those that are alive when it exits.
 ///
 /// Thread safety  from any thread
 class LiveTimer {

@@ -11,12 +11,12 @@ namespace detail {
 class TimerContext;
 class TimeoutEntry;
 
-/// Who runs what: lies on the stack of the thread that runs tasks of a timer.
+/// Who runs what. A frame lies on the stack of the thread that runs tasks of a timer.
 ///
-/// While a task runs the frame is linked into the task's shard and guarded by its lock. Whoever
-/// waits for a run waits for the frame, so the entry itself need not be touched once its task was
-/// entered. The frames of one thread form a chain: a task may drive another timer. A frame keeps
-/// its timer in memory: the task may destroy it.
+///   - While a task runs, the frame is linked into the task's keeper and guarded by its lock. Who
+///     waits for a run waits for the frame: the entry is not touched once its task was entered.
+///   - The frames of one thread form a chain, since a task may drive another timer.
+///   - A frame keeps its timer in memory, since the task may destroy it.
 class RunFrame {
 public:
     explicit RunFrame(TimerContext& context) noexcept;

@@ -15,16 +15,16 @@ class TimerContext;
 
 /// Measures how late the tasks of one thread begin and how long they run.
 ///
-/// Reading the system's clock takes longer than most tasks that are run by the million. So short
-/// ones that follow each other are measured together: a group grows while all of it takes less than
-/// kShort, and shrinks to one as soon as it does not. Nothing is told better than it was: the tasks
-/// of a group that took longer count as begun when it ended, and its time as that of one run.
+/// Reading the clock takes longer than most tasks that run by the million. So short tasks that
+/// follow each other are measured together: a group grows while all of it takes less than kShort,
+/// and shrinks to one when it does not. No lateness is reported too low: the tasks of a group that
+/// took longer count as begun when it ended, and its time as that of one run.
 class RunMeter {
 public:
     explicit RunMeter(TimerContext& context) noexcept;
 
-    /// False where each run has to be measured on its own: somebody hears of it, other threads run
-    /// tasks as well, or the clock is set by hand and has its own idea of how fast time goes by.
+    /// False where each run is measured alone: it is observed, other threads run tasks too, or the
+    /// clock is not the steady one.
     bool groups() const noexcept { return groups_; }
 
     /// A task that was due at `deadline` is about to run. REQUIRES: groups().

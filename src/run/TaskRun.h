@@ -16,10 +16,10 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// One run of one task, measured, with whatever it throws caught and told.
+/// One run of one task: measured; what it throws is caught and reported.
 ///
-/// Everything that is needed is read from the entry beforehand, under the shard's lock: a hook is
-/// not touched once its task was entered, since the task may destroy it.
+/// All that is needed is read from the entry beforehand, under the keeper's lock. A hook is not
+/// touched once its task was entered, since the task may destroy it.
 class TaskRun {
 public:
     TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept;
@@ -33,7 +33,7 @@ public:
 
     /// Runs the task. Outside every lock.
     void invoke(RunMeter& meter) noexcept;
-    /// What an observer hears of it afterwards. REQUIRES: there is one.
+    /// The event of this run. REQUIRES: it is over, and there is an observer.
     TimerEvent event() const noexcept;
 
 private:

@@ -17,9 +17,9 @@ namespace detail {
 
 /// The one place where time becomes ticks and ticks become time.
 ///
-/// Ticks count from the timer's start. A deadline is rounded up and now is rounded down, each once,
-/// so a deadline's tick is reached only when its time is: nothing is ever early. Differences are
-/// taken unsigned: any start is as good as any other.
+/// Ticks count from the timer's start. A deadline is rounded up and now is rounded down, each once.
+/// So a deadline's tick is never reached before its time: nothing is early. Differences are
+/// unsigned, so the start may be any time.
 class TickScale {
 public:
     TickScale(Clock::TimePoint origin, std::chrono::nanoseconds tick) noexcept

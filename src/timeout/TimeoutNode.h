@@ -15,8 +15,8 @@ namespace detail {
 
 /// The entry behind a handle, with its task in the same block of memory.
 ///
-/// Counted: one reference for the driver until the timeout has ended, one for each handle. Who ends
-/// the timeout destroys the task, exactly once, and drops the driver's reference.
+/// References are counted: the driver has one until the timeout has ended, and each handle has one.
+/// The thread that ends the timeout destroys the task, exactly once, and drops the driver's.
 ///
 /// Memory         48 bytes and the task; 32 more if it is periodic
 class TimeoutNode final : public TimeoutEntry {
@@ -29,8 +29,8 @@ public:
     /// Drops a reference. Returns true if it was the last one: the node is freed, and the caller
     /// owes its keeper a share. See TimeoutKeeper::release.
     bool release() noexcept;
-    /// Gives up the driver's reference without counting: for a cancel(), whose caller has a handle
-    /// and will count that. The last handle then knows that it is the last. REQUIRES: isTaskGone().
+    /// Gives up the driver's reference without counting. For a cancel(): its caller has a handle,
+    /// and the last handle then knows that it is the last. REQUIRES: isTaskGone().
     void giveUpDriversReference() noexcept {
         gone_.store(Gone::taskAndDriver, std::memory_order_release);
     }
@@ -63,9 +63,9 @@ private:
 
     enum class Gone : std::uint8_t { nothing, task, taskAndDriver };
 
-    /// True if of so many references, one of which is the caller's, the driver's is the only other
-    /// one and was given up. With two, nobody but the caller has a handle, so nobody can cancel and
-    /// the answer stands.
+    /// True if the caller's is the last of so many references: the only one, or one of two whose
+    /// other is the driver's and was given up. With two, nobody else has a handle, so nobody can
+    /// cancel, and the answer stands.
     bool isLast(std::uint32_t references) const noexcept {
         return references == 1 ||
                (references == 2 && gone_.load(std::memory_order_acquire) == Gone::taskAndDriver);

@@ -15,11 +15,11 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Names timeouts by numbers that are never used again, where addresses are.
+/// Gives each timeout a number. Addresses are used again, numbers never are.
 ///
-/// Wants the events of each shard in the order in which they happened. Two shards may be out of
-/// step, and an address that was a timeout of one may be another's already, so the shard belongs to
-/// the key. Forgets a timeout when it ends.
+/// REQUIRES: the events of each shard come in the order in which they happened. Two shards may be
+/// out of step: an address that was a timeout of one may belong to another already, so the shard is
+/// part of the key. A timeout is forgotten when it ends.
 class TraceEntries {
 public:
     /// The number of the event's timeout: from 1, or 0 if it has none or that has ended.
@@ -68,7 +68,7 @@ private:
 
     std::uint64_t begin(Key const& key) {
         auto const [at, isNew] = entries_.try_emplace(key);
-        // A hook was scheduled during its run, of which is told when it ends.
+        // A hook was scheduled during its run, whose event comes when the run ends.
         if (!isNew && at->second.isDue) running_.emplace_back(key, at->second);
         at->second = Entry{.number = ++last_};
         return last_;

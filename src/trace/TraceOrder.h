@@ -11,20 +11,20 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// An event, and the thread that told of it.
+/// An event, and the thread that delivered it.
 struct TracedEvent {
     TimerEvent event;
     std::uint32_t thread;
 };
 
-/// Brings the events of each shard into the order in which they happened: one that comes too early
-/// is held back until those before it have come. One that was given up is dropped when it comes
-/// after all: what follows from it has been passed on already.
+/// Brings the events of each shard into the order in which they happened. An event that comes too
+/// early is held back until those before it have come. When too many are held back, the missing ones
+/// are given up; one that comes after all is dropped, since later ones were passed on already.
 ///
 /// Memory         128 bytes for each event that is held back, at most kMostHeld a shard
 class TraceOrder {
 public:
-    /// A thread that does not come with its event for so long is not waited for any more.
+    /// How many are held back, at most, for a thread that does not deliver its event.
     static constexpr std::size_t kMostHeld = 65'536;
 
     /// Calls `take` with the event and what was waiting for it, or not at all. Strong exception

@@ -20,7 +20,7 @@ namespace detail {
 /// Where a trace goes: a file of its own or the user's stream, through a buffer. After a write that
 /// failed it takes nothing more.
 ///
-/// What is appended counts once keep() was called: until then drop() takes it back.
+/// Text that was appended is kept by keep(), or taken back by drop().
 ///
 /// Thread safety  none
 /// Errors         appending throws std::bad_alloc, but not to an empty buffer
@@ -47,7 +47,7 @@ public:
     /// True before anything was appended.
     bool isEmpty() const noexcept { return !wasWritten_ && buffer_.empty(); }
 
-    /// Between two events: writes what has become too much for the buffer.
+    /// Between two events: writes the buffer if it is full enough.
     void mayWrite() noexcept {
         if (buffer_.size() >= kBufferSize) write();
     }
@@ -58,7 +58,7 @@ public:
     bool hasFailed() const noexcept { return hasFailed_; }
     /// The failure, to the first who asks.
     std::error_code takeFailure() noexcept { return std::exchange(failure_, {}); }
-    /// What errors are told with.
+    /// How errors name it.
     std::string const& name() const noexcept { return name_; }
 
 private:

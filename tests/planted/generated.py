@@ -4,8 +4,8 @@
 generated.py run <folder> --generated N [--seed S] [--only NUMBER...] [--survivors] [--list]
     Draws N places of the library below its facade and of the public headers, compiles all mistakes
     into one copy of the sources below <folder>, and makes them one at a time. For each it runs
-    those tests of the fast suite that come by there. --only repeats single ones, --survivors those that
-    survived the last time; --list only shows what is drawn.
+    those tests of the fast suite that come by there. --only repeats single ones, --survivors those
+    that survived the last time; --list only shows what is drawn.
 generated.py check
     What equivalent.toml says fits the sources.
 generated.py self-test

@@ -1,4 +1,5 @@
-// The clock of a timer, which goes when the timer has stopped, and those who still ask for the time.
+// The clock of a timer, which goes when the timer has stopped, and those who still ask for the
+// time.
 
 #include "Trial.h"
 #include "context/TimerClock.h"

@@ -43,7 +43,8 @@ NUMBERS = [
 
 def tableOf(text, section, column):
     """{row: the median that stands in that column}"""
-    part = re.search(rf"^##+ {re.escape(section)}\n(.*?)(?=^##+ |\Z)", text, re.DOTALL | re.MULTILINE)
+    heading = re.escape(section)
+    part = re.search(rf"^##+ {heading}\n(.*?)(?=^##+ |\Z)", text, re.DOTALL | re.MULTILINE)
     if part is None:
         raise ValueError(f'there is no section "{section}"')
     found, place = {}, None
@@ -99,7 +100,8 @@ def check(root):
 def write(root):
     readme = root / "README.md"
     wanted = block(root)
-    readme.write_text(PART.sub(lambda _: wanted, readme.read_text(encoding="utf-8")), encoding="utf-8")
+    text = PART.sub(lambda _: wanted, readme.read_text(encoding="utf-8"))
+    readme.write_text(text, encoding="utf-8")
     return []
 
 
