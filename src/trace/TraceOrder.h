@@ -18,8 +18,8 @@ struct TracedEvent {
 };
 
 /// Brings the events of each shard into the order in which they happened. An event that comes too
-/// early is held back until those before it have come. When too many are held back, the missing ones
-/// are given up; one that comes after all is dropped, since later ones were passed on already.
+/// early is held back until those before it have come. When too many are held back, the missing
+/// ones are given up; one that comes after all is dropped, since later ones were passed on already.
 ///
 /// Memory         128 bytes for each event that is held back, at most kMostHeld a shard
 class TraceOrder {
