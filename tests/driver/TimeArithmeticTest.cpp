@@ -26,6 +26,8 @@ TimePoint at(std::int64_t time) { return TimePoint{nanoseconds{time}}; }
 TEST(TimeArithmetic, StopsAtTheEndsOfItsRange) {
     EXPECT_EQ(timeAfter(at(1), 2ns), at(3));
     EXPECT_EQ(timeAfter(at(kMost - 1), 2ns), TimePoint::max());
+    EXPECT_EQ(timeAfter(at(kMost), 1ns), TimePoint::max());
+    EXPECT_EQ(timeAfter(at(kLeast), -1ns), TimePoint::min());
     EXPECT_EQ(timeAfter(at(kLeast + 1), -2ns), TimePoint::min());
     EXPECT_EQ(timeAfter(at(kLeast), nanoseconds{kMost - 1}), at(-2));
     // The longest delay means never, whatever the clock shows.

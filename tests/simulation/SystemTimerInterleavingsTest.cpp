@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 namespace timingwheel::test::simulation {
@@ -130,6 +131,38 @@ TEST(SystemTimerInterleavings, AManualClockMovesOnWhenTheClaimThatItWaitsForHasD
         require(timeout.isRejected(), "the clock moved on");
         other.join();
     });
+}
+
+TEST(SystemTimerInterleavings, WhoAdvancesAManualClockSeesWhatAnExecutorsThreadHasDone) {
+    expectAll("G15", "interleavings of a ManualClock and an executor with what was done unseen",
+              [] {
+                  ManualClock clock;
+                  ThreadExecutor threads;
+                  SystemTimer timer{TimerOptions{
+                      .tick = milliseconds{1}, .clock = clock, .executor = threads, .shards = 1}};
+                  auto const runs = std::make_unique<int>(0);  // races are seen on the heap
+                  timer.newTimeout([&] { ++*runs; }, milliseconds{1});
+                  clock.advance(milliseconds{1});
+                  require(*runs == 1, "the clock moved on");
+              });
+}
+
+TEST(SystemTimerInterleavings, AHookMovesToAnotherTimerOrItsTaskRuns) {
+    expectAll("G11", "interleavings of a hook's run and its schedule on another timer with a race",
+              [] {
+                  SystemTrial trial;
+                  SystemTimer other{smallOptions<SystemTimer>()};
+                  auto session = std::make_unique<Session>();
+                  trial.timer().schedule(session->hook, milliseconds{1});
+                  std::this_thread::sleep_for(milliseconds{1});
+                  try {
+                      other.schedule(session->hook, milliseconds{1});
+                  } catch (std::logic_error const&) {
+                      // It is pending yet, or its task runs.
+                  }
+                  session.reset();
+                  trial.end();
+              });
 }
 
 TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsTold) {

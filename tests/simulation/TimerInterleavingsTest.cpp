@@ -6,6 +6,7 @@
 #include <support/Executors.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerObserver.h>
+#include <timingwheel/TimerTask.h>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +110,23 @@ TYPED_TEST(TimerInterleavings, StatisticsMayBeReadWhileATimerStops) {
         trial.stop();
         other.join();
         trial.end();
+    });
+}
+
+TYPED_TEST(TimerInterleavings, ATaskMayBeAskedForWhileItsRunEnds) {
+    struct SharedTask final : TimerTask {
+        void run(Timeout const&) override {}
+    };
+    expectAll("G11", "interleavings of task() and the end of a run with memory used again", [] {
+        TypeParam timer{smallOptions<TypeParam>()};
+        Timeout const timeout = timer.newTimeout(std::make_shared<SharedTask>(), milliseconds{1});
+        std::thread other{[&] {
+            std::this_thread::sleep_for(Trial<TypeParam>::kOneTick);
+            static_cast<void>(timeout.task());
+        }};
+        other.join();
+        static_cast<void>(timer.stop());
+        require(timeout.task() == nullptr, "the task outlives its timer");
     });
 }
 

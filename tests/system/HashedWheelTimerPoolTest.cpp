@@ -5,6 +5,7 @@
 #include <support/DriverThreads.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
+#include <support/Recorder.h>
 #include <support/ThreadStatus.h>
 #include <support/Threads.h>
 
@@ -365,6 +366,15 @@ TEST_F(HashedWheelImmediate, TellsWhatTheTaskThrowsAndReturns) {
     ASSERT_EQ(failures.count(), 1U);
     EXPECT_EQ(failures.entries()[0].what, "out of tea");
     EXPECT_EQ(failures.entries()[0].timeout, t);
+}
+
+TEST_F(HashedWheelImmediate, IsObservedWithoutABucket) {
+    Recorder recorder;
+    HashedWheelTimer timer{options({.immediateIfDue = true, .observer = &recorder})};
+    timer.newTimeout([] {}, 0ms);
+    std::vector<std::string> stages;
+    for (TimerEvent const& event : recorder.events()) stages.emplace_back(toString(event.stage));
+    EXPECT_EQ(stages, (std::vector<std::string>{"schedule", "intake", "expire", "run"}));
 }
 
 TEST_F(HashedWheelImmediate, TellsNobodyThatItWasCancelled) {

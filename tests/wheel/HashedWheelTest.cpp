@@ -95,6 +95,19 @@ TEST(HashedWheel, CountsTheRoundsDownAsItTurns) {
     EXPECT_EQ(advanceTo(wheel, Tick{17}), (All{{0, 17}}));
 }
 
+TEST(HashedWheel, HasNoRoundsLeftForWhatIsDueNow) {
+    for (std::int64_t const slots : {1, 8}) {
+        std::vector<Lease> leases = leasesNumbered(2);
+        HashedWheel<Lease> wheel{{.ticksPerWheel = slots}};
+        for (Lease& lease : leases) wheel.add(lease, Tick{1});
+        std::vector<std::int64_t> rounds;
+        wheel.advanceTo(Tick{1}, [&](Lease& lease) {
+            if (&lease == &leases.front()) rounds.push_back(wheel.remainingRounds(leases.back()));
+        });
+        EXPECT_EQ(rounds, std::vector<std::int64_t>{0}) << slots;
+    }
+}
+
 TEST(HashedWheel, DoesNotStoreWhatIsDueAlready) {
     Lease lease;
     HashedWheel<Lease> wheel{{.ticksPerWheel = 8, .start = Tick{20}}};

@@ -28,6 +28,14 @@ using All = std::vector<HandedOver>;
 
 // Placing.
 
+TEST(TimingWheel, LeavesItsEntriesBitsClear) {
+    Lease lease;
+    TimingWheel<Lease> wheel;
+    wheel.add(lease, Tick{5});
+    EXPECT_EQ(TimerTaskEntry::ownerBitsOf(lease.word().load()), 0U);
+    EXPECT_EQ(lease.deadline(), Tick{5});
+}
+
 TEST(TimingWheel, PlacesDeadlineWithinTheFirstTurnOnTheFinestLevel) {
     Lease lease;
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
