@@ -115,13 +115,13 @@ TYPED_TEST(TimerInterleavings, StatisticsMayBeReadWhileATimerStops) {
 
 TYPED_TEST(TimerInterleavings, ATaskMayBeAskedForWhileItsRunEnds) {
     struct SharedTask final : TimerTask {
-        void run(Timeout const&) override {}
+        void run(Timeout const&) override { std::this_thread::sleep_for(milliseconds{1}); }
     };
     expectAll("G11", "interleavings of task() and the end of a run with memory used again", [] {
         TypeParam timer{smallOptions<TypeParam>()};
         Timeout const timeout = timer.newTimeout(std::make_shared<SharedTask>(), milliseconds{1});
         std::thread other{[&] {
-            std::this_thread::sleep_for(Trial<TypeParam>::kOneTick);
+            std::this_thread::sleep_for(Trial<TypeParam>::kOneTick + milliseconds{1});
             static_cast<void>(timeout.task());
         }};
         other.join();
