@@ -22,8 +22,8 @@ namespace detail {
 /// TimeoutKeeper:
 ///
 ///   - Under the lock: list operations, at most kChunk entries a hold.
-///   - While an entry is pending, ready or queued, its state changes under the lock. The push-back of
-///     a pending entry, which only moves its deadline later, is one compare-and-set without it
+///   - While an entry is pending, ready or queued, its state changes under the lock. The push-back
+///     of a pending entry, which only moves its deadline later, is one compare-and-set without it
 ///     (docs/decisions/0001).
 ///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or
 ///     `queue_` (queued).
