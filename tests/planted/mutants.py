@@ -185,7 +185,7 @@ class Finder:
     def add(self, kind, node, choices, form="expression"):
         text = self.source[node.start_byte:node.end_byte]
         if choices and b"\n#" not in text:
-            row = node.start_point[0]
+            row = self.source.count(b"\n", 0, node.start_byte)  # the parser's own may be another
             self.places.append(Place(self.file, kind, node.start_byte, node.end_byte, row + 1,
                                      flat(text), choices, form,
                                      at=flat(self.source.split(b"\n")[row])))  # fmt: skip
