@@ -73,8 +73,7 @@ def parsed(source):
     def blank(match):
         return re.sub(rb"[^\n]", b" ", match.group(0))
 
-    source = re.sub(rb"^#else.*?^#endif", lambda m: b"#endif" + b" " * 0 + blank(m)[6:],
-                    source, flags=re.DOTALL | re.MULTILINE)  # fmt: skip
+    source = re.sub(rb"^#else.*?^#endif", blank, source, flags=re.DOTALL | re.MULTILINE)
     source = re.sub(rb"^[ ]*#.*$", blank, UNSEEN.sub(blank, source), flags=re.MULTILINE)
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language())).parse(source)
 
@@ -185,7 +184,7 @@ class Finder:
     def add(self, kind, node, choices, form="expression"):
         text = self.source[node.start_byte:node.end_byte]
         if choices and b"\n#" not in text:
-            row = self.source.count(b"\n", 0, node.start_byte)  # the parser's own may be another
+            row = node.start_point[0]
             self.places.append(Place(self.file, kind, node.start_byte, node.end_byte, row + 1,
                                      flat(text), choices, form,
                                      at=flat(self.source.split(b"\n")[row])))  # fmt: skip

@@ -35,7 +35,7 @@ FEWEST = 60
 MOST_TIMES = 1000
 KEYS = {"breaks", "what", "file", "old", "new", "red"}
 # Folders whose programs are no part of the fast suite, or not about the library.
-NOT_IN_THE_SUITE = {"demo", "stress", "walkthrough"}
+NOT_IN_THE_SUITE = {"demo", "leaks", "stress", "walkthrough"}
 INVARIANT = re.compile(r"^///   ([A-Z]\d)  ", re.MULTILINE)
 
 
