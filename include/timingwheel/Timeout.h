@@ -46,8 +46,11 @@ public:
     Timeout() noexcept = default;
     Timeout(Timeout const& other) noexcept;
     Timeout(Timeout&& other) noexcept : node_{std::exchange(other.node_, nullptr)} {}
-    Timeout& operator=(Timeout other) noexcept {
-        std::swap(node_, other.node_);
+    // Two, not one that takes a value: clang 14 does not destroy that after `timeout = {}`.
+    Timeout& operator=(Timeout const& other) noexcept { return *this = Timeout{other}; }
+    Timeout& operator=(Timeout&& other) noexcept {
+        Timeout taken{std::move(other)};
+        std::swap(node_, taken.node_);
         return *this;
     }
     ~Timeout() {
