@@ -34,7 +34,9 @@ std::int64_t TickModel::ofDeadline(std::int64_t deadline, std::int64_t tolerance
     if (tick >= kNever || (tick > 0 && deadline > kMax - tick_)) return kNever;
     Wide width = 1;
     while (width * wheelSize_ * tick_ <= tolerance) width *= wheelSize_;
-    return static_cast<std::int64_t>(std::min<Wide>(kNever, (tick + width - 1) / width * width));
+    Wide const rounded = (tick + width - 1) / width * width;
+    // No tolerance turns a deadline into "never".
+    return static_cast<std::int64_t>(rounded < kNever ? rounded : tick);
 }
 
 std::int64_t TickModel::ofNow(std::int64_t now) const noexcept {
