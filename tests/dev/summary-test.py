@@ -70,7 +70,7 @@ class Summary(unittest.TestCase):
         results.parent.mkdir()
         leftOut = HERE.parent / "LeftOut.cmake"
         (project / "CMakeLists.txt").write_text(TESTS.format(leftOut=leftOut))
-        for command in (["cmake", "-S", project, "-B", project],
+        for command in (["cmake", "-G", "Ninja", "-S", project, "-B", project],
                         ["ctest", "--test-dir", project, "--output-junit", results]):  # fmt: skip
             subprocess.run(command, check=True, capture_output=True, timeout=60)
         self.assertEqual(summary.leftOut(self.folder), {
