@@ -170,7 +170,7 @@ private:
             require(placement.isDue() || wheel_.slotOf(entry) < wheel_.slots().size(), "no slot");
         } else {
             // While entries wait to be handed over the next expiration is the clock.
-            if (wheel_.base().hasFlushed() || before == wheel_.currentTick()) return;
+            if (wheel_.raw().hasFlushed() || before == wheel_.currentTick()) return;
         }
         require(placement.isEarliest() == (after && (!before || *after < *before)),
                 "isEarliest() is not whether the next expiration has become earlier");
@@ -187,8 +187,7 @@ private:
             // Beyond the reach of all levels an entry is placed again once a turn of the coarsest:
             // as far as that takes no more than some dozens of turns.
             std::int64_t const turn = wheel_.levels().back().interval();
-            Tick const farthest =
-                wheel_.base().reach() + 50 * std::min(turn, std::int64_t{1} << 50);
+            Tick const farthest = wheel_.raw().reach() + 50 * std::min(turn, std::int64_t{1} << 50);
             Tick const later = std::min(entry.deadline() + amount, farthest);
             if (later < entry.deadline()) return;
             forget(entry);
@@ -198,7 +197,7 @@ private:
     }
 
     void takeAny() {
-        auto* const entry = static_cast<Entry*>(wheel_.base().takeAny());
+        auto* const entry = static_cast<Entry*>(wheel_.raw().takeAny());
         require((entry == nullptr) == model_.empty(), "takeAny() leaves entries in the wheel");
         if (entry != nullptr) require(forget(*entry), "takeAny() takes what is in no wheel");
     }
@@ -206,7 +205,7 @@ private:
     void advanceClock([[maybe_unused]] Tick to) {
         if constexpr (!kFlat) {
             Tick const before = wheel_.currentTick();
-            Tick const clock = wheel_.base().advanceClock(to);
+            Tick const clock = wheel_.raw().advanceClock(to);
             require(clock == wheel_.currentTick(), "advanceClock() does not return the clock");
             require(clock >= before, "the clock went back");
             require(clock <= std::max(to, before), "the clock went too far");
@@ -304,15 +303,14 @@ private:
         if constexpr (kFlat)
             wheel_.checkInvariants();
         else
-            wheel_.base().checkInvariants(setting_.pushesBack
-                                              ? RawTimingWheel::Deadlines::mayBeLater
-                                              : RawTimingWheel::Deadlines::asPlaced);
+            wheel_.raw().checkInvariants(setting_.pushesBack ? RawTimingWheel::Deadlines::mayBeLater
+                                                             : RawTimingWheel::Deadlines::asPlaced);
     }
 
     Setting setting_;
     std::multimap<std::int64_t, std::size_t> model_;
     std::vector<Entry> entries_;
-    mutable Wheel wheel_;  // base() is not const
+    mutable Wheel wheel_;  // raw() is not const
 };
 
 }  // namespace timingwheel::model::wheel

@@ -133,7 +133,7 @@ private:
         std::int64_t const start = setting(in);
         wheel_.emplace(TimingWheelOptions{.wheelSize = wheelSize, .start = Tick{start / tick_}});
         std::ostringstream out;
-        out << "config tick=" << tick_ << " wheelSize=" << wheel_->base().wheelSize()
+        out << "config tick=" << tick_ << " wheelSize=" << wheel_->raw().wheelSize()
             << " start=" << start;
         return out.str();
     }
@@ -186,15 +186,15 @@ private:
         if (expiration > now_) return "nothing expires after " + std::to_string(now_);
 
         Tick const tick{expiration / tick_};
-        RawTimingWheel& base = wheel_->base();
+        RawTimingWheel& raw = wheel_->raw();
         if (!isWhereASlotBegins(level, slot, tick)) return "no bucket of that slot expires then";
         if (!listsTasks)
-            base.advanceClock(tick);
+            raw.advanceClock(tick);
         else if (std::optional<Tick> const other = takeOutAll(tick))
             return "a bucket has expired at " + std::to_string(other->value() * tick_);
 
         std::ostringstream out;
-        out << "flush " << level << ' ' << slot << ' ' << base.currentTick().value() * tick_;
+        out << "flush " << level << ' ' << slot << ' ' << raw.currentTick().value() * tick_;
         for (Task* task : takenOut_[{level, slot}]) out << ' ' << task->id;
         if (!listsTasks) listEntries(out, level, slot);
         for (Task* task : takenOut_[{level, slot}]) placeAgain(*task);
@@ -208,16 +208,16 @@ private:
         TimingWheelLevel const& level = wheel_->levels()[static_cast<std::size_t>(number)];
         std::int64_t const slots = expiration.value() / level.granularity();
         return slots * level.granularity() == expiration.value() &&
-               slots % wheel_->base().wheelSize() == slot;
+               slots % wheel_->raw().wheelSize() == slot;
     }
 
     // All buckets of one expiration; returns that of another one that held tasks.
     std::optional<Tick> takeOutAll(Tick expiration) {
-        RawTimingWheel& base = wheel_->base();
-        while (std::optional<RawTimingWheel::Flush> const flush = base.flush(expiration)) {
-            if (base.hasFlushed() && flush->expiration != expiration) return flush->expiration;
+        RawTimingWheel& raw = wheel_->raw();
+        while (std::optional<RawTimingWheel::Flush> const flush = raw.flush(expiration)) {
+            if (raw.hasFlushed() && flush->expiration != expiration) return flush->expiration;
             std::vector<Task*>& tasks = takenOut_[{flush->level, flush->slot}];
-            while (base.hasFlushed()) tasks.push_back(static_cast<Task*>(&base.takeFlushed()));
+            while (raw.hasFlushed()) tasks.push_back(static_cast<Task*>(&raw.takeFlushed()));
         }
         return std::nullopt;
     }
@@ -231,7 +231,7 @@ private:
     }
 
     void placeAgain(Task& task) {
-        Placement const placement = wheel_->base().place(task);
+        Placement const placement = wheel_->raw().place(task);
         if (placement.isDue())
             fire(task);
         else
@@ -302,8 +302,8 @@ inline std::string placementsOf(std::int64_t delay) {
     while (!placement.isDue()) {
         TimerTaskList const& bucket = placement.bucket();
         out << ' ' << bucket.level() << ':' << bucket.slot() << '@' << bucket.expiration();
-        wheel.base().flush(*wheel.nextExpiration());
-        placement = wheel.base().place(wheel.base().takeFlushed());
+        wheel.raw().flush(*wheel.nextExpiration());
+        placement = wheel.raw().place(wheel.raw().takeFlushed());
     }
     out << " fires " << wheel.currentTick();
     return out.str();

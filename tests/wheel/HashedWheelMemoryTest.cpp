@@ -116,7 +116,7 @@ TEST(HashedWheelMemory, CancellingAndWalkingAllocateNothing) {
         auto const number = static_cast<std::size_t>(&lease - leases.data());
         wheel.cancel(leases[(number * 3 + 1) % leases.size()]);
     });
-    while (wheel.base().takeAny() != nullptr) {
+    while (wheel.raw().takeAny() != nullptr) {
     }
     EXPECT_EQ(counter.allocations(), 0U);
     EXPECT_GT(counter.deallocations(), 0U) << "emptied slots give their memory back";
@@ -134,7 +134,7 @@ TEST(HashedWheelMemory, AFewEntriesThatComeAgainOnEveryTurnAllocateNothing) {
     AllocationCounter const counter;
     EXPECT_EQ(wheel.advanceTo(Tick{803}, again), 100 * leases.size());
     EXPECT_LE(counter.allocations(), 2U) << "room for twice as many, once";
-    while (wheel.base().takeAny() != nullptr) {
+    while (wheel.raw().takeAny() != nullptr) {
     }
 }
 
@@ -157,12 +157,12 @@ TEST(HashedWheelMemory, ReservedRoomIsEnoughForOneMore) {
     std::vector<Lease> leases(100);
     HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
     for (Lease& lease : leases) {
-        wheel.base().reserve(Tick{5});
+        wheel.raw().reserve(Tick{5});
         AllocationCounter const counter;
         wheel.add(lease, Tick{5});
         EXPECT_EQ(counter.allocations(), 0U);
     }
-    while (wheel.base().takeAny() != nullptr) {
+    while (wheel.raw().takeAny() != nullptr) {
     }
 }
 
@@ -174,13 +174,13 @@ TEST(HashedWheelMemory, ReservedRoomIsEnoughForOneMoreAlsoWhereASlotGivesMemoryB
     std::size_t const before = wheel.slots()[0].capacity();
     while (wheel.size() > 10) wheel.cancel(leases[wheel.size() - 1]);
     for (Lease& lease : later) {
-        wheel.base().reserve(Tick{5});
+        wheel.raw().reserve(Tick{5});
         EXPECT_LT(wheel.slots()[0].capacity(), before) << "it gave nothing back";
         AllocationCounter const counter;
         wheel.add(lease, Tick{5});
         EXPECT_EQ(counter.allocations(), 0U);
     }
-    while (wheel.base().takeAny() != nullptr) {
+    while (wheel.raw().takeAny() != nullptr) {
     }
 }
 

@@ -247,7 +247,7 @@ TEST(HashedWheelReentrancy, TakingAnyEntryDuringAVisitKeepsTheOthersThatAreDue) 
     for (int id = 0; id < 8; ++id) leases.emplace_back(id);
     HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
     for (Lease& lease : leases) wheel.add(lease, Tick{1});
-    RawHashedWheel& base = wheel.base();
+    RawHashedWheel& base = wheel.raw();
     ASSERT_TRUE(base.beginTick(Tick{1}));
     EXPECT_EQ(base.takeDue(), &leases[0]);
     for (std::size_t id = 1; id < 5; ++id) base.remove(leases[id]);

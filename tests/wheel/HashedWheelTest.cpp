@@ -278,7 +278,7 @@ TEST(HashedWheel, WalksEveryTickWhileItHoldsAnything) {
     Lease lease;
     HashedWheel<Lease> wheel{{.ticksPerWheel = 8}};
     wheel.add(lease, Tick{20});
-    RawHashedWheel& base = wheel.base();
+    RawHashedWheel& base = wheel.raw();
     for (std::int64_t tick = 1; tick < 20; ++tick) {
         ASSERT_TRUE(base.beginTick(Tick{1'000}));
         EXPECT_EQ(base.currentTick(), Tick{tick});
@@ -335,7 +335,7 @@ TEST(HashedWheel, WalksToTheLastTickOfAll) {
     HashedWheel<Lease> wheel{{.ticksPerWheel = 8, .start = Tick{Tick::kMax - 50}}};
     wheel.add(lease, Tick::max());
     EXPECT_EQ(advanceTo(wheel, Tick::max()), (All{{1, Tick::kMax}}));
-    EXPECT_FALSE(wheel.base().beginTick(Tick::max()));
+    EXPECT_FALSE(wheel.raw().beginTick(Tick::max()));
 }
 
 TEST(HashedWheel, WalksFromNegativeTicksToPositiveOnes) {
@@ -381,11 +381,11 @@ TEST(HashedWheel, TellsDeadlinesApartThatLie2To32TurnsApart) {
 TEST(HashedWheel, TakeAnyEmptiesTheWheelAndLeavesTheClock) {
     std::vector<Lease> leases = leasesNumbered(300);
     HashedWheel<Lease> wheel{{.ticksPerWheel = 16}};
-    wheel.base().beginTick(Tick{3});
+    wheel.raw().beginTick(Tick{3});
     for (Lease& lease : leases) wheel.add(lease, Tick{4 + lease.id * 37 % 1'000});
     for (std::size_t i = 0; i < 300; i += 4) wheel.cancel(leases[i]);
     std::vector<int> times(300);
-    while (auto* const entry = static_cast<Lease*>(wheel.base().takeAny())) {
+    while (auto* const entry = static_cast<Lease*>(wheel.raw().takeAny())) {
         EXPECT_FALSE(entry->isQueued());
         ++times[static_cast<std::size_t>(entry->id)];
         wheel.checkInvariants();

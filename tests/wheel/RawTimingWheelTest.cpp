@@ -588,7 +588,7 @@ TEST(TimingWheelDeathTest, AssertsThatAnEntryIsTakenOutOfItsOwnWheel) {
     EXPECT_TRUE(other.cancel(leases[2]));
     EXPECT_DEATH(other.cancel(leases[0]), "size_ > 0");
     // Also while it is on its way down.
-    own.base().flush(Tick{5});
+    own.raw().flush(Tick{5});
     EXPECT_TRUE(own.cancel(leases[0]));
     EXPECT_TRUE(own.cancel(leases[1]));
 }

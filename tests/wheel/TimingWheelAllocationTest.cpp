@@ -25,7 +25,7 @@ using Repeat = test::AllocationFailure::Repeat;
 TEST(TimingWheelAllocation, NothingIsAllocatedWithinTheLevelsThatExist) {
     std::vector<Lease> leases(1'000);
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
-    wheel.base().reserve(Tick{1'000'000});
+    wheel.raw().reserve(Tick{1'000'000});
     auto const delayOf = [](std::size_t i, std::size_t round) {
         return static_cast<std::int64_t>((i * 7'919 + round * 104'729) % 100'000);
     };
@@ -46,7 +46,7 @@ TEST(TimingWheelAllocation, NothingIsAllocatedWithinTheLevelsThatExist) {
             if (wheel.nextExpiration()) wheel.advanceTo(*wheel.nextExpiration(), due);
         wheel.advanceTo(wheel.currentTick() + 50'000, due);
     }
-    while (wheel.base().takeAny() != nullptr) {
+    while (wheel.raw().takeAny() != nullptr) {
     }
     EXPECT_EQ(counter.allocations(), 0U);
     EXPECT_EQ(counter.deallocations(), 0U);
@@ -58,7 +58,7 @@ TEST(TimingWheelAllocation, TheHeapHasRoomForEveryBucket) {
     constexpr std::int64_t kSize = 16;
     std::vector<Lease> leases(4 * kSize);
     TimingWheel<Lease> wheel{{.wheelSize = kSize, .start = Tick{kSize * kSize * kSize * kSize}}};
-    wheel.base().reserve(wheel.currentTick() + (kSize * kSize * kSize * kSize - 1));
+    wheel.raw().reserve(wheel.currentTick() + (kSize * kSize * kSize * kSize - 1));
     AllocationCounter const counter;
     std::size_t armed = 0;
     std::int64_t granularity = 1;
@@ -197,7 +197,7 @@ TEST_P(FailedAllocation, LeavesTheLevelsAsTheyWere) {
         }
         if (!happened) return false;
         EXPECT_EQ(wheel.levels().size(), 1U) << "allocation " << kth << " failed";
-        EXPECT_EQ(wheel.base().reach(), Tick{20});
+        EXPECT_EQ(wheel.raw().reach(), Tick{20});
         return true;
     });
     EXPECT_GE(failed, 6U);

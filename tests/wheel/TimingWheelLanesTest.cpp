@@ -137,7 +137,7 @@ TEST_F(TimingWheelLanes, AreFilledEvenlyWhateverTheDistanceOfTheEntries) {
 }
 
 TEST_F(TimingWheelLanes, AllocateNothing) {
-    wheel_.base().reserve(Tick{100'000});
+    wheel_.raw().reserve(Tick{100'000});
     test::AllocationCounter const counter;
     std::mt19937_64 random{5};
     for (int round = 0; round < 3; ++round) {
@@ -152,10 +152,10 @@ TEST_F(TimingWheelLanes, AllocateNothing) {
 TEST_F(TimingWheelLanes, TakeAnyEmptiesThemAll) {
     for (std::size_t i = 0; i < 1'000; ++i) add(i, 420);
     for (std::size_t i = 0; i < 1'000; ++i) {
-        ASSERT_NE(wheel_.base().takeAny(), nullptr);
+        ASSERT_NE(wheel_.raw().takeAny(), nullptr);
         if (i % 100 == 0) wheel_.checkInvariants();
     }
-    EXPECT_EQ(wheel_.base().takeAny(), nullptr);
+    EXPECT_EQ(wheel_.raw().takeAny(), nullptr);
     EXPECT_TRUE(wheel_.empty());
 }
 

@@ -437,7 +437,7 @@ TEST(TimingWheel, NeverHandsOverEarlyWhatIsMovedLaterAgainAndAgain) {
     for (std::int64_t now = 1; now <= 1'000; ++now) {
         lease.word() = TimerTaskEntry::pack(Tick{now + 9}, 0);
         ASSERT_TRUE(advanceTo(wheel, Tick{now}).empty());
-        wheel.base().checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
+        wheel.raw().checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
     }
     EXPECT_EQ(advanceTo(wheel, Tick{1'009}), (All{{1, 1'009}}));
 }
@@ -701,7 +701,7 @@ TEST(TimingWheel, RefusesAWheelSizeThatIsOutOfRangeAndNamesValueAndBound) {
 
 TEST(TimingWheel, HasTwentySlotsAndStartsAtZeroByDefault) {
     TimingWheel<Lease> wheel;
-    EXPECT_EQ(wheel.base().wheelSize(), 20);
+    EXPECT_EQ(wheel.raw().wheelSize(), 20);
     EXPECT_EQ(wheel.currentTick(), Tick{0});
 }
 

@@ -93,7 +93,7 @@ public:
     }
 
     /// The wheel without the type.
-    RawHashedWheel& base() noexcept { return raw_; }
+    RawHashedWheel& raw() noexcept { return raw_; }
 
     /// Throws std::logic_error that names the first broken invariant; std::bad_alloc where there
     /// is no memory to say it. O(slots + entries).

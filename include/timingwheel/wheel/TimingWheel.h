@@ -88,7 +88,7 @@ public:
     DelayHeap const& delayHeap() const noexcept { return raw_.delayHeap(); }
 
     /// The wheel without the type.
-    RawTimingWheel& base() noexcept { return raw_; }
+    RawTimingWheel& raw() noexcept { return raw_; }
 
     /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. O(entries).
     void checkInvariants() const { raw_.checkInvariants(); }

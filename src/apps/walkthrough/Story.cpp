@@ -84,7 +84,7 @@ char const* toString(TaskPicture::State state) noexcept {
 Story::Story(Options options)
     : wheel_{{.wheelSize = checked(options).wheelSize}},
       flat_{{.ticksPerWheel = options.flatSlots}} {
-    wheel_.base().reserve(Tick{0});
+    wheel_.raw().reserve(Tick{0});
     tell(Frame::Stage::begin, Frame::kNobody, sentence::begin(options)).flatSentence =
         sentence::flatBegin(options);
 }
@@ -116,7 +116,7 @@ void Story::schedule(std::int64_t delay) {
     task.entry.task = task.flatEntry.task = number;
 
     // As a timer does before it places anything: the wheel catches up with the time.
-    wheel_.base().advanceClock(Tick{now_});
+    wheel_.raw().advanceClock(Tick{now_});
     bool const isFlatDue = flat_.add(task.flatEntry, Tick{task.picture.deadline}).isDue();
     Frame& told = tell(Frame::Stage::schedule, number, sentence::schedule(task.picture));
     if (!isFlatDue)
@@ -190,20 +190,20 @@ bool Story::wake() {
     Place const from = placeOf(bucket);
     std::vector<std::size_t> const flushed = tasksIn(bucket);
     for (std::size_t const task : flushed) tasks_[task].picture.state = TaskPicture::State::flushed;
-    wheel_.base().flush(*next);
+    wheel_.raw().flush(*next);
     Frame& told =
         tell(Frame::Stage::wake, Frame::kNobody, sentence::wake(from, slept, flushed.size()));
     told.from = from;
     told.flatSentence = std::move(flatSentence);
-    while (wheel_.base().hasFlushed()) takeOne(from);
+    while (wheel_.raw().hasFlushed()) takeOne(from);
     return true;
 }
 
 void Story::takeOne(Place const& from) {
-    auto& entry = static_cast<Entry&>(wheel_.base().takeFlushed());
+    auto& entry = static_cast<Entry&>(wheel_.raw().takeFlushed());
     Task& task = tasks_[entry.task];
     std::size_t const armedBefore = wheel_.delayHeap().size();
-    timingwheel::Placement const placement = wheel_.base().place(entry);
+    timingwheel::Placement const placement = wheel_.raw().place(entry);
     if (placement.isDue()) {
         task.picture.state = TaskPicture::State::ran;
         task.picture.endedAt = now_;
@@ -241,7 +241,7 @@ void Story::wait(std::int64_t ticks) {
 /// or when it has to be.
 std::string Story::advanceFlat(std::int64_t now, bool isTold) {
     std::string ran;
-    auto& wheel = flat_.base();
+    auto& wheel = flat_.raw();
     while (wheel.beginTick(Tick{now})) {
         ++ticksWalked_;
         auto const slot =

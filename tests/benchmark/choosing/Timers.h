@@ -151,11 +151,11 @@ public:
     void reserve(std::size_t count) { entries_.resize(count); }
 
     void begin(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        wheel_.base().advanceClock(Tick{now / tick_});
+        wheel_.raw().advanceClock(Tick{now / tick_});
         wheel_.add(entries_[id], deadlineOf(id, now + delay));
     }
     void pushBack(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        wheel_.base().advanceClock(Tick{now / tick_});
+        wheel_.raw().advanceClock(Tick{now / tick_});
         wheel_.reschedule(entries_[id], deadlineOf(id, now + delay));
     }
     void cancel(std::uint32_t id) { wheel_.cancel(entries_[id]); }

@@ -23,7 +23,7 @@ public:
     Wheel(Settings const& settings, std::int64_t wheelSize)
         : entries_(settings.pending), wheel_{{.wheelSize = wheelSize}} {}
     ~Wheel() {
-        while (wheel_.base().takeAny() != nullptr) {
+        while (wheel_.raw().takeAny() != nullptr) {
         }
     }
     Wheel(Wheel const&) = delete;
@@ -51,7 +51,7 @@ public:
     /// advanceTo, which tells of each entry that moves down a level as well.
     template <class Due, class Cascade>
     void advanceCounting(std::int64_t now, Due&& due, Cascade&& cascade) {
-        RawTimingWheel& base = wheel_.base();
+        RawTimingWheel& base = wheel_.raw();
         while (base.hasFlushed() || base.flush(Tick{now})) {
             while (base.hasFlushed()) {
                 TimerTaskEntry& entry = base.takeFlushed();
@@ -81,7 +81,7 @@ private:
     Tick tickOf(std::int64_t deadline) {
         if constexpr (deadlines == Deadlines::tolerant) {
             std::int64_t const tolerance = (deadline - now()) / kTolerance;
-            std::int64_t const granularity = wheel_.base().granularityWithin(tolerance);
+            std::int64_t const granularity = wheel_.raw().granularityWithin(tolerance);
             return Tick{(deadline + granularity - 1) / granularity * granularity};
         } else {
             return Tick{deadline};

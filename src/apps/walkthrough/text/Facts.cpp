@@ -50,8 +50,8 @@ void writeWay(JsonWriter& json, std::string_view name, Wheel& wheel, TimerTaskEn
     std::int64_t now = wheel.currentTick().value();
     while (!placement.isDue()) {
         writePlace(json, now, placement.bucket());
-        now = wheel.base().flush(*wheel.nextExpiration())->expiration.value();
-        placement = wheel.base().place(wheel.base().takeFlushed());
+        now = wheel.raw().flush(*wheel.nextExpiration())->expiration.value();
+        placement = wheel.raw().place(wheel.raw().takeFlushed());
     }
     json.close(']').member("ran", now).member("deadline", entry.deadline().value()).close('}');
 }
@@ -120,7 +120,7 @@ void writeLeftBehind(JsonWriter& json) {
 /// An entry whose deadline is moved later while it is queued, as a timer's reschedule does.
 void writePushedBack(JsonWriter& json) {
     Wheel wheel{{.wheelSize = kWheelSize}};
-    wheel.base().reserve(Tick{kWheelSize * kWheelSize - 1});
+    wheel.raw().reserve(Tick{kWheelSize * kWheelSize - 1});
     TimerTaskEntry entry;
     timingwheel::Placement const placement = wheel.add(entry, Tick{25});
     json.member("pushedFrom", entry.deadline().value());
@@ -133,7 +133,7 @@ void writeBeyond(JsonWriter& json) {
     Wheel wheel{{.wheelSize = kWheelSize}};
     TimerTaskEntry entry;
     moveDeadline(entry, Tick{50});
-    writeWay(json, "beyond", wheel, entry, wheel.base().place(entry));
+    writeWay(json, "beyond", wheel, entry, wheel.raw().place(entry));
 }
 
 /// All levels that any deadline needs.
@@ -155,7 +155,7 @@ void writeLevels(JsonWriter& json) {
 void writeRing(JsonWriter& json) {
     constexpr std::int64_t kClock = 10;
     Wheel wheel{{.wheelSize = kWheelSize}};
-    wheel.base().advanceClock(Tick{kClock});
+    wheel.raw().advanceClock(Tick{kClock});
     std::deque<TimerTaskEntry> entries(kWheelSize);
     json.key("ring").open('[');
     for (std::int64_t delay = 1; delay < kWheelSize; ++delay) {
@@ -191,10 +191,10 @@ void writeMoves(JsonWriter& json) {
     std::int64_t wakeUps = 0;
     while (auto const next = wheel.nextExpiration()) {
         ++wakeUps;
-        while (wheel.base().flush(*next))
-            while (wheel.base().hasFlushed()) {
-                auto& entry = static_cast<Entry&>(wheel.base().takeFlushed());
-                if (!wheel.base().place(entry).isDue()) ++entry.moves;
+        while (wheel.raw().flush(*next))
+            while (wheel.raw().hasFlushed()) {
+                auto& entry = static_cast<Entry&>(wheel.raw().takeFlushed());
+                if (!wheel.raw().place(entry).isDue()) ++entry.moves;
             }
     }
     std::vector<OfLevel> levels(wheel.levels().size());

@@ -64,9 +64,9 @@ public:
     std::optional<Tick> nextExpiration() const { return wheel_.nextExpiration(); }
 
     void runUntil(Tick now) {
-        while (wheel_.base().flush(now)) {
+        while (wheel_.raw().flush(now)) {
             buckets_.pop();
-            while (wheel_.base().hasFlushed()) takeOne(now);
+            while (wheel_.raw().hasFlushed()) takeOne(now);
         }
     }
 
@@ -77,9 +77,9 @@ public:
 
 private:
     void takeOne(Tick now) {
-        timingwheel::TimerTaskEntry& entry = wheel_.base().takeFlushed();
+        timingwheel::TimerTaskEntry& entry = wheel_.raw().takeFlushed();
         std::size_t const armedBefore = wheel_.delayHeap().size();
-        timingwheel::Placement const placement = wheel_.base().place(entry);
+        timingwheel::Placement const placement = wheel_.raw().place(entry);
         if (placement.isDue()) {
             if (entry.deadline() == now) ++cost_.onTime;
             return;
@@ -162,7 +162,7 @@ Cost ringWithRounds(char const* way, Load const& load, std::int64_t slots) {
     timingwheel::HashedWheel<timingwheel::TimerTaskEntry> wheel{{.ticksPerWheel = slots}};
     auto const entries = fill(wheel, load);
     cost.slots = wheel.slots().size();
-    auto& base = wheel.base();
+    auto& base = wheel.raw();
     while (!base.empty()) {
         base.beginTick(base.currentTick() + 1);
         ++cost.wakeUps;
