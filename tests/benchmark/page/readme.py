@@ -32,11 +32,11 @@ class Number:
 
 
 NUMBERS = [
-    Number("a request's timeout: schedule and cancel", "benchmarks.md", "Request timeouts",
-           "two threads, ns", " ns", "./dev bench"),
-    Number("an idle timeout pushed back", "benchmarks.md", "Heartbeats",
-           "100,000, two threads, ns", " ns", "./dev bench"),
-    Number("a million timers an hour away", "comparison.md", "Far timers, and idle ones",
+    Number("schedule and cancel a request's timeout, two threads", "benchmarks.md",
+           "Request timeouts", "two threads, ns", " ns", "./dev bench"),
+    Number("push an idle timeout back, two threads", "benchmarks.md",
+           "Heartbeats", "100,000, two threads, ns", " ns", "./dev bench"),
+    Number("wait for a million timers an hour away", "comparison.md", "Far timers, and idle ones",
            "far timers: % of a core", " % of a core", "./dev bench compare"),
 ]  # fmt: skip
 
@@ -78,7 +78,7 @@ def rows(root):
 
 def block(root):
     head = (
-        "| on two cores, two threads | SystemTimer | Asio, libevent, libev, libuv, Netty | "
+        "| on two cores | SystemTimer | Asio, libevent, libev, libuv, Netty | "
         "repeated by |\n|---|---:|---:|---|\n"
     )
     return head + "\n".join(rows(root)) + "\n"

@@ -70,12 +70,13 @@ def count(program):
 
 
 def countObserver(observable, unobservable):
-    """{load: instructions for an operation because there could be an observer}"""
-    costs = {}
+    """{load: instructions for an operation because there could be an observer}, and all of them"""
+    costs, all_ = {}, {}
     for (name, total), (_, without) in zip(profiles(observable), profiles(unobservable)):
         load, operations = name.rsplit(" ", maxsplit=1)
         costs[load.replace("-", " ")] = round((total - without) / int(operations), 2)
-    return {load: costs[load] for load in OPERATIONS}
+        all_[load.replace("-", " ")] = round(total / int(operations), 2)
+    return {load: costs[load] for load in OPERATIONS}, all_
 
 
 def checkObserver(costs, recorded):
@@ -101,12 +102,12 @@ def compare(counts, recorded):
                    "if that was meant, record it")  # fmt: skip
 
 
-def printCounts(counts, costs):
+def printCounts(counts, costs, all_):
     for name, now in counts.items():
         print(f"    {name:24}{now:10.2f}   {LOADS[name.split(',')[0]]}")
-    print("of a ManualTimer's, for an observer that is not there")
+    print("of a ManualTimer's in all, and for an observer that is not there")
     for load, cost in costs.items():
-        print(f"    {load:32}{cost:6.2f}   at most {TEST * OPERATIONS[load]}")
+        print(f"    {load:32}{all_[load]:8.2f}{cost:8.2f}   at most {TEST * OPERATIONS[load]}")
 
 
 def main():
@@ -119,10 +120,10 @@ def main():
     options = parser.parse_args()
 
     compiler, counts = compilerOf(options.cache), count(options.program)
-    costs = countObserver(options.observable, options.unobservable)
+    costs, all_ = countObserver(options.observable, options.unobservable)
     recorded = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else None
     print(f"{compiler}; instructions per operation")
-    printCounts(counts, costs)
+    printCounts(counts, costs, all_)
     isComparable = recorded is not None and recorded["compiler"] == compiler and not options.record
     if problems := list(checkObserver(costs, recorded["unused observer"] if isComparable else {})):
         sys.exit("\n".join(problems))
