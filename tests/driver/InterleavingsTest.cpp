@@ -207,7 +207,7 @@ bool stepWheelCancel(World& world, Actor& me) {
     }
 }
 
-/// HashedWheelWorker::cancelNow() and takeBack().
+/// HashedWheelWorker::cancelAndEnd() and cancelQueued().
 bool stepWheelCancelNow(World& world, Actor& me, int who) {
     TimeoutWord const seen{me.seen};
     switch (me.at++) {
