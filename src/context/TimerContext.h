@@ -76,7 +76,7 @@ public:
 
     TimerOptions const options;
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out
-    bool const isWatched;     ///< somebody hears of single runs
+    bool const isWatched;     ///< single runs are reported
     TimerClock clock;
     TickScale scale;                  ///< not changed once something was accepted
     alignas(kCacheLine) Alarm alarm;  // on a line of its own: the driver writes it at every sleep

@@ -87,7 +87,7 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
         if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
         if (!markCancelled(node, word, TimeoutState::cancelled)) continue;
         if (state == TimeoutState::pending) askToUnlink(node);
-        endDecided(node);
+        endTask(node);
         return state == TimeoutState::pending;
     }
 }
@@ -124,7 +124,7 @@ bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
 }
 
 /// Tells and destroys the task of a node that this thread made `cancelled`.
-void HashedWheelWorker::endDecided(TimeoutNode& node) noexcept {
+void HashedWheelWorker::endTask(TimeoutNode& node) noexcept {
     if (node.task().shared != nullptr) {
         // Those who ask for the task look at the state under the lock: let them finish.
         Section const section{*this};
@@ -183,7 +183,7 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
         TimeoutWord word = TimeoutWord::of(node);
         if (word.state() == TimeoutState::cancelling &&
             TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
-            endDecided(node);
+            endTask(node);
         if (wasPlaced) release(node);
         release(node);
     }

@@ -72,7 +72,7 @@ private:
     void askToUnlink(TimeoutNode& node) noexcept;
     void callUnlessClosed() noexcept;
     void unlinkCancelled() noexcept;
-    void endDecided(TimeoutNode& node) noexcept;
+    void endTask(TimeoutNode& node) noexcept;
     bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
     bool cancelQueued(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;

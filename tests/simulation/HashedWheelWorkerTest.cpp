@@ -44,11 +44,8 @@ public:
 
 private:
     ManualClock clock_{Clock::TimePoint{}};
-    struct Release {
-        void operator()(LoneContext* context) const { context->release(); }
-    };
-    std::unique_ptr<LoneContext, Release> context_{
-        new LoneContext{TimerOptions{.tick = milliseconds{1}, .clock = clock_}, true}};
+    LoneContext::Pointer context_ =
+        LoneContext::make(TimerOptions{.tick = milliseconds{1}, .clock = clock_});
     HashedWheelWorker worker_{*context_, HashedWheelOptions{.ticksPerWheel = 4}};
 };
 

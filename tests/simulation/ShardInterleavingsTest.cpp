@@ -91,11 +91,8 @@ private:
     TimeoutNode& node() { return *TimeoutAccess::node(handle); }
 
     ManualClock clock_{Clock::TimePoint{}};
-    struct Release {
-        void operator()(LoneContext* context) const { context->release(); }
-    };
-    std::unique_ptr<LoneContext, Release> context_{new LoneContext{
-        TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .clock = clock_}, true}};
+    LoneContext::Pointer context_ =
+        LoneContext::make(TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .clock = clock_});
     Shard shard_{*context_, 0};
     Tick deadline_ = kDue;
     Tick tick_{0};

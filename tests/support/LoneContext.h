@@ -2,6 +2,7 @@
 
 #include "context/TimerContext.h"
 
+#include <memory>
 #include <utility>
 
 namespace timingwheel::test {
@@ -9,8 +10,18 @@ namespace timingwheel::test {
 /// A context that no timer has. One on the heap goes when nobody refers to it any more.
 class LoneContext final : private detail::TimerContext::Whole, public detail::TimerContext {
 public:
+    /// Owns one on the heap as a timer does: others may keep it.
+    struct Release {
+        void operator()(LoneContext* context) const noexcept { context->release(); }
+    };
+    using Pointer = std::unique_ptr<LoneContext, Release>;
+
     LoneContext(TimerOptions timerOptions, bool concurrent)
         : TimerContext{std::move(timerOptions), concurrent, *this} {}
+
+    static Pointer make(TimerOptions timerOptions) {
+        return Pointer{new LoneContext{std::move(timerOptions), true}};
+    }
 
 private:
     void destroy() noexcept override { delete this; }
