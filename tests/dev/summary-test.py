@@ -32,7 +32,7 @@ set_tests_properties(script PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME silent COMMAND sh -c "exit 77")
 set_tests_properties(silent PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME gtest COMMAND printf
-         "[ RUN ] A.B\\na/b.cpp:7: Skipped\\ntoo much\\n memory\\n\\n[  SKIPPED ] A.B (0 ms)\\n")
+         "[ RUN ] A.B\\na/b.cpp:7: Skipped\\ntoo much memory\\nnoise\\n[  SKIPPED ] A.B (0 ms)\\n")
 set_tests_properties(gtest PROPERTIES SKIP_REGULAR_EXPRESSION "\\\\[  SKIPPED \\\\]")
 """
 

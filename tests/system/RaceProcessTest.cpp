@@ -171,6 +171,7 @@ bool runsATask() {
 // alone, and uses timers that it has made.
 TEST_F(ParentOfAFork, MayHaveAChildWithTimersOfItsOwn) {
 #if defined(__SANITIZE_THREAD__)
+    flat_.stop();
     GTEST_SKIP() << "the thread sanitizer allows no thread in a forked child";
 #endif
     int const status = statusOf([] {
