@@ -1,13 +1,19 @@
 #pragma once
 
 #include "Script.h"
+#include "frame/Contender.h"
+#include "frame/Machine.h"
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
-namespace timingwheel::choosing {
+namespace timingwheel::bench::choosing {
 
 /// What happened, in the script's time. But for `bytes`, the same each time.
 struct Counts {
@@ -35,13 +41,16 @@ struct Counts {
 
 /// What is under measurement. Times are those of the script.
 template <class Timer>
-concept ScriptedTimer = requires(Timer timer, std::uint32_t id, nanoseconds time, Counts& counts) {
-    timer.begin(id, time, time);     // now, and the delay
-    timer.pushBack(id, time, time);  // the same
-    timer.cancel(id);
-    { timer.next() } -> std::same_as<std::optional<nanoseconds>>;
-    timer.advanceTo(time, counts);
-};
+concept ScriptedTimer =
+    std::constructible_from<Timer, Request const&> &&
+    requires(Timer timer, std::uint32_t id, nanoseconds time, Counts& counts, std::size_t count) {
+        timer.reserve(count);
+        timer.begin(id, time, time);     // now, and the delay
+        timer.pushBack(id, time, time);  // the same
+        timer.cancel(id);
+        { timer.next() } -> std::same_as<std::optional<nanoseconds>>;
+        timer.advanceTo(time, counts);
+    };
 
 /// Plays the script and then goes on until nothing is pending: only the steps of the script and
 /// what the timer asked to be woken for happen.
@@ -73,6 +82,94 @@ void replay(Script const& script, Timer& timer, Counts& counts) {
         }
     }
     wakeUntil(nanoseconds::max());
+    if (counts.fired + cancelled != begun)
+        throw std::logic_error{"not all have fired that were not cancelled"};
 }
 
-}  // namespace timingwheel::choosing
+/// All that happened, and the processor time of it. A timer whose counting takes time counts only
+/// under the load "replay-counts".
+template <ScriptedTimer Timer>
+Result play(Request const& request) {
+    Script const& script = choosing::scriptOf(request);
+    Counts counts;
+    std::int64_t const before = heapBytes();
+    auto const timer = std::make_unique<Timer>(request);
+    std::int64_t const empty = heapBytes();
+    timer->reserve(request.count);
+    std::int64_t const reserved = heapBytes();
+
+    std::int64_t const start = threadCpuNanoseconds();
+    replay(script, *timer, counts);
+    std::int64_t const used = threadCpuNanoseconds() - start;
+
+    counts.bytes = empty - before + heapBytes() - reserved;
+    if constexpr (requires { timer->readInto(counts); }) timer->readInto(counts);
+    auto const number = [](auto value) { return static_cast<double>(value); };
+    return {{"cpuNs", number(used) / number(request.count)},
+            {"fired", number(counts.fired)},
+            {"pendingMost", number(counts.pendingMost)},
+            {"wakeUps", number(counts.wakeUps)},
+            {"moves", number(counts.moves)},
+            {"passedOver", number(counts.passedOver)},
+            {"levels", number(counts.levels)},
+            {"lateSumNs", number(counts.lateSum.count())},
+            {"lateMostNs", number(counts.lateMost.count())},
+            {"bytes", number(counts.bytes)}};
+}
+
+template <ScriptedTimer Timer>
+LoadsByName replayLoads() {
+    return {{"replay", play<Timer>}, {"replay-counts", play<Timer>}};
+}
+
+/// A queue of the wheel's benchmark that can cancel, and holds what the user keeps in each timer.
+template <class Queue>
+concept Replayable = requires(Queue queue, std::size_t i) {
+    queue.cancel(i);
+    queue.payload(i)[0];
+    queue.next();
+};
+
+/// Such a queue plays scripts: one with slots in ticks, the others in nanoseconds.
+template <Replayable Queue>
+class QueueTimer {
+public:
+    explicit QueueTimer(Request const& request) : request_{request} {}
+
+    void reserve(std::size_t) { queue_.emplace(request_); }
+
+    void begin(std::uint32_t id, nanoseconds now, nanoseconds delay) {
+        queue_->schedule(id, deadlineOf(id, now, delay));
+    }
+    void pushBack(std::uint32_t id, nanoseconds now, nanoseconds delay) {
+        queue_->reschedule(id, deadlineOf(id, now, delay));
+    }
+    void cancel(std::uint32_t id) { queue_->cancel(id); }
+
+    std::optional<nanoseconds> next() const {
+        std::int64_t const next = queue_->next();
+        if (next < 0) return std::nullopt;
+        return next * tick_;
+    }
+    void advanceTo(nanoseconds now, Counts& counts) {
+        queue_->advanceTo(now / tick_, [&](std::size_t i) {
+            counts.fire(now - nanoseconds{static_cast<std::int64_t>(queue_->payload(i)[0])});
+        });
+    }
+
+private:
+    static constexpr bool kHasSlots = requires(Queue queue) { queue.moveTo(0); };
+
+    std::int64_t deadlineOf(std::uint32_t id, nanoseconds now, nanoseconds delay) {
+        if constexpr (kHasSlots) queue_->moveTo(now / tick_);
+        nanoseconds const due = now + delay;
+        queue_->payload(id)[0] = static_cast<std::uint64_t>(due.count());
+        return (due + tick_ - nanoseconds{1}) / tick_;
+    }
+
+    Request request_;
+    nanoseconds tick_ = kHasSlots ? request_.tick : nanoseconds{1};
+    std::optional<Queue> queue_;
+};
+
+}  // namespace timingwheel::bench::choosing

@@ -1,50 +1,11 @@
 #include "Script.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <random>
+#include <tuple>
 
-namespace timingwheel::choosing {
-
-std::span<Mix const> mixes() noexcept {
-    using namespace std::chrono_literals;
-    static constexpr std::array<Mix, 5> kMixes{{
-        {.id = "pacing",
-         .name = "media pacing",
-         .title = "media, pacing",
-         .shortest = 5ms,
-         .longest = 20ms,
-         .span = 1s},
-        {.id = "requests",
-         .name = "request timeouts",
-         .title = "request timeouts",
-         .shortest = 100ms,
-         .longest = 30s,
-         .span = 30s,
-         .cancelledPercent = 99,
-         .answeredWithin = 80ms},
-        {.id = "idle",
-         .name = "idle connections",
-         .title = "heartbeats, idle connections",
-         .shortest = 1min,
-         .longest = 5min,
-         .span = 5min,
-         .pushBacks = 10},
-        {.id = "orders",
-         .name = "orders",
-         .title = "orders",
-         .shortest = 30min,
-         .longest = 30min,
-         .span = 30min},
-        {.id = "sessions",
-         .name = "sessions",
-         .title = "sessions, leases",
-         .shortest = 1h,
-         .longest = 24h,
-         .span = 24h},
-    }};
-    return kMixes;
-}
+namespace timingwheel::bench::choosing {
 
 Script::Script(Mix const& mix, std::size_t count, std::uint64_t seed) : delays(count) {
     std::mt19937_64 random{seed};
@@ -69,4 +30,13 @@ Script::Script(Mix const& mix, std::size_t count, std::uint64_t seed) : delays(c
                      [](Step const& a, Step const& b) { return a.time < b.time; });
 }
 
-}  // namespace timingwheel::choosing
+Script const& scriptOf(Request const& request) {
+    static std::map<std::tuple<Mix, std::size_t, std::uint64_t>, Script> kept;
+    std::tuple const key{request.mix, request.count, request.seed};
+    auto const found = kept.find(key);
+    if (found != kept.end()) return found->second;
+    if (request.count > 100'000) kept.clear();
+    return kept.try_emplace(key, request.mix, request.count, request.seed).first->second;
+}
+
+}  // namespace timingwheel::bench::choosing

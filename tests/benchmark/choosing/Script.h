@@ -1,34 +1,16 @@
 #pragma once
 
+#include "frame/Contender.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 /// What timers are used for, as scripts that are the same for every timer under measurement.
-namespace timingwheel::choosing {
+namespace timingwheel::bench::choosing {
 
 using std::chrono::nanoseconds;
-
-/// A kind of timeouts. They begin at random times within `span`, with a random delay each.
-struct Mix {
-    char const* id;
-    /// For sentences, and in full.
-    char const* name;
-    char const* title;
-    nanoseconds shortest;
-    nanoseconds longest;
-    nanoseconds span;
-    /// How many in a hundred are cancelled, at a random time up to `answeredWithin` after they
-    /// began; no shortest delay is over by then.
-    int cancelledPercent = 0;
-    nanoseconds answeredWithin{};
-    /// How often each is pushed back by its whole delay, after a random part, up to a fifth, of it.
-    int pushBacks = 0;
-};
-
-std::span<Mix const> mixes() noexcept;
 
 struct Step {
     enum class What : std::uint32_t { begin, pushBack, cancel };
@@ -47,4 +29,7 @@ struct Script {
     std::vector<Step> steps;
 };
 
-}  // namespace timingwheel::choosing
+/// The script of the request: kept until one of a hundred thousand timers or more is wanted.
+Script const& scriptOf(Request const& request);
+
+}  // namespace timingwheel::bench::choosing

@@ -1,16 +1,11 @@
 """What follows from the numbers, in sentences and tables: nothing that was not measured."""
 
 from draw import delays, length
-from findings import joined, power
-from plots import number
-from results import DEFAULT, TENTH
+from figures import number, power
+from markdown import joined, table
+from rows import DEFAULT, TENTH
 
 FINEST, COARSEST = 50_000, 1_000_000_000
-
-
-def table(header, rows, left=1):
-    lines = [header, ["---"] * left + ["---:"] * (len(header) - left), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def literal(ns):

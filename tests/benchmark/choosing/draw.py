@@ -1,7 +1,7 @@
 """The plot of docs/choosing.md: what each combination costs, a column for each kind of timeouts."""
 
-import shared  # noqa: F401  (where the next one is found)
-from plots import humanTime, plt, save
+from figures import humanTime
+from style import plt, save
 
 # The finer the tick, the darker.
 TICK_COLOURS = ["#0b2e59", "#0b57a4", "#3f8fd2", "#e08a1e", "#c8500a"]

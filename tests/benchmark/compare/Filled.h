@@ -1,7 +1,8 @@
 #pragma once
 
-#include "Contender.h"
-#include "Machine.h"
+#include "TimerAdapter.h"
+#include "frame/Contender.h"
+#include "frame/Machine.h"
 
 #include <algorithm>
 #include <barrier>
@@ -16,7 +17,7 @@
 #include <vector>
 
 /// What the loads share: random delays, a timer with its tokens, threads that use it.
-namespace timingwheel::compare {
+namespace timingwheel::bench {
 
 namespace loads {
 
@@ -161,4 +162,4 @@ Result onceScheduled(Request const& request, std::vector<nanoseconds> offsets, M
 
 }  // namespace loads
 
-}  // namespace timingwheel::compare
+}  // namespace timingwheel::bench

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace timingwheel::compare {
+namespace timingwheel::bench {
 
 /// How long each of very many calls took: a histogram of 64 classes for each power of two, so that
 /// a percentile is at most 1.6 % too high. It never allocates, which would be one of the delays
@@ -57,4 +57,4 @@ private:
     std::uint64_t longest_ = 0;
 };
 
-}  // namespace timingwheel::compare
+}  // namespace timingwheel::bench

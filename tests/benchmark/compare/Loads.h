@@ -9,12 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <memory>
 #include <optional>
 #include <random>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,7 +18,7 @@
 /// The loads, each a template of the timer: `pair`, `curve`, `expiry`, `far`, `idle`, `late` and
 /// `empty` here, more in ServerLoads.h. java/Loads.java has `bulk` and those of this file; what is
 /// changed here is changed there.
-namespace timingwheel::compare {
+namespace timingwheel::bench {
 
 namespace loads {
 
@@ -256,74 +252,30 @@ Result empty(Request const& request) {
 
 }  // namespace loads
 
-/// The contender that an adapter makes.
+/// All loads that a timer can do.
 template <TimerAdapter Timer>
-class ContenderOf final : public Contender {
-public:
-    using Contender::Contender;
-
-    std::vector<std::string> loads() const override {
-        std::vector<std::string> names;
-        for (auto const& [name, load] : all()) names.push_back(name);
-        return names;
+LoadsByName timerLoads() {
+    LoadsByName made{{"pair", loads::pair<Timer>}, {"heartbeat", loads::heartbeat<Timer>}};
+    if constexpr (ReschedulesToTimePoint<Timer>) {
+        made["heartbeat-batch"] = loads::heartbeatInBatches<Timer>;
     }
-
-    Result run(Request const& request) const override {
-        auto const found = all().find(request.load);
-        if (found == all().end()) throw std::invalid_argument{"no such load: " + request.load};
-        Result const result = found->second(request);
-        trimHeap();  // so that a contender's leavings are not the next one's burden or luck
-        return result;
-    }
-
-private:
-    using Load = Result (*)(Request const&);
-
-    static std::map<std::string, Load> const& all() {
-        static auto const made = make();
-        return made;
-    }
-
-    static std::map<std::string, Load> make() {
-        std::map<std::string, Load> made{
-            {"pair", loads::pair<Timer>},
-            {"heartbeat", loads::heartbeat<Timer>},
-        };
-        if constexpr (ReschedulesToTimePoint<Timer>) {
-            made.emplace("heartbeat-batch", loads::heartbeatInBatches<Timer>);
-        }
-        if constexpr (std::swappable<typename Timer::Token>) {
-            made.emplace("curve", loads::curve<Timer>);
-        }
-        if constexpr (Driven<Timer>) {
-            made.emplace("bulk", loads::drivenBulk<Timer>);
+    if constexpr (std::swappable<typename Timer::Token>) made["curve"] = loads::curve<Timer>;
+    if constexpr (Driven<Timer>) {
+        made["bulk"] = loads::drivenBulk<Timer>;
+    } else {
+        made["far"] = made["idle"] = loads::far<Timer>;
+        made["late"] = loads::late<Timer>;
+        made["empty"] = loads::empty<Timer>;
+        if constexpr (HasThreadForEach<Timer>) {
+            made["resident"] = loads::resident<Timer>;
         } else {
-            made.merge(std::map<std::string, Load>{
-                {"far", loads::far<Timer>},
-                {"idle", loads::far<Timer>},
-                {"late", loads::late<Timer>},
-                {"empty", loads::empty<Timer>},
-            });
+            made["bulk"] = loads::bulk<Timer>;
+            made["expiry"] = loads::expiry<Timer>;
+            made["mixed"] = loads::mixed<Timer>;
+            made["storm"] = loads::storm<Timer>;
         }
-        if constexpr (HasThreadForEach<Timer>) made.emplace("resident", loads::resident<Timer>);
-        if constexpr (!Driven<Timer> && !HasThreadForEach<Timer>) {
-            made.merge(std::map<std::string, Load>{
-                {"bulk", loads::bulk<Timer>},
-                {"expiry", loads::expiry<Timer>},
-                {"mixed", loads::mixed<Timer>},
-                {"storm", loads::storm<Timer>},
-            });
-        }
-        return made;
     }
-};
+    return made;
+}
 
-/// A contender's file has one of these; that is all it takes to be compared.
-template <TimerAdapter Timer>
-struct Registration {
-    explicit Registration(Description const& description) {
-        contenders().emplace(description.id, std::make_unique<ContenderOf<Timer>>(description));
-    }
-};
-
-}  // namespace timingwheel::compare
+}  // namespace timingwheel::bench

@@ -14,7 +14,7 @@
 
 /// What a server does to a timer with many threads around it: `heartbeat`, `mixed`, `bulk` and
 /// `storm`.
-namespace timingwheel::compare::loads {
+namespace timingwheel::bench::loads {
 
 inline constexpr auto kIdleTimeout = 30s;
 inline constexpr std::size_t kBatch = 1'000;
@@ -245,4 +245,4 @@ Result storm(Request const& request) {
     return onceScheduled<Timer>(request, std::vector<nanoseconds>(request.count), measure);
 }
 
-}  // namespace timingwheel::compare::loads
+}  // namespace timingwheel::bench::loads

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Machine.h"
+#include "frame/Machine.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace timingwheel::compare {
+namespace timingwheel::bench {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
@@ -98,4 +98,4 @@ struct Callback {
     void operator()() const noexcept { sink->fired(id); }
 };
 
-}  // namespace timingwheel::compare
+}  // namespace timingwheel::bench

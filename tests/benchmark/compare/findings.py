@@ -1,7 +1,8 @@
 """What follows from the numbers, in sentences. No sentence here claims what was not measured."""
 
-from data import BASE
-from style import number, power
+from figures import number, power
+from markdown import joined
+from results import BASE
 
 # Those that a full run has, so that one that is missing is told.
 CPP = ["SystemTimer", "HashedWheelTimer", "Asio", "Heap", "Multimap", "SortedQueue", "libuv",
@@ -19,16 +20,6 @@ ASKED = {
 }
 
 
-def ratioText(data, rival, measurement, metric, base=BASE, count=None):
-    """How the rival's value stands to that of the base: `2.3 times`, `within noise`."""
-    mine, theirs = (data.of(measurement, c, metric, count) for c in (base, rival))
-    if mine is None or theirs is None:
-        return ""
-    if mine.overlaps(theirs):
-        return "within noise"
-    return f"{number(theirs.median / mine.median)}\N{MULTIPLICATION SIGN}"
-
-
 def faster(data, a, b, measurement, metric, count=None):
     """`a takes 2.3 times as long as b`, or that there is no difference beyond the noise."""
     first, second = (data.of(measurement, c, metric, count) for c in (a, b))
@@ -38,11 +29,6 @@ def faster(data, a, b, measurement, metric, count=None):
     if first.median > second.median:
         first, second, names = second, first, names[::-1]
     return f"{names[1]} takes {number(second.median / first.median)} times as much as {names[0]}"
-
-
-def joined(words):
-    words = list(words)
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 # ---- curves ------------------------------------------------------------------------------------

@@ -41,13 +41,14 @@ def describeMachine(javaRuns=False):
     }
 
 
-def generated(run, template=None):
+def generated(run, template=None, more=""):
     """Who wrote a page, or a chapter of one, and of which run."""
     text = (f"Written by `{run['command']}` on {run['date']}, commit {run['machine']['commit']}, "
             f"in {run['seconds'] // 60} min {run['seconds'] % 60} s.")  # fmt: skip
     if template is None:
         return text
-    return f"{text} Do not edit: the prose is in [page.md.in](../tests/benchmark/{template})."
+    return (f"{text} Do not edit: the prose is in [{Path(template).name}]"
+            f"(../tests/benchmark/{template}){more}.")  # fmt: skip
 
 
 def warnings(run, aboutLoad="", aboutJava=""):
@@ -67,9 +68,10 @@ def warnings(run, aboutLoad="", aboutJava=""):
     return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
 
 
-def machine(run):
+def machine(run, saysRounds=True):
     about = run["machine"]
     parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
              about["compiler"], about.get("java")]  # fmt: skip
-    return (f"{run['rounds']} rounds on this machine: {'; '.join(filter(None, parts))}. "
+    rounds = f"{run['rounds']} rounds on this machine: " if saysRounds else ""
+    return (f"{rounds}{'; '.join(filter(None, parts))}. "
             f"Load average {about['loadBefore']:.2f} before and {about['loadAfter']:.2f} after.")

@@ -1,16 +1,21 @@
-"""Tables, and pages with {{placeholders}}."""
+"""Tables, sentences, and pages with {{placeholders}}."""
 
 import re
 
 
-def table(header, rows):
-    """The first column is text, the others are numbers."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
+def table(header, rows, left=1):
+    """The first columns are text, the others are numbers."""
+    lines = [header, ["---"] * left + ["---:"] * (len(header) - left), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def textTable(header, rows):
-    return table(header, rows).replace("---:", "---")
+    return table(header, rows, left=len(header))
+
+
+def joined(words):
+    words = list(words)
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def fill(template, valueOf):

@@ -1,44 +1,18 @@
-#!/usr/bin/env python3
-"""Makes the chapter about timers of what timers.py measured: page.py <timers.json> <folder>.
-
-page.md.in is the chapter with its prose; what stands in {{braces}} there is a key of values().
-"""
+"""The part of docs/benchmarks.md about timers in a server: its tables and plots."""
 
 import copy
-import json
-import math
-import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "compare"), str(HERE.parent / "page")]
-
-import about  # noqa: E402
-import plots as drawing  # noqa: E402
-from data import BASE, Data  # noqa: E402
-from findings import ratioText  # noqa: E402
-from plots import number  # noqa: E402
-from render import table  # noqa: E402
+import about
+import plots as drawing
+from figures import number
+from markdown import textTable
+from results import BASE, Data
+from tables import cell, metricTable, usageTable
 
 # Nanoseconds, on the machine that the goals were set for.
 REFERENCE_CLOCK = 19
 REFERENCE_FLOOR = 18
-
-drawing.COLOURS.update({
-    "SystemTimer-batch": "#0b57a4",
-    "SystemTimer-250": "#0b57a4",
-    "SystemTimer-50": "#0b57a4",
-    "SystemTimerSpin": "#2a9d8f",
-    "SystemTimerSpin-50": "#2a9d8f",
-    "SystemTimerSpin-250": "#2a9d8f",
-    "SystemTimerHooks": "#3f7fc4",
-    "SystemTimerHooks-batch": "#3f7fc4",
-    "ManualTimer": "#4a4fa8",
-    "ManualTimerHooks": "#8286cf",
-    "ClockRead": "#6b7280",
-})  # fmt: skip
 
 # ---- rows --------------------------------------------------------------------------------------
 
@@ -73,29 +47,10 @@ def withWays(run):
     return Data(run)
 
 
-def cell(data, measurement, contender, metric):
-    summary = data.of(measurement, contender, metric)
-    if summary is None:
-        return "-"
-    if summary.rounds == 1:
-        return number(summary.median)
-    return f"{number(summary.median)} [{number(summary.low)}, {number(summary.high)}]"
-
-
-def metrics(data, columns, ratio=True):
+def rowsOf(data, columns, isRatio=True):
     """columns: [(heading, measurement, metric)]; the ratio is that of the first one."""
-    _, measurement, metric = columns[0]
-    rows = []
-    for contender in data.contenders:
-        if not any(data.of(m, contender, k) for _, m, k in columns):
-            continue
-        row = [data.title(contender), *(cell(data, m, contender, k) for _, m, k in columns)]
-        if ratio:
-            against = ratioText(data, contender, measurement, metric)
-            row.append("1" if contender == BASE else against or "-")
-        rows.append(row)
-    head = ["", *(heading for heading, _, _ in columns)]
-    return table(head + ["first column against SystemTimer's"] if ratio else head, rows)
+    return metricTable(data, columns, columns[0][1:] if isRatio else None,
+                       "first column against SystemTimer's", absent="-")  # fmt: skip
 
 
 def connections(data, measurement):
@@ -103,14 +58,14 @@ def connections(data, measurement):
 
 
 def pairTable(data):
-    text = metrics(data, [
+    text = rowsOf(data, [
         ("one thread, ns", "pair", "ns"),
         ("two threads, ns", "pair-2", "ns"),
         ("at once, ns", "pair-at-once", "ns"),
         ("processor, one thread, %", "pair", "cpuPercent"),
         ("processor, two threads, %", "pair-2", "cpuPercent"),
     ])  # fmt: skip
-    clock = cell(data, "clock", "ClockRead", "ns")
+    clock = cell(data.of("clock", "ClockRead", "ns"))
     return text + f"\n| {data.title('ClockRead')} | {clock} |" + " - |" * 5
 
 
@@ -123,7 +78,7 @@ def heartbeatColumns(data, metric, unit):
 
 def heartbeatTable(data):
     few = connections(data, "heartbeat")
-    return metrics(data, [
+    return rowsOf(data, [
         *heartbeatColumns(data, "ns", "ns"),
         (f"processor, {few}, one thread, %", "heartbeat", "cpuPercent"),
         (f"processor, {few}, two threads, %", "heartbeat-2", "cpuPercent"),
@@ -138,29 +93,29 @@ def tables(data):
     return {
         "pair-table": pairTable(data),
         "heartbeat-table": heartbeatTable(data),
-        "mixed-table": metrics(data, [
+        "mixed-table": rowsOf(data, [
             ("ns an operation", "mixed", "ns"),
             ("million operations a second", "mixed", "millionPerSecond"),
             ("of them expired, million a second", "mixed", "expiredMillionPerSecond"),
             ("processor, ns an operation", "mixed", "cpuNs"),
             ("processor, %", "mixed", "cpuPercent"),
         ]),
-        "bulk-table": metrics(data, [
+        "bulk-table": rowsOf(data, [
             ("processor from the first task on, ns a task", "bulk", "cpuNs"),
             ("all processor time, ns a task", "bulk", "allCpuNs"),
             ("elapsed, ns a task", "bulk", "ns"),
         ]),
-        "storm-table": metrics(data, [
+        "storm-table": rowsOf(data, [
             *((heading, "storm", metric) for heading, metric in LATENCY),
             ("longest before the deadline, µs", "storm", "maxBeforeUs"),
             ("elapsed, ns a task", "storm", "ns"),
             ("processor of the timer, ns a task", "storm", "allCpuNs"),
-        ], ratio=False),
-        "late-table": metrics(data, [
+        ], isRatio=False),
+        "late-table": rowsOf(data, [
             *((heading, "late", metric) for heading, metric in LATENCY),
             ("early, %", "late", "earlyPercent"),
             ("processor of the timer, %", "late", "cpuPercent"),
-        ], ratio=False),
+        ], isRatio=False),
     }  # fmt: skip
 
 
@@ -219,22 +174,15 @@ def goals(data):
         Goal("lateness at a tick of 50 µs, 99 %", 300, median("late", fine, "p99Us"), " µs"),
         Goal("the same beyond the tick, spinning, 99 %", 20, spinning, " µs"),
     ]  # fmt: skip
-    rows = [goal.row() for goal in found]
-    return table(["goal", "asked", "reached"], rows).replace("---:", "---")
+    return textTable(["goal", "asked", "reached"], [goal.row() for goal in found])
 
 
 # ---- the chapter -------------------------------------------------------------------------------
 
 
-def usage(data):
-    rows = [[about["title"], about["usage"]] for about in data.contenders.values()
-            if "way" not in about]  # fmt: skip
-    return table(["contender", "how it is used"], rows).replace("---:", "---")
-
-
 def values(run):
-    """What the placeholders of page.md.in stand for, given the contents of timers.json."""
     data = withWays(run)
+    used = [contender for contender in data.contenders.values() if "way" not in contender]
     return {
         **tables(data),
         "run": about.generated(run),
@@ -245,55 +193,22 @@ def values(run):
         "goals": goals(data),
         "together": connections(data, "bulk"),
         "late-count": connections(data, "late"),
-        "machine": about.machine(run),
-        "usage": usage(data),
-    }  # fmt: skip
-
-
-# ---- plots -------------------------------------------------------------------------------------
-
-
-def mark(axes, y, summaries, tint):
-    """A dot at the median, bars at the 99th and 99.9th percentile, a cross at the longest."""
-    early = summaries[0].median <= 0  # then an arrow to where a logarithmic axis does not go
-    median, p99, p999, longest = (max(summary.median, 1e-2) for summary in summaries)
-    if early:
-        median = min(1.0, p99)
-    axes.plot([median, p99], [y, y], color=tint, linewidth=5, alpha=0.45, solid_capstyle="round")
-    axes.plot([p99, longest], [y, y], color=tint, linewidth=1.2, alpha=0.55)
-    axes.plot(median, y, "<" if early else "o", color=tint, markersize=7)
-    axes.plot(p99, y, "|", color=tint, markersize=12, markeredgewidth=2.4)
-    axes.plot(p999, y, "|", color=tint, markersize=8, markeredgewidth=1.6)
-    axes.plot(longest, y, "x", color=tint, markersize=5, markeredgewidth=1.4)
+        "usage": usageTable(used, "how it is used"),
+    }
 
 
 def latencies(data, title, measurement, limit, file):
     """From the median to the longest of all, on one logarithmic axis; `limit` is the goal."""
-    drawn = [c for c in data.contenders if data.of(measurement, c, "medianUs")]
-    placed = drawing.rows(data, drawn)
-    figure, (axes,) = drawing.rowAxes(data, placed, 1, title)
-    axes.set_xscale("log")
-    early = any(data.of(measurement, c, "medianUs").median <= 0 for c in drawn)
-    goal = ("; dashed: goal for 99 %" if limit else "") + ("; arrow: early" if early else "")
-    axes.set_title(f"dot: median; bars: 99 % and 99.9 %; cross: longest{goal}", fontsize=9,
-                   weight="normal")  # fmt: skip
-    if limit:
-        axes.axvline(limit, color=drawing.INK, linewidth=0.9, linestyle=(0, (4, 3)), alpha=0.6)
-    for y, contender in placed:
-        summaries = [data.of(measurement, contender, metric) for _, metric in LATENCY]
-        mark(axes, y, summaries, drawing.colour(data, contender))
-    low, high = (math.log10(edge) for edge in axes.get_xlim())
-    axes.set_xlim(10 ** math.floor(low), 10 ** math.ceil(high))
-    axes.minorticks_off()
-    axes.xaxis.set_major_formatter(lambda us, _: drawing.humanTime(us * 1e3))
-    drawing.save(figure, file)
+    medians = [data.of(measurement, c, "medianUs") for c in data.measured(measurement)]
+    isEarly = any(summary.median <= 0 for summary in medians)
+    heading = "dot: median; bars: 99 % and 99.9 %; cross: longest"
+    heading += ("; dashed: goal for 99 %" if limit else "") + ("; arrow: early" if isEarly else "")
+    drawing.latencies(data, title, [(heading, measurement, "log")],
+                      [metric for _, metric in LATENCY], file, limit)  # fmt: skip
 
 
 def plots(run, folder):
-    """Draws the plots that page.md.in shows into the folder."""
     data = withWays(run)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     drawing.bars(data, "Request timeouts: nanoseconds for one cancel and one schedule", [
         ("one thread", "pair", "ns"), ("two threads", "pair-2", "ns"),
         ("one thread, at once", "pair-at-once", "ns"),
@@ -305,18 +220,3 @@ def plots(run, folder):
     latencies(data, "How long a call of schedule takes during a storm", "storm", 50,
               folder / "timers-storm.svg")  # fmt: skip
     latencies(data, "Lateness", "late", None, folder / "timers-late.svg")
-
-
-def main():
-    file, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    run = json.loads(file.read_text(encoding="utf-8"))
-    known = values(run)
-    plots(run, folder / "benchmarks")
-    text = re.sub(r"{{(.*?)}}", lambda match: known[match.group(1).strip()],
-                  (HERE / "page.md.in").read_text(encoding="utf-8"))  # fmt: skip
-    (folder / "timers.md").write_text(re.sub(r"\n{3,}", "\n\n", text), encoding="utf-8")
-    print(f"== {folder / 'timers.md'}")
-
-
-if __name__ == "__main__":
-    main()

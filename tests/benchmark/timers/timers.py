@@ -1,18 +1,6 @@
-#!/usr/bin/env python3
-"""Loads SystemTimer as servers do, its rivals beside it, and writes timers.json.
+"""What the chapter about timers measures: loads that a server puts on a timer."""
 
-The programs and the way they are asked are those of compare.py; here is only what they are asked.
-page.py makes a chapter of it; ./dev bench timers calls both.
-"""
-
-import json
-import sys
-from pathlib import Path
-
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "compare"))
-
-from compare import Measurement, conduct, expectAll, parser  # noqa: E402
+from measure import Measurement, Plan
 
 OURS = ("SystemTimer", "SystemTimerHooks")
 MANUAL = ("ManualTimer", "ManualTimerHooks")
@@ -44,11 +32,11 @@ def heartbeats(size):
                               who=OURS)  # fmt: skip
 
 
-def plan(size):
+def asked(size):
     budget = size["budget"]
     threaded = (*OURS, "HashedWheelTimer", "Heap", *LOOPS)
     late = {"count": size["late"], "budget-ms": size["span"]}
-    measurements = [
+    return [
         Measurement("clock", "clock", {"budget-ms": budget}),
         Measurement("pair", "pair", {"threads": 1, "budget-ms": budget},
                     who=(*threaded, *MANUAL, "Multimap", *JAVA)),
@@ -68,7 +56,6 @@ def plan(size):
         Measurement("late-250", "late", {"tick-us": 250, **late}, who=FINE_TICKS),
         Measurement("late-50", "late", {"tick-us": 50, **late}, who=FINE_TICKS),
     ]  # fmt: skip
-    return measurements
 
 
 def warmUps(size):
@@ -80,31 +67,18 @@ def warmUps(size):
     ]
 
 
-def main():
-    made = parser(__doc__, "./dev bench timers")
-    made.add_argument("--quick", action="store_const", dest="size", const="quick", default="full",
-                      help="too short to conclude anything from")  # fmt: skip
-    made.add_argument("--smoke", action="store_const", dest="size", const="smoke",
-                      help="everybody with every load, hardly measured")  # fmt: skip
-    options = made.parse_args()
+def plan(options):
     smoke, size = options.size == "smoke", SIZES[options.size]
-    measurements = plan(size)
-    if smoke:
-        for measurement in measurements:
-            measurement.who = None
-    asked = {contender for m in measurements if m.who for contender in m.who} | {"ClockRead"}
-    # Nothing big is downloaded unasked: the jars are there once ./dev bench compare has run.
-    options.jars = options.jars or options.build.parent / "compare" / "jars"
-    result = conduct(options, options.rounds or size["rounds"], measurements,
-                     [] if smoke else warmUps(size),
-                     takesPart=lambda contender: smoke or contender["id"] in asked)  # fmt: skip
-    file = options.build / "timers.json"
-    file.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    print(f"== {file}")
-    if smoke:
-        expectAll(result["contenders"], measurements, result["samples"])
-        sys.exit(1 if result["errors"] else 0)
-
-
-if __name__ == "__main__":
-    main()
+    measurements = asked(size)
+    who = {contender for m in measurements if m.who for contender in m.who} | {"ClockRead"}
+    for measurement in measurements if smoke else []:  # everybody with every load
+        measurement.who = None
+    return Plan(
+        "timers", options.rounds or size["rounds"], measurements,
+        warmUps=() if smoke else warmUps(size),
+        takesPart=lambda contender: smoke or contender["id"] in who,
+        first=lambda contender: contender["id"] != "SystemTimer",
+        hasJava=True,
+        # Nothing big is downloaded unasked: they are there once ./dev bench compare has run.
+        jars=options.build.parent / "compare" / "jars",
+    )  # fmt: skip

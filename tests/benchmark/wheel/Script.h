@@ -1,12 +1,15 @@
 #pragma once
 
-#include "Contender.h"
+#include "frame/Contender.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::bench {
@@ -25,8 +28,11 @@ public:
         std::uint32_t delay;
     };
 
-    explicit Script(Settings const& settings) : pending_{settings.pending} {
-        std::mt19937_64 random{settings.seed};
+    explicit Script(Request const& request) : pending_{request.count} {
+        std::size_t const operations =
+            request.operations != 0 ? request.operations
+                                    : std::clamp<std::size_t>(pending_, 1'000'000, 5'000'000);
+        std::mt19937_64 random{request.seed};
         auto const below = [&](std::size_t bound) {
             return static_cast<std::uint32_t>(random() % bound);
         };
@@ -37,10 +43,10 @@ public:
             fill_.reserve(pending_);
             for (std::uint32_t entry : order) fill_.push_back({entry, 1 + below(kFarthest)});
         }
-        auto const turn = static_cast<std::size_t>(settings.wheelSize - 1);
-        moves_.reserve(settings.operations);
-        shortDelays_.reserve(settings.operations);
-        for (std::size_t i = 0; i < settings.operations; ++i) {
+        auto const turn = static_cast<std::size_t>(request.wheelSize - 1);
+        moves_.reserve(operations);
+        shortDelays_.reserve(operations);
+        for (std::size_t i = 0; i < operations; ++i) {
             moves_.push_back({below(pending_), 1 + below(kFarthest)});
             shortDelays_.push_back(1 + below(turn));
         }
@@ -89,5 +95,17 @@ private:
     std::vector<std::uint32_t> shortDelays_;
     std::vector<std::uint32_t> farDelays_;
 };
+
+/// The script of the request: kept, as making one of ten million takes longer than some loads.
+inline Script const& scriptOf(Request const& request) {
+    using Key = std::tuple<std::size_t, std::size_t, std::int64_t, std::uint64_t>;
+    static std::optional<std::pair<Key, Script>> last;
+    Key const key{request.count, request.operations, request.wheelSize, request.seed};
+    if (!last || last->first != key) {
+        last.reset();  // so that two large ones are never there at once
+        last.emplace(key, Script{request});
+    }
+    return last->second;
+}
 
 }  // namespace timingwheel::bench

@@ -1,6 +1,5 @@
-#include "Wheel.h"
+#include "contenders/TimingWheelQueue.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <valgrind/callgrind.h>
@@ -10,11 +9,6 @@
 // named "<load> <pending> <operations>". instructions.py compares them with the recorded ones.
 
 namespace timingwheel::bench {
-
-std::map<std::string, std::unique_ptr<Contender>>& contenders() {
-    static std::map<std::string, std::unique_ptr<Contender>> all;
-    return all;
-}
 
 namespace {
 
@@ -39,10 +33,10 @@ private:
 };
 
 void count(std::size_t pending) {
-    Settings settings;
-    settings.pending = settings.operations = pending;
-    Script const script{settings};
-    Wheel<Deadlines::exact> wheel{settings, settings.wheelSize};
+    Request request;
+    request.count = request.operations = pending;
+    Script const script{request};
+    Wheel<Deadlines::exact> wheel{request};
     Counter counter{pending};
     Loads<Wheel<Deadlines::exact>, Counter> loads{wheel, script, counter};
     loads.runFill();

@@ -1,0 +1,75 @@
+#include "frame/Machine.h"
+#include "wheel/Loads.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace timingwheel::bench {
+namespace {
+
+/// The least that a doubly linked wheel can do: a node is taken out of one list and put into one of
+/// 140 others. No time, no slots, nothing expires.
+class Floor {
+public:
+    explicit Floor(std::size_t pending) : nodes_(pending) {
+        for (Node& list : lists_) list.next = list.previous = &list;
+    }
+
+    void push(std::size_t i, std::uint32_t delay) {
+        Node& node = nodes_[i];
+        // 60,000 delays onto 140 lists, without a division.
+        Node& list = lists_[delay * kLists >> 16U];
+        node.next = &list;
+        node.previous = list.previous;
+        list.previous->next = &node;
+        list.previous = &node;
+    }
+    void move(std::size_t i, std::uint32_t delay) {
+        nodes_[i].next->previous = nodes_[i].previous;
+        nodes_[i].previous->next = nodes_[i].next;
+        push(i, delay);
+    }
+
+private:
+    static constexpr std::uint32_t kLists = 140;
+    struct Node {
+        Node* next = nullptr;
+        Node* previous = nullptr;
+        std::uint64_t deadline = 0;
+        Payload payload{};
+    };
+    static_assert(sizeof(Node) == 40 || sizeof(void*) != 8);
+
+    std::vector<Node> nodes_;
+    std::array<Node, kLists> lists_;
+};
+
+Result measure(Request const& request) {
+    Script const& script = scriptOf(request);
+    Stopwatch meter;
+    std::int64_t const before = heapBytes();
+    Floor floor{request.count};
+    meter("W2", script.pending(), [&] {
+        script.eachFill(
+            [&](std::uint32_t entry, std::uint32_t delay) { floor.push(entry, delay); });
+    });
+    auto const bytes = static_cast<double>(heapBytes() - before);
+    meter.result["W6"] = bytes / static_cast<double>(script.pending());
+    meter("W1", script.moves().size(), [&] {
+        for (auto const [entry, delay] : script.moves()) floor.move(entry, delay);
+    });
+    return meter.result;
+}
+
+Registration const registration{
+    {.id = "floor",
+     .title = "floor",
+     .usage = "nodes of 40 bytes in 140 doubly linked lists: W2 pushes each on one of them, W1 "
+              "takes a random one out and pushes it on another; no time, no slots, nothing expires",
+     .kind = "floor"},
+    {{"wheel", measure}}};
+
+}  // namespace
+}  // namespace timingwheel::bench

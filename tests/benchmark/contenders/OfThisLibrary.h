@@ -1,0 +1,109 @@
+#pragma once
+
+#include "compare/TimerAdapter.h"
+
+#include <timingwheel/Timer.h>
+#include <timingwheel/TimerHook.h>
+#include <timingwheel/WheelTimer.h>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+namespace timingwheel::bench {
+
+/// Any timer of this library. `Make` makes one for a tick; with a ManualClock `clock` in it, the
+/// load moves that.
+template <class Make>
+class AnyOfThisLibrary {
+public:
+    static constexpr bool kFillInOrder = false;
+
+    explicit AnyOfThisLibrary(std::chrono::nanoseconds tick) : timer_(make_(tick)) {}
+
+    void settle() {}
+    std::size_t pending() const { return timer_.pendingTimeouts(); }
+    void advance(std::chrono::nanoseconds time)
+        requires requires(Make make) { make.clock.advance(time); }
+    {
+        make_.clock.advance(time);
+    }
+
+protected:
+    using Timer = std::invoke_result_t<Make&, std::chrono::nanoseconds>;
+    static_assert(std::derived_from<Timer, timingwheel::Timer>);
+    static constexpr bool kReschedules = std::derived_from<Timer, WheelTimer>;
+    /// The load's time points are those of the steady clock.
+    static constexpr bool kSteadyClock = !requires(Make make) { make.clock; };
+
+    Timer& timer() noexcept { return timer_; }
+
+private:
+    Make make_;
+    Timer timer_;
+};
+
+/// By handles: each schedule makes a task.
+template <class Make>
+class ByHandles : public AnyOfThisLibrary<Make> {
+    using Base = AnyOfThisLibrary<Make>;
+
+public:
+    using Token = Timeout;
+    using Base::Base;
+
+    void schedule(Token& token, std::chrono::nanoseconds delay, Callback callback) {
+        token = this->timer().newTimeout(callback, delay);
+    }
+    void cancel(Token& token) {
+        token.cancel();
+        token = {};
+    }
+    void reschedule(Token& token, std::chrono::nanoseconds delay)
+        requires Base::kReschedules
+    {
+        this->timer().reschedule(token, delay);
+    }
+    void rescheduleTo(Token& token, SteadyTime deadline)
+        requires(Base::kReschedules && Base::kSteadyClock)
+    {
+        this->timer().reschedule(token, deadline);
+    }
+};
+
+/// What the user owns: the task with its hook, as a connection has its idle timeout in it.
+class HookedTask {
+public:
+    Callback callback{};
+
+private:
+    void run() noexcept { callback(); }
+
+public:
+    TimerHook<&HookedTask::run> hook{*this};
+};
+
+/// By hooks: a task is made once and scheduled many times.
+template <class Make>
+class ByHooks : public AnyOfThisLibrary<Make> {
+    using Base = AnyOfThisLibrary<Make>;
+
+public:
+    using Token = HookedTask;
+    using Base::Base;
+
+    void schedule(Token& token, std::chrono::nanoseconds delay, Callback callback) {
+        token.callback = callback;
+        this->timer().schedule(token.hook, delay);
+    }
+    void cancel(Token& token) { token.hook.cancel(); }
+    void reschedule(Token& token, std::chrono::nanoseconds delay) { token.hook.reschedule(delay); }
+    void rescheduleTo(Token& token, SteadyTime deadline)
+        requires Base::kSteadyClock
+    {
+        token.hook.reschedule(deadline);
+    }
+};
+
+}  // namespace timingwheel::bench

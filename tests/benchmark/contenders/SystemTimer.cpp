@@ -1,0 +1,52 @@
+#include "OfThisLibrary.h"
+#include "compare/Loads.h"
+
+#include <timingwheel/SystemTimer.h>
+
+#include <chrono>
+
+namespace timingwheel::bench {
+namespace {
+
+/// With its defaults, but for the spin.
+template <int spinMicroseconds = 0>
+struct MakeSystemTimer {
+    SystemTimer operator()(std::chrono::nanoseconds tick) const {
+        return SystemTimer{
+            {.tick = tick, .name = "compare", .spin = std::chrono::microseconds{spinMicroseconds}}};
+    }
+};
+
+Registration const withHandles{
+    {
+        .id = "SystemTimer",
+        .title = "SystemTimer",
+        .usage = "as it comes: levels of 20 slots, handles, tasks on its thread",
+        .hasTick = true,
+    },
+    timerLoads<ByHandles<MakeSystemTimer<>>>()};
+
+Registration const withHooks{
+    {
+        .id = "SystemTimerHooks",
+        .title = "SystemTimer, hooks",
+        .usage =
+            "the same with tasks that the user owns (`TimerHook`): set once, scheduled many times",
+        .hasTick = true,
+        .variant = true,
+    },
+    timerLoads<ByHooks<MakeSystemTimer<>>>()};
+
+Registration const spinning{
+    {
+        .id = "SystemTimerSpin",
+        .title = "SystemTimer, spinning",
+        .usage = "its thread wakes 200 µs before an expiration and spins until then "
+                 "(`TimerOptions::spin`)",
+        .hasTick = true,
+        .variant = true,
+    },
+    timerLoads<ByHandles<MakeSystemTimer<200>>>()};
+
+}  // namespace
+}  // namespace timingwheel::bench
