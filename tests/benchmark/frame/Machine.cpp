@@ -19,10 +19,6 @@ std::set<long> threads() {
     return numbers;
 }
 
-std::int64_t nanoseconds(timeval time) {
-    return time.tv_sec * 1'000'000'000LL + time.tv_usec * 1'000LL;
-}
-
 std::int64_t voluntarySwitches(std::string const& folder) {
     std::ifstream file{folder + "/status"};
     std::string const key = "voluntary_ctxt_switches:";
@@ -49,11 +45,7 @@ std::int64_t cpuNanosecondsOf(long thread) {
 
 }  // namespace
 
-std::int64_t processCpuNanoseconds() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
-}
+std::int64_t processCpuNanoseconds() { return nanosecondsOf(CLOCK_PROCESS_CPUTIME_ID); }
 
 std::int64_t threadCpuNanoseconds() { return nanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
 

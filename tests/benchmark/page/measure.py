@@ -214,7 +214,7 @@ def conduct(plan, options):
     problems += missing(contenders, plan.measurements, samples)
     return plan.finish({
         "command": options.command,
-        "size": "quick" if options.rounds and options.rounds < 5 else options.size,
+        "size": options.size,
         "date": datetime.date.today().isoformat(),
         "seconds": round(time.monotonic() - began),
         "rounds": plan.rounds,
