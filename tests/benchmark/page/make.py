@@ -41,9 +41,9 @@ def chapter(set_, run, plots):
     module.plots(run, plots)
     template = f"{set_}/page.md.in"
     common = {
-        "generated": about.generated(run, template),
-        "warnings": about.warnings(run),
-        "machine": about.machine(run),
+        "generated": lambda: about.generated(run, template),
+        "warnings": lambda: about.warnings(run),
+        "machine": lambda: about.machine(run),
     }
     return filled(template, {**common, **module.values(run)})
 
