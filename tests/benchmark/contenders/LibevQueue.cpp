@@ -1,35 +1,28 @@
-#include "wheel/QueueLoads.h"
-#include "wheel/VirtualTime.h"
+#include "LoopQueue.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <ev.h>
-#include <vector>
 
 namespace timingwheel::bench {
 namespace {
 
-class Libev {
+class Libev : public LoopQueue<ev_timer> {
 public:
-    explicit Libev(Request const& request)
-        : loop_{ev_loop_new(EVFLAG_AUTO)}, timers_(request.count) {
+    explicit Libev(Request const& request) : LoopQueue{request} {
         ev_set_userdata(loop_, this);
-        for (Timer& timer : timers_) ev_init(&timer.watcher, &Libev::onTimer);
+        for (Timer& timer : timers_) ev_init(&timer.handle, &Libev::onTimer);
     }
     ~Libev() {
-        for (Timer& timer : timers_) ev_timer_stop(loop_, &timer.watcher);
+        for (Timer& timer : timers_) ev_timer_stop(loop_, &timer.handle);
         ev_loop_destroy(loop_);
     }
-    Libev(Libev const&) = delete;
-    Libev& operator=(Libev const&) = delete;
 
-    std::int64_t now() const { return time_.now(); }
     // For one that is active, ev_timer_again only moves it in the heap. What repeats is set back,
     // so that it fires once.
     void schedule(std::size_t i, std::int64_t deadline) {
-        ev_timer& watcher = timers_[i].watcher;
+        ev_timer& watcher = timers_[i].handle;
         // It fires strictly after its deadline: half a tick less, and it is this tick's.
-        watcher.repeat = (static_cast<double>(deadline - time_.now()) - 0.5) / 1e3;
+        watcher.repeat = (static_cast<double>(deadline - now()) - 0.5) / 1e3;
         ev_timer_again(loop_, &watcher);
         watcher.repeat = 0;
     }
@@ -37,35 +30,21 @@ public:
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
         time_.moveTo(now);
-        run(EVRUN_NOWAIT, due);
+        callWhenDue(due);
+        ev_run(loop_, EVRUN_NOWAIT);
     }
     template <class Due>
     void jump(Due&& due) {
-        run(EVRUN_ONCE, due);
+        callWhenDue(due);
+        ev_run(loop_, EVRUN_ONCE);
     }
 
 private:
-    struct Timer {
-        ev_timer watcher;
-        Payload payload{};
-    };
-
-    template <class Due>
-    void run(int flags, Due& due) {
-        callback_.set(due);
-        ev_run(loop_, flags);
-    }
-
     static void onTimer(struct ev_loop* loop, ev_timer* watcher, int) {
-        auto* const self = static_cast<Libev*>(ev_userdata(loop));
-        auto* const timer = reinterpret_cast<Timer*>(watcher);  // its first member
-        self->callback_(static_cast<std::size_t>(timer - self->timers_.data()));
+        static_cast<Libev*>(ev_userdata(loop))->fired(watcher);
     }
 
-    VirtualTime time_;
-    struct ev_loop* loop_;
-    std::vector<Timer> timers_;
-    DueCallback callback_;
+    struct ev_loop* const loop_ = ev_loop_new(EVFLAG_AUTO);
 };
 
 Registration const registration{

@@ -1,67 +1,47 @@
-#include "wheel/QueueLoads.h"
-#include "wheel/VirtualTime.h"
+#include "LoopQueue.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <event2/event.h>
 #include <event2/event_struct.h>
-#include <vector>
 
 namespace timingwheel::bench {
 namespace {
 
-class Libevent {
+class Libevent : public LoopQueue<struct event> {
 public:
-    explicit Libevent(Request const& request) : base_{event_base_new()}, timers_(request.count) {
-        for (Timer& timer : timers_) event_assign(&timer.timer, base_, -1, 0, &onTimer, this);
+    explicit Libevent(Request const& request) : LoopQueue{request} {
+        for (Timer& timer : timers_) event_assign(&timer.handle, base_, -1, 0, &onTimer, this);
     }
     ~Libevent() {
-        for (Timer& timer : timers_) event_del(&timer.timer);
+        for (Timer& timer : timers_) event_del(&timer.handle);
         event_base_free(base_);
     }
-    Libevent(Libevent const&) = delete;
-    Libevent& operator=(Libevent const&) = delete;
 
-    std::int64_t now() const { return time_.now(); }
     void schedule(std::size_t i, std::int64_t deadline) {
-        std::int64_t const delay = deadline - time_.now();
+        std::int64_t const delay = deadline - now();
         timeval const after{delay / 1'000, delay % 1'000 * 1'000};
-        event_add(&timers_[i].timer, &after);
+        event_add(&timers_[i].handle, &after);
     }
     void reschedule(std::size_t i, std::int64_t deadline) { schedule(i, deadline); }
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
         time_.moveTo(now);
-        run(EVLOOP_NONBLOCK, due);
+        callWhenDue(due);
+        event_base_loop(base_, EVLOOP_NONBLOCK);
     }
     template <class Due>
     void jump(Due&& due) {
-        run(EVLOOP_ONCE, due);
+        callWhenDue(due);
+        event_base_loop(base_, EVLOOP_ONCE);
     }
 
 private:
-    struct Timer {
-        struct event timer;
-        Payload payload{};
-    };
-
-    template <class Due>
-    void run(int flags, Due& due) {
-        callback_.set(due);
-        event_base_loop(base_, flags);
-    }
-
     static void onTimer(evutil_socket_t, short, void* data) {
         auto* const self = static_cast<Libevent*>(data);
-        // The event that runs is the first member of its timer.
-        auto* const timer = reinterpret_cast<Timer*>(event_base_get_running_event(self->base_));
-        self->callback_(static_cast<std::size_t>(timer - self->timers_.data()));
+        self->fired(event_base_get_running_event(self->base_));
     }
 
-    VirtualTime time_;
-    event_base* base_;
-    std::vector<Timer> timers_;
-    DueCallback callback_;
+    event_base* const base_ = event_base_new();
 };
 
 Registration const registration{

@@ -1,17 +1,14 @@
-#include "wheel/QueueLoads.h"
-#include "wheel/VirtualTime.h"
+#include "LoopQueue.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <uv.h>
-#include <vector>
 
 namespace timingwheel::bench {
 namespace {
 
-class Libuv {
+class Libuv : public LoopQueue<uv_timer_t> {
 public:
-    explicit Libuv(Request const& request) : timers_(request.count) {
+    explicit Libuv(Request const& request) : LoopQueue{request} {
         uv_loop_init(&loop_);
         loop_.data = this;
         for (Timer& timer : timers_) uv_timer_init(&loop_, &timer.handle);
@@ -21,12 +18,9 @@ public:
         uv_run(&loop_, UV_RUN_DEFAULT);
         uv_loop_close(&loop_);
     }
-    Libuv(Libuv const&) = delete;
-    Libuv& operator=(Libuv const&) = delete;
 
-    std::int64_t now() const { return time_.now(); }
     void schedule(std::size_t i, std::int64_t deadline) {
-        auto const delay = static_cast<std::uint64_t>(deadline - time_.now());
+        auto const delay = static_cast<std::uint64_t>(deadline - now());
         uv_timer_start(&timers_[i].handle, &Libuv::onTimer, delay, 0);
     }
     // uv_timer_start stops a timer that is active; uv_timer_again is for repeating ones.
@@ -34,30 +28,20 @@ public:
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
         time_.moveTo(now);
-        callback_.set(due);
+        callWhenDue(due);
         uv_run(&loop_, UV_RUN_NOWAIT);
     }
     std::int64_t next() const {
         int const timeout = uv_backend_timeout(&loop_);
-        return timeout < 0 ? -1 : time_.now() + timeout;
+        return timeout < 0 ? -1 : now() + timeout;
     }
 
 private:
-    struct Timer {
-        uv_timer_t handle;
-        Payload payload{};
-    };
-
     static void onTimer(uv_timer_t* handle) {
-        auto* const self = static_cast<Libuv*>(handle->loop->data);
-        auto* const timer = reinterpret_cast<Timer*>(handle);  // its first member
-        self->callback_(static_cast<std::size_t>(timer - self->timers_.data()));
+        static_cast<Libuv*>(handle->loop->data)->fired(handle);
     }
 
-    VirtualTime time_;
     uv_loop_t loop_{};
-    std::vector<Timer> timers_;
-    DueCallback callback_;
 };
 
 Registration const registration{

@@ -198,19 +198,4 @@ private:
 /// What the user keeps in each timer: in every contender's entries.
 using Payload = std::array<std::uint64_t, 2>;
 
-/// Calls a function object from a callback of a C library.
-class DueCallback {
-public:
-    template <class Due>
-    void set(Due& due) noexcept {
-        due_ = const_cast<void*>(static_cast<void const*>(&due));
-        call_ = [](void* target, std::size_t i) { (*static_cast<Due*>(target))(i); };
-    }
-    void operator()(std::size_t i) const { call_(due_, i); }
-
-private:
-    void* due_ = nullptr;
-    void (*call_)(void*, std::size_t) = nullptr;
-};
-
 }  // namespace timingwheel::bench
