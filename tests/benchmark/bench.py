@@ -90,7 +90,7 @@ def parse():
 
     made = commands.add_parser("wheel", prog="./dev bench wheel")
     made.set_defaults(call=wheel)
-    made.add_argument("programs", type=Path)
+    made.add_argument("programs", type=Path, help=argparse.SUPPRESS)
     made.add_argument("--pending", type=between(1, 10**9), default=10**6,
                       help="timers that are pending")  # fmt: skip
     made.add_argument("--operations", type=between(0, 10**9), default=0,

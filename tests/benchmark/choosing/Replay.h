@@ -11,7 +11,6 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
 namespace timingwheel::bench::choosing {
 

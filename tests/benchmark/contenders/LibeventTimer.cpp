@@ -1,6 +1,5 @@
 #include "compare/Loads.h"
 
-#include <cstdlib>
 #include <event2/event.h>
 #include <event2/thread.h>
 #include <memory>

@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <uv.h>
 #include <vector>
 

@@ -4,8 +4,6 @@
 
 #include <timingwheel/wheel/TimingWheel.h>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -55,8 +55,9 @@ def ofSeveral(template, runs, plots):
         sys.exit(f"the parts were measured at different commits: {', '.join(sorted(commits))}")
     first = next(iter(runs.values()))
     # What is measured later follows a part that kept the machine busy.
-    whole = {**first, "seconds": sum(run["seconds"] for run in runs.values()), "errors": []}
-    if any(run["size"] != "full" for run in runs.values()):
+    whole = {**first, "seconds": sum(run["seconds"] for run in runs.values()),
+             "whyNoJava": None, "errors": []}  # fmt: skip
+    if any(run.get("size", "full") != "full" for run in runs.values()):
         whole["size"] = "quick"
     known = {
         "wheel": "", "timers": "",
