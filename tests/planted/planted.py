@@ -35,7 +35,7 @@ FEWEST = 60
 MOST_TIMES = 1000
 KEYS = {"breaks", "what", "file", "old", "new", "red"}
 # Folders whose programs are no part of the fast suite, or not about the library.
-NOT_IN_THE_SUITE = {"demo", "leaks", "stress", "walkthrough"}
+NOT_IN_THE_SUITE = {"demo", "leaks", "walkthrough"}
 INVARIANT = re.compile(r"^///   ([A-Z]\d)  ", re.MULTILINE)
 
 
@@ -89,8 +89,6 @@ class Tests:
             folder, *rest = path.relative_to(root / "tests").parts
             if names and rest:
                 program = f"timingwheel-tests-{folder}"
-                if folder == "stress":
-                    program = f"timingwheel-stress-{path.stem}"
                 self.byProgram.setdefault((folder, program), set()).update(names)
 
     def programs(self, patterns):

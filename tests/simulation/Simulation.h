@@ -53,9 +53,6 @@ Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body,
                std::size_t oneIn = 1);
 inline constexpr std::size_t kAnyNumber = SIZE_MAX;
 
-/// True where tests may take their time: TIMINGWHEEL_AT_LENGTH is set.
-bool isAtLength();
-
 // For the simulated program.
 
 /// Ends the run as failed if `holds` is false.

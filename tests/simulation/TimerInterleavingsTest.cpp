@@ -5,6 +5,7 @@
 
 #include <support/Executors.h>
 #include <timingwheel/ManualClock.h>
+#include <timingwheel/RejectedExecution.h>
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/TimerTask.h>
 
@@ -100,6 +101,28 @@ TYPED_TEST(TimerInterleavings, WhoSeesACancellationSeesWhatCameBeforeIt) {
                   other.join();
                   trial.end();
               });
+}
+
+TYPED_TEST(TimerInterleavings, TheLastPlaceIsGivenOnce) {
+    expectAll("G18", "interleavings of two schedules that both got the last place, or neither", [] {
+        auto options = smallOptions<TypeParam>();
+        options.maxPendingTimeouts = 1;
+        TypeParam timer{options};
+        auto const schedule = [&timer] {
+            try {
+                timer.newTimeout([] {}, std::chrono::hours{1});
+                return 1;
+            } catch (RejectedExecution const&) {
+                return 0;
+            }
+        };
+        int others = 0;
+        std::thread other{[&] { others = schedule(); }};
+        int const mine = schedule();
+        other.join();
+        require(mine + others == 1, "the last place was not given once");
+        require(timer.stop().size() == 1, "more or less than one is pending");
+    });
 }
 
 TYPED_TEST(TimerInterleavings, StatisticsMayBeReadWhileATimerStops) {

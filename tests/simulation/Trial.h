@@ -3,6 +3,7 @@
 #include "Books.h"
 #include "Simulation.h"
 
+#include <support/Effort.h>
 #include <support/Figure.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/SystemTimer.h>

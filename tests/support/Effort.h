@@ -33,6 +33,15 @@ inline constexpr bool kIsSanitized = false;
 /// The constant by which a sanitizer build divides all counts.
 inline constexpr std::uint64_t kSanitizerDivisor = 10;
 
+/// True where a test may take its time: TIMINGWHEEL_AT_LENGTH is set, as in the tests of the label
+/// `slow`.
+inline bool isAtLength() { return std::getenv("TIMINGWHEEL_AT_LENGTH") != nullptr; }
+
+/// The one number, or the other one at length.
+inline std::uint64_t effort(std::uint64_t quick, std::uint64_t atLength) {
+    return isAtLength() ? atLength : quick;
+}
+
 /// TIMINGWHEEL_STRESS_SCALE, 1 unless it is set.
 inline double stressScale() {
     char const* const text = std::getenv("TIMINGWHEEL_STRESS_SCALE");
@@ -56,6 +65,11 @@ inline std::uint64_t scaled(std::uint64_t count, std::uint64_t least = 1) {
     }();
     static_cast<void>(said);
     return result / kSanitizerDivisor < least ? least : result / kSanitizerDivisor;
+}
+
+/// So many rounds of a race, or at length so many, scaled.
+inline std::uint64_t rounds(std::uint64_t quick, std::uint64_t atLength, std::uint64_t least = 1) {
+    return scaled(effort(quick, atLength), least);
 }
 
 /// True if another thread of this process runs, or waits for a processor. It takes no memory from
@@ -104,7 +118,8 @@ public:
 private:
     static int factor() {
         double const scale = stressScale();
-        return (kIsSanitized ? 6 : 1) * (scale > 1 ? static_cast<int>(scale) + 1 : 1);
+        return (kIsSanitized ? 6 : 1) * (isAtLength() ? 9 : 1) *
+               (scale > 1 ? static_cast<int>(scale) + 1 : 1);
     }
 
     /// Of this process, on one core of all.

@@ -113,32 +113,6 @@ TEST_F(Netty, ManyTasksRunOnTime) {
                 *least / 1ms, " to ", *most / 1ms, " ms");
 }
 
-// Netty's case 6 as Netty has it. Its upper bound is printed, not asserted.
-TEST(RealClock, TasksOfAHashedWheelAreNotEarly) {
-    std::size_t const tasks = scaled(100'000);
-    std::vector<nanoseconds> delays;
-    delays.reserve(tasks);
-    HashedWheelTimer timer{200ms};
-    Latch done;
-    for (std::size_t i = 0; i < tasks; ++i) {
-        auto const start = std::chrono::steady_clock::now();
-        timer.newTimeout(
-            [&, start] {
-                delays.push_back(std::chrono::steady_clock::now() - start);
-                if (delays.size() == tasks) done.open();
-            },
-            125ms);
-    }
-    done.wait();
-    EXPECT_TRUE(timer.stop().empty());
-    EXPECT_EQ(delays.size(), tasks);
-    auto const [least, most] = std::minmax_element(delays.begin(), delays.end());
-    figure("G1", "earliest of 125 ms on the real clock, HashedWheelTimer, ms", *least / 1.0ms,
-           atLeast(125), {tasks, 100'000});
-    printFigure("Netty's case 6, real clock: ", tasks, " tasks of 125 ms ran after ", *least / 1ms,
-                " to ", *most / 1ms, " ms (Netty expects less than 650)");
-}
-
 // Netty's case 7: tasks run on the executor that was given.
 TEST_F(Netty, TasksRunOnTheExecutor) {
     constexpr int kTasks = 10;

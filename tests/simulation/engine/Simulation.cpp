@@ -163,8 +163,6 @@ Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body, s
     return summary;
 }
 
-bool isAtLength() { return std::getenv("TIMINGWHEEL_AT_LENGTH") != nullptr; }
-
 std::ostream& operator<<(std::ostream& out, Summary const& summary) {
     out << summary.runs << " runs, ";
     if (summary.oneIn > 1)

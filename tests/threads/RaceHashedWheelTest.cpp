@@ -1,5 +1,4 @@
 #include <support/Effort.h>
-#include <support/HashedWheelRaces.h>
 #include <support/Threads.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/ManualClock.h>
@@ -13,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <threads/HashedWheelRaces.h>
 #include <utility>
 
 namespace timingwheel::test {
@@ -23,32 +23,32 @@ using RunsOn = HashedWheelRunsOn;
 
 TEST(RaceHashedWheel, EachTimeoutHasOneOutcomeOnTheWorker) {
     Watchdog const watchdog{"the ledger, on the worker"};
-    keepTheHashedWheelLedger(RunsOn::worker, scaled(100'000), scaled(25'000));
+    keepTheHashedWheelLedger(RunsOn::worker, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
 }
 
 TEST(RaceHashedWheel, EachTimeoutHasOneOutcomeOnAPool) {
     Watchdog const watchdog{"the ledger, on a pool"};
-    keepTheHashedWheelLedger(RunsOn::pool, scaled(100'000), scaled(25'000));
-    keepTheHashedWheelLedger(RunsOn::ownPool, scaled(100'000), scaled(25'000));
+    keepTheHashedWheelLedger(RunsOn::pool, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
+    keepTheHashedWheelLedger(RunsOn::ownPool, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
 }
 
 TEST(RaceHashedWheel, EachTimeoutHasOneOutcomeOnAnExecutorThatRefusesSome) {
     Watchdog const watchdog{"the ledger, on an executor that refuses some"};
-    keepTheHashedWheelLedger(RunsOn::flakyPool, scaled(50'000), scaled(12'500));
+    keepTheHashedWheelLedger(RunsOn::flakyPool, rounds(50'000, 10'000'000), rounds(12'500, 50'000));
 }
 
 TEST(RaceHashedWheel, OneOfCancelCancelAndWaitAndTheExpiryWins) {
     Watchdog const watchdog{"cancel against cancelAndWait against expiry"};
-    HashedWheelCancelRace{RunsOn::worker}.run(scaled(200'000));
-    HashedWheelCancelRace{RunsOn::pool}.run(scaled(100'000));
-    HashedWheelCancelRace{RunsOn::ownPool}.run(scaled(100'000));
+    HashedWheelCancelRace{RunsOn::worker}.run(rounds(200'000, 2'000'000));
+    HashedWheelCancelRace{RunsOn::pool}.run(rounds(100'000, 2'000'000));
+    HashedWheelCancelRace{RunsOn::ownPool}.run(rounds(100'000, 2'000'000));
 }
 
 TEST(RaceHashedWheel, StopLosesNothingWhileOthersSchedule) {
     Watchdog const watchdog{"stop() against newTimeout"};
-    HashedWheelStopRace{RunsOn::worker, 4}.run(scaled(400));
-    HashedWheelStopRace{RunsOn::pool, 4}.run(scaled(200));
-    HashedWheelStopRace{RunsOn::ownPool, 4}.run(scaled(200));
+    HashedWheelStopRace{RunsOn::worker, effort(4, 16)}.run(rounds(400, 5'000));
+    HashedWheelStopRace{RunsOn::pool, effort(4, 8)}.run(rounds(200, 5'000));
+    HashedWheelStopRace{RunsOn::ownPool, effort(4, 8)}.run(rounds(200, 5'000));
 }
 
 // Bug pattern: start() and stop() race.
@@ -131,22 +131,22 @@ TEST(RaceHashedWheel, MayBeAskedWhileItStarts) {
 
 TEST(RaceHashedWheel, NeverExceedsTheLimitOfPendingTimeouts) {
     Watchdog const watchdog{"the limit of pending timeouts"};
-    loadAHashedWheelUpToTheLimit(8, scaled(200'000), 100);
+    loadAHashedWheelUpToTheLimit(effort(8, 32), rounds(200'000, 10'000'000), effort(100, 1'000));
 }
 
 TEST(RaceHashedWheel, CancelledTimeoutsAreGoneWithinATick) {
     Watchdog const watchdog{"cancelling far timeouts"};
-    cancelFarHashedWheelTimeouts(scaled(200'000), 4);
+    cancelFarHashedWheelTimeouts(rounds(200'000, 10'000'000), 4);
 }
 
 TEST(RaceHashedWheel, NoWakeUpIsLost) {
     Watchdog const watchdog{"wake-ups of the worker"};
-    wakeAHashedWheel(scaled(500));
+    wakeAHashedWheel(rounds(500, 20'000));
 }
 
 TEST(RaceHashedWheel, HandlesOutliveATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"handles against the destructor"};
-    raceHashedWheelHandlesAgainstDestructor(scaled(500));
+    raceHashedWheelHandlesAgainstDestructor(rounds(500, 20'000));
 }
 
 // Bug pattern: the timer stops when it is half gone already, while its tasks call it: a race on the

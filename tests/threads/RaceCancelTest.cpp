@@ -1,4 +1,3 @@
-#include <support/CancelRaces.h>
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/ThreadPool.h>
@@ -13,6 +12,7 @@
 #include <deque>
 #include <future>
 #include <thread>
+#include <threads/CancelRaces.h>
 #include <utility>
 #include <vector>
 
@@ -24,20 +24,20 @@ using namespace std::chrono_literals;
 // Bug pattern: a task runs after cancel() returned true.
 TEST(RaceCancel, OneOfTwoCancelsAndTheExpiryWins) {
     Watchdog const watchdog{"cancel against cancel against expiry"};
-    CancelRace{0, Rival::cancel}.run(scaled(20'000));
-    CancelRace{2, Rival::cancel}.run(scaled(20'000));
+    CancelRace{0, Rival::cancel}.run(rounds(20'000, 1'000'000));
+    CancelRace{2, Rival::cancel}.run(rounds(20'000, 1'000'000));
 }
 
 TEST(RaceCancel, RescheduleLaterAgainstCancelAndExpiryHasOneOutcome) {
     Watchdog const watchdog{"cancel against a later reschedule"};
-    CancelRace{0, Rival::rescheduleLater}.run(scaled(20'000));
-    CancelRace{2, Rival::rescheduleLater}.run(scaled(10'000));
+    CancelRace{0, Rival::rescheduleLater}.run(rounds(20'000, 1'000'000));
+    CancelRace{2, Rival::rescheduleLater}.run(rounds(10'000, 1'000'000));
 }
 
 TEST(RaceCancel, RescheduleEarlierAgainstCancelAndExpiryHasOneOutcome) {
     Watchdog const watchdog{"cancel against an earlier reschedule"};
-    CancelRace{0, Rival::rescheduleEarlier}.run(scaled(20'000));
-    CancelRace{2, Rival::rescheduleEarlier}.run(scaled(10'000));
+    CancelRace{0, Rival::rescheduleEarlier}.run(rounds(20'000, 1'000'000));
+    CancelRace{2, Rival::rescheduleEarlier}.run(rounds(10'000, 1'000'000));
 }
 
 TEST(RaceCancel, WinsWhileTheTaskWaitsInAnExecutor) {
@@ -62,8 +62,8 @@ TEST(RaceCancel, WinsWhileTheTaskWaitsInAnExecutor) {
 
 TEST(RaceCancel, CancelAndWaitLetsWhatTheTaskUsesDie) {
     Watchdog const watchdog{"cancelAndWait"};
-    raceCancelAndWait(0, scaled(20'000));
-    raceCancelAndWait(2, scaled(20'000));
+    raceCancelAndWait(0, rounds(20'000, 1'000'000));
+    raceCancelAndWait(2, rounds(20'000, 1'000'000));
 }
 
 TEST(RaceCancel, CancelAndWaitFromInsideTheTaskReturns) {

@@ -1,24 +1,25 @@
 #include <support/Effort.h>
-#include <support/LedgerRaces.h>
 
 #include <gtest/gtest.h>
+
+#include <threads/LedgerRaces.h>
 
 namespace timingwheel::test {
 namespace {
 
 TEST(RaceLedger, EachTimeoutHasOneOutcomeInline) {
     Watchdog const watchdog{"the ledger, inline"};
-    keepTheLedger(RunsOn::driver, scaled(100'000), scaled(25'000));
+    keepTheLedger(RunsOn::driver, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
 }
 
 TEST(RaceLedger, EachTimeoutHasOneOutcomeOnAPool) {
     Watchdog const watchdog{"the ledger, on a pool"};
-    keepTheLedger(RunsOn::pool, scaled(100'000), scaled(25'000));
+    keepTheLedger(RunsOn::pool, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
 }
 
 TEST(RaceLedger, EachTimeoutHasOneOutcomeOnAnExecutorThatRefusesSome) {
     Watchdog const watchdog{"the ledger, on an executor that refuses some"};
-    keepTheLedger(RunsOn::flakyPool, scaled(50'000), scaled(12'500));
+    keepTheLedger(RunsOn::flakyPool, rounds(50'000, 10'000'000), rounds(12'500, 50'000));
 }
 
 }  // namespace

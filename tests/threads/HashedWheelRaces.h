@@ -1,6 +1,5 @@
 #pragma once
 
-#include <support/CancelRaces.h>
 #include <support/CountOfEach.h>
 #include <support/Effort.h>
 #include <support/Figure.h>
@@ -22,6 +21,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <threads/CancelRaces.h>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,4 @@
 #include <support/Effort.h>
-#include <support/HookRaces.h>
 #include <support/ThreadPool.h>
 #include <support/ThreadStatus.h>
 #include <support/Threads.h>
@@ -15,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <threads/HookRaces.h>
 #include <utility>
 
 namespace timingwheel::test {
@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 
 TEST(RaceHook, DestructorWaitsForARunThatHasBegun) {
     Watchdog const watchdog{"a hook's destructor"};
-    raceHookDestructor(0, scaled(20'000));
-    raceHookDestructor(2, scaled(20'000));
+    raceHookDestructor(0, rounds(20'000, 1'000'000));
+    raceHookDestructor(2, rounds(20'000, 1'000'000));
 }
 
 /// A task that schedules itself again, late.
@@ -211,17 +211,20 @@ TEST(RaceHook, TaskMayDestroyItsOwner) {
     }
 }
 
-TEST(RaceHook, TwoFirstSchedulesGiveOneShard) { raceFirstSchedules(10'000); }
+TEST(RaceHook, TwoFirstSchedulesGiveOneShard) {
+    Watchdog const watchdog{"two first schedules of one hook"};
+    raceFirstSchedules(rounds(10'000, 300'000));
+}
 
 TEST(RaceHook, OneOfSeveralSchedulesWins) {
     Watchdog const watchdog{"several schedules of one hook"};
-    raceScheduleOfOneHook(4, scaled(10'000));
+    raceScheduleOfOneHook(4, rounds(10'000, 1'000'000));
 }
 
 TEST(RaceHook, PushBackRacesWithExpiryAndCancel) {
     Watchdog const watchdog{"push-back"};
-    PushBackRace{0, 4}.run(scaled(4'000));
-    PushBackRace{2, 4}.run(scaled(4'000));
+    PushBackRace{0, 4}.run(rounds(4'000, 200'000));
+    PushBackRace{2, 4}.run(rounds(4'000, 200'000));
 }
 
 TEST(RaceHook, GoesToAnotherTimerWhenItsOwnIsGone) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <support/CancelRaces.h>
 #include <support/Figure.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
@@ -16,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
+#include <threads/CancelRaces.h>
 
 /// Races around user-owned tasks.
 namespace timingwheel::test {

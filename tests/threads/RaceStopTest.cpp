@@ -1,7 +1,5 @@
-#include <support/CancelRaces.h>
 #include <support/Effort.h>
 #include <support/Executors.h>
-#include <support/StopRaces.h>
 #include <support/TestTimers.h>
 #include <support/ThreadStatus.h>
 #include <support/Threads.h>
@@ -16,6 +14,8 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <threads/CancelRaces.h>
+#include <threads/StopRaces.h>
 #include <utility>
 
 namespace timingwheel::test {
@@ -26,13 +26,15 @@ using namespace std::chrono_literals;
 // Bug pattern: an entry is added after the final drain.
 TEST(RaceStop, OneOfManyCallersGetsTheTasksWhileOthersSchedule) {
     Watchdog const watchdog{"stop() against schedule"};
-    StopRace{4, 4, 0}.run(scaled(400));
-    StopRace{4, 4, 2}.run(scaled(200));
+    std::size_t const threads = effort(4, 16);
+    StopRace{threads, threads, 0}.run(rounds(400, 100'000));
+    StopRace{threads, threads, 2}.run(rounds(200, 100'000));
 }
 
 TEST(RaceStop, HandlesOutliveATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"handles against the destructor"};
-    raceHandlesAgainstDestructor(scaled(1'000));
+    // At length all of them under sanitizers too: this is what those are for.
+    raceHandlesAgainstDestructor(isAtLength() ? scaledByEnvironment(100'000) : scaled(1'000));
 }
 
 TEST(RaceStop, IsPromptWhenTheTickIsADay) {

@@ -1,11 +1,11 @@
 #include <support/Effort.h>
-#include <support/WakeRaces.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <threads/WakeRaces.h>
 
 namespace timingwheel::test {
 namespace {
@@ -14,18 +14,18 @@ using namespace std::chrono_literals;
 
 TEST(RaceWake, IdleTimersSleep) {
     Watchdog const watchdog{"idle timers"};
-    watchIdleTimers(100ms, scaled(10'000));
+    watchIdleTimers(isAtLength() ? 10'000ms : 100ms, rounds(10'000, 1'000'000));
 }
 
 TEST(RaceWake, DescendingDeadlinesWakeOnceForEachTick) {
     Watchdog const watchdog{"descending deadlines"};
-    insertDescending(scaled(20'000));
+    insertDescending(rounds(20'000, 1'000'000));
 }
 
 // Bug pattern: the next wake-up time is published after the lock was dropped.
 TEST(RaceWake, AShorterTimeoutAlwaysWakesTheDriver) {
     Watchdog const watchdog{"wake-ups"};
-    wakeForShorterOnes(2, scaled(1'000));
+    wakeForShorterOnes(2, rounds(1'000, 100'000));
 }
 
 // Levels were built for the first run only: beyond their reach the timeout moved on every 19 ticks.

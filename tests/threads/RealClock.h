@@ -1,5 +1,6 @@
 #pragma once
 
+#include <support/Effort.h>
 #include <support/Figure.h>
 #include <support/Threads.h>
 #include <timingwheel/Timer.h>
@@ -17,10 +18,12 @@
 /// Lateness on the real clock.
 namespace timingwheel::test {
 
-/// `count` timeouts at random times in `window`: guarantees G1 and G2. `who` names the timer.
-inline void measureLateness(Timer& timer, std::string const& who, std::size_t count,
-                            std::chrono::nanoseconds window, std::uint64_t seed) {
+/// Timeouts at random times of a tenth of a second, or of two: guarantees G1 and G2. `who` names
+/// the timer.
+inline void measureLateness(Timer& timer, std::string const& who, std::uint64_t seed) {
     using std::chrono::nanoseconds;
+    std::size_t const count = rounds(5'000, 100'000);
+    nanoseconds const window = std::chrono::milliseconds{effort(100, 2'000)};
     std::vector<nanoseconds> lateness;  // the tasks run on one thread
     lateness.reserve(count);
     std::mt19937_64 random{seed};

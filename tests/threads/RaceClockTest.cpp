@@ -1,4 +1,3 @@
-#include <support/CancelRaces.h>
 #include <support/Effort.h>
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
@@ -14,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <threads/CancelRaces.h>
 #include <utility>
 #include <vector>
 
