@@ -1,13 +1,11 @@
-// Schedules are accepted or refused: extreme delays, failing memory, the limit of pending.
+// Schedules are accepted or refused: failing memory, the limit of pending.
 
 #include <support/AllocationCounter.h>
 #include <support/TestTimers.h>
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -24,79 +22,8 @@ template <class T>
 using Schedule = OfWheelTimers<T>;
 TYPED_TEST_SUITE(Schedule, WheelTimers, NamesOfTimers);
 
-// ---- G13: any delay ----------------------------------------------------------------------------
-
-template <class D>
-void addExtremes(std::vector<Duration>& delays) {
-    using Rep = typename D::rep;
-    for (int k = 0; k <= 62; ++k) {
-        std::int64_t const power = std::int64_t{1} << k;
-        for (std::int64_t const count : {power - 1, power, power + 1}) {
-            delays.push_back(D{static_cast<Rep>(count)});
-            delays.push_back(D{static_cast<Rep>(-count)});
-        }
-    }
-    delays.push_back(D::max());
-    delays.push_back(D::min());
-}
-
-/// How long `delay` is in a simulated hour: what may run in it.
-bool isWithin(Duration delay, nanoseconds time) { return delay.nanoseconds() <= time; }
-
-// G13
-TYPED_TEST(Schedule, AnyDelayInAnyUnitHasADocumentedResult) {
-    std::vector<Duration> delays;
-    addExtremes<std::chrono::nanoseconds>(delays);
-    addExtremes<std::chrono::microseconds>(delays);
-    addExtremes<std::chrono::milliseconds>(delays);
-    addExtremes<std::chrono::hours>(delays);
-    addExtremes<std::chrono::duration<double>>(delays);
-    addExtremes<std::chrono::duration<float>>(delays);
-    auto const now = static_cast<std::int64_t>(this->now().time_since_epoch().count());
-    for (std::int64_t const less : {now - 1, now, now + 1})
-        delays.push_back(nanoseconds{INT64_MAX - std::max<std::int64_t>(less, 0)});
-    delays.push_back(std::chrono::duration<double>{std::numeric_limits<double>::infinity()});
-    delays.push_back(std::chrono::duration<float>{-std::numeric_limits<float>::infinity()});
-
+TYPED_TEST(Schedule, RefusesAnEmptyTaskAtATimeOrWithAPeriod) {
     TypeParam timer{this->options()};
-    auto const start = this->now();
-    std::size_t early = 0;
-    std::size_t runs = 0;
-    std::size_t due = 0;
-    for (Duration const delay : delays) {
-        due += isWithin(delay, 1h) ? 1U : 0U;
-        timer.newTimeout(
-            [&, delay] {
-                ++runs;
-                early += isWithin(delay, this->now() - start) ? 0U : 1U;
-            },
-            delay);
-    }
-    timer.checkInvariants();
-    this->clock.advance(1h);
-    EXPECT_EQ(runs, due);
-    figure("G13", "extreme delays that ran early in a simulated hour", early, exactly(0),
-           {delays.size(), 2'285});
-    figure("G13", "levels for them", timer.statistics().cascaded.size(), atMost(15));
-}
-
-// G13
-TYPED_TEST(Schedule, RefusesNaN) {
-    TypeParam timer{this->options()};
-    auto const nan = std::chrono::duration<double>{std::nan("")};
-    EXPECT_THROW(timer.newTimeout([] {}, nan), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout([] {}, std::chrono::duration<float>{std::nanf("")}),
-                 std::invalid_argument);
-    EXPECT_EQ(timer.pendingTimeouts(), 0U);
-    EXPECT_EQ(timer.statistics().scheduled, 0U);
-}
-
-TYPED_TEST(Schedule, RefusesAnEmptyTask) {
-    TypeParam timer{this->options()};
-    void (*const function)() = nullptr;
-    EXPECT_THROW(timer.newTimeout(function, 1s), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout(std::function<void()>{}, 1s), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout(std::shared_ptr<TimerTask>{}, 1s), std::invalid_argument);
     EXPECT_THROW(timer.scheduleAtFixedRate(std::function<void()>{}, 1s, 1s), std::invalid_argument);
     EXPECT_THROW(timer.newTimeout(std::function<void()>{}, this->now()), std::invalid_argument);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
@@ -109,14 +36,6 @@ static_assert(SchedulesAt<SystemTimer, Clock::TimePoint>);
 static_assert(SchedulesAt<SystemTimer, std::chrono::milliseconds>);
 static_assert(!SchedulesAt<SystemTimer, std::chrono::system_clock::time_point>);
 static_assert(!SchedulesAt<SystemTimer, int>);
-
-TYPED_TEST(Schedule, IsRefusedOnceTheTimerWasStopped) {
-    TypeParam timer{this->options({.name = "gone"})};
-    static_cast<void>(timer.stop());
-    expectThrows<std::logic_error>([&] { timer.newTimeout([] {}, 1s); }, "\"gone\" was stopped");
-    EXPECT_EQ(timer.pendingTimeouts(), 0U);
-    EXPECT_EQ(timer.statistics().scheduled, 0U);
-}
 
 // ---- G16: memory that fails --------------------------------------------------------------------
 
@@ -280,22 +199,6 @@ TEST(Schedule, TheFirstScheduleStartsTheThreadOrNothingHasChanged) {
            failures, atLeast(3));
 }
 
-// G16
-TYPED_TEST(Schedule, AMovingTaskThatThrowsChangesNothing) {
-    struct Immovable {
-        explicit Immovable(int movesLeft) : left{movesLeft} {}
-        Immovable(Immovable&& other) : left{other.left - 1} {
-            if (left < 0) throw std::runtime_error{"not movable"};
-        }
-        void operator()() {}
-        int left;
-    };
-    TypeParam timer{this->options()};
-    EXPECT_THROW(timer.newTimeout(Immovable{0}, 1s), std::runtime_error);
-    EXPECT_EQ(timer.pendingTimeouts(), 0U);
-    EXPECT_TRUE(timer.newTimeout(Immovable{5}, 1s).isPending());
-}
-
 // G16: not by its run, which has nobody to tell that there is no memory.
 TYPED_TEST(Schedule, APeriodicTimeoutHasTheLevelsOfItsNextRunBuiltAtOnce) {
     TypeParam timer{this->options()};
@@ -433,19 +336,6 @@ TYPED_TEST(Schedule, APeriodicTimeoutKeepsItsPlaceUntilItEnds) {
     this->clock.advance(5ms);
     EXPECT_EQ(freePlaces(timer), 4U);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
-}
-
-// G18
-TYPED_TEST(Schedule, ARunningTaskHasGivenItsPlaceBack) {
-    TypeParam timer{this->options({.maxPendingTimeouts = 1})};
-    int runs = 0;
-    std::function<void()> again = [&] {
-        if (++runs < 100) timer.newTimeout(again, 1ms);
-    };
-    timer.newTimeout(again, 1ms);
-    this->clock.advance(1s);
-    EXPECT_EQ(runs, 100);
-    EXPECT_EQ(this->failures.count(), 0U);
 }
 
 // G18, G19

@@ -16,11 +16,11 @@
 #include <string>
 #include <type_traits>
 
-/// Timers of every kind, behind the face that they have in common.
+/// Timers of every kind, behind the interface that they have in common.
 namespace timingwheel::test {
 
 /// The options that all of them have.
-struct FaceOptions {
+struct CommonOptions {
     Duration tick = std::chrono::milliseconds{1};
     /// Of the wheel, or of each level: a power of two.
     std::int64_t slots = 8;
@@ -39,7 +39,7 @@ protected:
     static constexpr bool kIsFlat = std::is_same_v<T, HashedWheelTimer>;
     static constexpr bool kHasThread = !std::is_same_v<T, ManualTimer>;
 
-    std::unique_ptr<Timer> make(FaceOptions const& from = {}) {
+    std::unique_ptr<Timer> make(CommonOptions const& from = {}) {
         if constexpr (kIsFlat) {
             auto timer = std::make_unique<HashedWheelTimer>(
                 HashedWheelTimerOptions{.tick = from.tick,
@@ -69,6 +69,12 @@ protected:
     }
 
     std::chrono::nanoseconds now() const { return clock.now().time_since_epoch(); }
+    static TimerStatistics statistics(Timer const& timer) {
+        return static_cast<T const&>(timer).statistics();
+    }
+    static void check(Timer const& timer) {
+        if constexpr (!kIsFlat) static_cast<T const&>(timer).checkInvariants();
+    }
 
     ManualClock clock;
     FailureLog failures;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "CancelRaces.h"
+
 #include <support/CountOfEach.h>
 #include <support/Effort.h>
 #include <support/Figure.h>
@@ -21,7 +23,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <threads/CancelRaces.h>
 #include <utility>
 #include <vector>
 
@@ -565,59 +566,6 @@ inline void wakeAHashedWheel(std::uint64_t rounds) {
     EXPECT_EQ(timer.statistics().fired + cancelled, rounds);
     EXPECT_EQ(timer.statistics().cancelled, cancelled);
     EXPECT_EQ(timer.stop().size(), 0U);
-}
-
-/// Handles that are cancelled, asked and dropped by two threads while a third destroys the timer:
-/// guarantee G11.
-inline void raceHashedWheelHandlesAgainstDestructor(std::uint64_t rounds) {
-    constexpr std::size_t kHandles = 8;
-    std::optional<HashedWheelTimer> timer;
-    std::array<std::array<Timeout, kHandles>, 2> handles;
-    CountOfEach runs{kHandles};
-    CountOfEach wins{kHandles};  // of cancel()
-    std::atomic<std::uint64_t> wrong{0};
-    std::uint64_t ended = 0;  // in one way, and all answers say so
-    Random random{5};
-    inBatches(
-        rounds, 3,
-        [&](std::uint64_t round) {
-            timer.emplace(HashedWheelTimerOptions{
-                .tick = std::chrono::milliseconds{1}, .ticksPerWheel = 4, .leakDetection = false});
-            runs.reset();
-            wins.reset();
-            for (std::size_t i = 0; i < kHandles; ++i) {
-                handles[0][i] = handles[1][i] = timer->newTimeout(
-                    [&runs, i] { runs.count(i); },
-                    random.below(std::chrono::nanoseconds{std::chrono::milliseconds{2}}));
-            }
-            if (round % 2 == 0) spinFor(std::chrono::milliseconds{1});
-        },
-        [&](std::size_t worker, std::uint64_t) {
-            if (worker == 2) return timer.reset();
-            for (std::size_t i = 0; i < kHandles; ++i) {
-                Timeout& timeout = handles[worker][i];
-                if (timeout.cancel()) wins.count(i);
-                if (timeout.isPending() || timeout.isRejected()) ++wrong;
-                static_cast<void>(timeout.remaining());
-                static_cast<void>(timeout.task());
-                if (timeout.cancelAndWait()) ++wrong;
-                if (worker == 0) timeout = {};
-            }
-        },
-        [&](std::uint64_t) {
-            for (std::size_t i = 0; i < kHandles; ++i) {
-                Timeout& timeout = handles[1][i];
-                bool const hasRun = runs.of(i) == 1;
-                bool const isRight = hasRun ? timeout.isExpired() && wins.of(i) == 0
-                                            : timeout.isCancelled() && runs.of(i) == 0;
-                ended += isRight && wins.of(i) <= 1 ? 1U : 0U;
-                if (timeout.timer() != nullptr || timeout.cancel()) ++wrong;
-                timeout = {};
-            }
-        });
-    EXPECT_EQ(ended, rounds * kHandles);
-    figure("G11", "wrong answers of handles of a HashedWheelTimer that is destroyed or gone",
-           wrong.load(), exactly(0), {rounds, 20'000});
 }
 
 }  // namespace timingwheel::test

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "CancelRaces.h"
+
 #include <support/Figure.h>
 #include <support/Threads.h>
 #include <timingwheel/SystemTimer.h>
@@ -15,7 +17,6 @@
 #include <limits>
 #include <memory>
 #include <stdexcept>
-#include <threads/CancelRaces.h>
 
 /// Races around user-owned tasks.
 namespace timingwheel::test {

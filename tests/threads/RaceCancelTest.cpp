@@ -1,3 +1,5 @@
+#include "CancelRaces.h"
+
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/ThreadPool.h>
@@ -12,7 +14,6 @@
 #include <deque>
 #include <future>
 #include <thread>
-#include <threads/CancelRaces.h>
 #include <utility>
 #include <vector>
 

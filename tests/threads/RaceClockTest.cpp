@@ -1,3 +1,5 @@
+#include "CancelRaces.h"
+
 #include <support/Effort.h>
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
@@ -13,7 +15,6 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
-#include <threads/CancelRaces.h>
 #include <utility>
 #include <vector>
 

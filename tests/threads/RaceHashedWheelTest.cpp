@@ -1,3 +1,6 @@
+#include "HashedWheelRaces.h"
+#include "StopRaces.h"
+
 #include <support/Effort.h>
 #include <support/Threads.h>
 #include <timingwheel/HashedWheelTimer.h>
@@ -12,7 +15,6 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
-#include <threads/HashedWheelRaces.h>
 #include <utility>
 
 namespace timingwheel::test {
@@ -54,29 +56,8 @@ TEST(RaceHashedWheel, StopLosesNothingWhileOthersSchedule) {
 // Bug pattern: start() and stop() race.
 TEST(RaceHashedWheel, StopRacesWithTheFirstStart) {
     Watchdog const watchdog{"stop() against start()"};
-    for (std::uint64_t round = 0; round < scaled(500); ++round) {
-        HashedWheelTimer timer{{.leakDetection = false}};
-        std::atomic<std::size_t> accepted{0};
-        std::atomic<std::size_t> returned{0};
-        together(3, [&](std::size_t thread) {
-            try {
-                if (thread == 0) {
-                    returned += timer.stop().size();
-                } else if (thread == 1) {
-                    timer.start();
-                } else {
-                    timer.newTimeout([] {}, 1h);
-                    ++accepted;
-                }
-            } catch (std::logic_error const&) {
-                // It was stopped before.
-            }
-        });
-        returned += timer.stop().size();
-        EXPECT_EQ(accepted, returned);
-        EXPECT_EQ(timer.pendingTimeouts(), 0U);
-        EXPECT_THROW(timer.start(), std::logic_error);
-    }
+    raceStopAgainstTheFirstStart<HashedWheelTimer>(HashedWheelTimerOptions{.leakDetection = false},
+                                                   scaled(500));
 }
 
 // Several threads make the first timeout: one worker, and all of them run.
@@ -146,7 +127,10 @@ TEST(RaceHashedWheel, NoWakeUpIsLost) {
 
 TEST(RaceHashedWheel, HandlesOutliveATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"handles against the destructor"};
-    raceHashedWheelHandlesAgainstDestructor(rounds(500, 20'000));
+    raceHandlesAgainstDestructor<HashedWheelTimer>(
+        "HashedWheelTimer",
+        HashedWheelTimerOptions{.tick = 1ms, .ticksPerWheel = 4, .leakDetection = false}, 2ms,
+        {rounds(500, 20'000), 20'000});
 }
 
 // Bug pattern: the timer stops when it is half gone already, while its tasks call it: a race on the
@@ -155,26 +139,7 @@ TEST(RaceHashedWheel, TasksMayCallATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"virtual calls against the destructor"};
     for (RunsOn const runsOn : {RunsOn::worker, RunsOn::pool, RunsOn::ownPool}) {
         HashedWheelRunners runners{runsOn};
-        for (std::uint64_t round = 0; round < 50; ++round) {
-            auto timer = std::make_unique<HashedWheelTimer>(runners.options());
-            Timer& face = *timer;
-            std::atomic<bool> isEntered{false};
-            timer->newTimeout(
-                [&] {
-                    isEntered = true;
-                    for (int refused = 0; refused < 3;) {
-                        static_cast<void>(face.pendingTimeouts());
-                        try {
-                            face.newTimeout([] {}, 1h).cancel();
-                        } catch (std::logic_error const&) {
-                            ++refused;  // the destructor has begun
-                        }
-                    }
-                },
-                0ms);
-            waitUntil([&] { return isEntered.load(); });
-            timer.reset();
-        }
+        callWhileItIsDestroyed<HashedWheelTimer>(runners.options(), 50);
     }
 }
 

@@ -1,3 +1,5 @@
+#include "HookRaces.h"
+
 #include <support/Effort.h>
 #include <support/ThreadPool.h>
 #include <support/ThreadStatus.h>
@@ -14,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <threads/HookRaces.h>
 #include <utility>
 
 namespace timingwheel::test {

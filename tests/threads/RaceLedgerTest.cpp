@@ -1,8 +1,8 @@
+#include "LedgerRaces.h"
+
 #include <support/Effort.h>
 
 #include <gtest/gtest.h>
-
-#include <threads/LedgerRaces.h>
 
 namespace timingwheel::test {
 namespace {

@@ -1,8 +1,8 @@
+#include "LoadRaces.h"
+
 #include <support/Effort.h>
 
 #include <gtest/gtest.h>
-
-#include <threads/LoadRaces.h>
 
 namespace timingwheel::test {
 namespace {

@@ -1,3 +1,6 @@
+#include "CancelRaces.h"
+#include "StopRaces.h"
+
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/TestTimers.h>
@@ -14,8 +17,6 @@
 #include <memory>
 #include <stdexcept>
 #include <thread>
-#include <threads/CancelRaces.h>
-#include <threads/StopRaces.h>
 #include <utility>
 
 namespace timingwheel::test {
@@ -34,7 +35,9 @@ TEST(RaceStop, OneOfManyCallersGetsTheTasksWhileOthersSchedule) {
 TEST(RaceStop, HandlesOutliveATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"handles against the destructor"};
     // At length all of them under sanitizers too: this is what those are for.
-    raceHandlesAgainstDestructor(isAtLength() ? scaledByEnvironment(100'000) : scaled(1'000));
+    std::uint64_t const times = isAtLength() ? scaledByEnvironment(100'000) : scaled(1'000);
+    raceHandlesAgainstDestructor<SystemTimer>(
+        "SystemTimer", TimerOptions{.tick = 10us, .shards = 2}, 80us, {times, 100'000});
 }
 
 TEST(RaceStop, IsPromptWhenTheTickIsADay) {
@@ -89,27 +92,7 @@ TEST(RaceStop, EveryCallerWaitsForATaskThatRuns) {
 // Bug pattern: start() and stop() race.
 TEST(RaceStop, RacesWithTheFirstStart) {
     Watchdog const watchdog{"stop() against start()"};
-    for (std::uint64_t round = 0; round < scaled(500); ++round) {
-        SystemTimer timer;
-        std::atomic<std::size_t> accepted{0};
-        std::atomic<std::size_t> returned{0};
-        together(3, [&](std::size_t thread) {
-            try {
-                if (thread == 0) {
-                    returned += timer.stop().size();
-                } else if (thread == 1) {
-                    timer.start();
-                } else {
-                    timer.newTimeout([] {}, 1h);
-                    ++accepted;
-                }
-            } catch (std::logic_error const&) {
-                // It was stopped before.
-            }
-        });
-        returned += timer.stop().size();
-        EXPECT_EQ(accepted, returned);
-    }
+    raceStopAgainstTheFirstStart<SystemTimer>(TimerOptions{}, scaled(500));
 }
 
 TEST(RaceStop, DrainRunsWhatWasAcceptedWhileOthersScheduleAndCancel) {
@@ -231,26 +214,7 @@ TEST(RaceStop, TasksMayCallATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"virtual calls against the destructor"};
     for (std::size_t const threads : {0U, 2U}) {
         Runners runners{threads};
-        for (std::uint64_t round = 0; round < 100; ++round) {
-            auto timer = std::make_unique<SystemTimer>(runners.options());
-            Timer& face = *timer;
-            std::atomic<bool> isEntered{false};
-            timer->newTimeout(
-                [&] {
-                    isEntered = true;
-                    for (int refused = 0; refused < 3;) {
-                        static_cast<void>(face.pendingTimeouts());
-                        try {
-                            face.newTimeout([] {}, 1h).cancel();
-                        } catch (std::logic_error const&) {
-                            ++refused;  // the destructor has begun
-                        }
-                    }
-                },
-                0ms);
-            waitUntil([&] { return isEntered.load(); });
-            timer.reset();
-        }
+        callWhileItIsDestroyed<SystemTimer>(runners.options(), 100);
     }
 }
 

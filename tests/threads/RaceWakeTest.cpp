@@ -1,3 +1,5 @@
+#include "WakeRaces.h"
+
 #include <support/Effort.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
@@ -5,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <threads/WakeRaces.h>
 
 namespace timingwheel::test {
 namespace {

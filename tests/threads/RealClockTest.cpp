@@ -1,5 +1,7 @@
 // The few tests that read the real clock: smoke, with figures for people.
 
+#include "RealClock.h"
+
 #include <support/TestTimers.h>
 #include <timingwheel/HashedWheelTimer.h>
 
@@ -8,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <threads/RealClock.h>
 #include <vector>
 
 namespace timingwheel::test {

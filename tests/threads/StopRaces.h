@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -153,9 +154,13 @@ private:
 
 /// Handles that are cancelled, asked and dropped by two threads while a third destroys the timer:
 /// guarantee G11.
-inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
-    constexpr std::size_t kHandles = 4;
-    std::optional<SystemTimer> timer;
+/// Timeouts have a random delay of less than `longest`; in every second round there is some time
+/// for them to run first.
+template <class TimerType, class Options>
+void raceHandlesAgainstDestructor(std::string const& who, Options const& options,
+                                  std::chrono::nanoseconds longest, Of of) {
+    constexpr std::size_t kHandles = 8;
+    std::optional<TimerType> timer;
     std::array<std::array<Timeout, kHandles>, 2> handles;
     CountOfEach runs{kHandles};
     CountOfEach wins{kHandles};  // of cancel()
@@ -163,16 +168,16 @@ inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
     std::uint64_t ended = 0;  // in one way, and all answers say so
     Random random{5};
     inBatches(
-        rounds, 3,
-        [&](std::uint64_t) {
-            timer.emplace(TimerOptions{.tick = std::chrono::microseconds{10}, .shards = 2});
+        of.count, 3,
+        [&](std::uint64_t round) {
+            timer.emplace(options);
             runs.reset();
             wins.reset();
             for (std::size_t i = 0; i < kHandles; ++i) {
-                handles[0][i] = handles[1][i] = timer->newTimeout(
-                    [&runs, i] { runs.count(i); },
-                    static_cast<int>(random.below(4)) * std::chrono::microseconds{20});
+                handles[0][i] = handles[1][i] =
+                    timer->newTimeout([&runs, i] { runs.count(i); }, random.below(longest));
             }
+            if (round % 2 == 0) spinFor(longest / 2);
         },
         [&](std::size_t worker, std::uint64_t) {
             if (worker == 2) return timer.reset();
@@ -198,9 +203,61 @@ inline void raceHandlesAgainstDestructor(std::uint64_t rounds) {
                 timeout = {};
             }
         });
-    EXPECT_EQ(ended, rounds * kHandles);
-    figure("G11", "wrong answers of handles whose timer is being destroyed or gone", wrong.load(),
-           exactly(0), {rounds, 100'000});
+    EXPECT_EQ(ended, of.count * kHandles);
+    figure("G11", "wrong answers of handles that outlive a " + who, wrong.load(), exactly(0), of);
+}
+
+/// In each of so many rounds one thread stops a timer, another starts it, and a third schedules.
+template <class TimerType, class Options>
+void raceStopAgainstTheFirstStart(Options const& options, std::uint64_t rounds) {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        TimerType timer{options};
+        std::atomic<std::size_t> accepted{0};
+        std::atomic<std::size_t> returned{0};
+        together(3, [&](std::size_t thread) {
+            try {
+                if (thread == 0) {
+                    returned += timer.stop().size();
+                } else if (thread == 1) {
+                    timer.start();
+                } else {
+                    timer.newTimeout([] {}, std::chrono::hours{1});
+                    ++accepted;
+                }
+            } catch (std::logic_error const&) {
+                // It was stopped before.
+            }
+        });
+        returned += timer.stop().size();
+        EXPECT_EQ(accepted, returned);
+        EXPECT_EQ(timer.pendingTimeouts(), 0U);
+        EXPECT_THROW(timer.start(), std::logic_error);
+    }
+}
+
+/// In each of so many rounds a task calls its timer until that refuses, while it is destroyed.
+template <class TimerType, class Options>
+void callWhileItIsDestroyed(Options const& options, std::uint64_t rounds) {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        auto timer = std::make_unique<TimerType>(options);
+        Timer& base = *timer;
+        std::atomic<bool> isEntered{false};
+        timer->newTimeout(
+            [&] {
+                isEntered = true;
+                for (int refused = 0; refused < 3;) {
+                    static_cast<void>(base.pendingTimeouts());
+                    try {
+                        base.newTimeout([] {}, std::chrono::hours{1}).cancel();
+                    } catch (std::logic_error const&) {
+                        ++refused;  // the destructor has begun
+                    }
+                }
+            },
+            std::chrono::nanoseconds{0});
+        waitUntil([&] { return isEntered.load(); });
+        timer.reset();
+    }
 }
 
 }  // namespace timingwheel::test

@@ -152,9 +152,9 @@ private:
     std::map<int, std::vector<std::int64_t>> expected_;
 };
 
-class Reentrancy : public testing::TestWithParam<Change> {};
+class TimingWheelReentrancyTable : public testing::TestWithParam<Change> {};
 
-TEST_P(Reentrancy, ChangesOneEntryAndNoOther) {
+TEST_P(TimingWheelReentrancyTable, ChangesOneEntryAndNoOther) {
     for (Target target : {Target::self, Target::earlierSibling, Target::laterSibling,
                           Target::otherBucket, Target::otherLevel}) {
         for (std::uint32_t level : {0U, 1U, 2U}) {
@@ -186,7 +186,7 @@ std::string nameOf(testing::TestParamInfo<Change> const& test) {
     return "MoveBack";
 }
 
-INSTANTIATE_TEST_SUITE_P(ACallback, Reentrancy,
+INSTANTIATE_TEST_SUITE_P(ACallback, TimingWheelReentrancyTable,
                          testing::Values(Change::cancel, Change::moveOneTickLater,
                                          Change::moveOneTurnLater, Change::moveFarAway,
                                          Change::moveToNow, Change::moveBack),
