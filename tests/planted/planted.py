@@ -35,7 +35,7 @@ FEWEST = 60
 MOST_TIMES = 1000
 KEYS = {"breaks", "what", "file", "old", "new", "red"}
 # Folders whose programs are no part of the fast suite, or not about the library.
-NOT_IN_THE_SUITE = {"demo", "leaks", "walkthrough"}
+NOT_IN_THE_SUITE = {"demo", "leaks", "support", "walkthrough"}
 INVARIANT = re.compile(r"^///   ([A-Z]\d)  ", re.MULTILINE)
 
 
@@ -86,8 +86,8 @@ class Tests:
     def __init__(self, root):
         self.byProgram = {}
         for path, names in guarantees.Sources(root).tests.items():
-            folder, *rest = path.relative_to(root / "tests").parts
-            if names and rest:
+            folder = path.parent.name
+            if names and folder != "tests":
                 program = f"timingwheel-tests-{folder}"
                 self.byProgram.setdefault((folder, program), set()).update(names)
 
@@ -389,7 +389,7 @@ def writeProject(root, replace=("", "")):
                           for number, promise in enumerate(promises, 1)))  # fmt: skip
     write("src/One.cpp", "".join(f"line {number};\n" for number in range(1, FEWEST + 1)))
     write("docs/guarantees.md", "".join(f"**{p} Words.** More.\n" for p in guarantees.PROMISES))
-    write("tests/wheel/T.cpp", "TEST(Suite, NameA) {}\nTYPED_TEST(Suite, NameB) {}\n")
+    write("tests/unit/wheel/T.cpp", "TEST(Suite, NameA) {}\nTYPED_TEST(Suite, NameB) {}\n")
 
 
 def selfTest():

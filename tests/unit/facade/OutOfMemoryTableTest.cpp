@@ -19,7 +19,7 @@ TEST(OutOfMemoryTable, HasEveryPublicFunction) {
                                        "runDue",  "isInsideTask", "onEvent",
                                        "execute", "run",          "cancelled"};
     std::string tables = textOf(kRoot / "tests/support/OutOfMemory.h");
-    for (auto const& file : std::filesystem::directory_iterator{kRoot / "tests/system"})
+    for (auto const& file : std::filesystem::directory_iterator{kRoot / "tests/unit/facade"})
         if (file.path().filename().string().starts_with("OutOfMemory"))
             tables += textOf(file.path());
     std::size_t count = 0;
