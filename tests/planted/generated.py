@@ -36,8 +36,9 @@ EQUIVALENT = HERE / "equivalent.toml"
 KEYS = {"file", "at", "old", "new", "why"}
 MUTATED = ("src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
            "src/driver/*", "include/timingwheel/**/*.h")  # fmt: skip
-PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", "model", "flow", "api",
-            "facade", "trace", "threads", "simulation"]  # fmt: skip
+WITH_THREADS = ["flow", "api", "facade", "trace", "threads"]
+PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", "model",
+            *WITH_THREADS, "simulation"]  # fmt: skip
 KEEPER = Path("src") / "driver" / "TimeoutKeeper.h"  # has the lock that a Section takes
 LEAST = 0.95
 SKIPPED = 77
@@ -311,7 +312,7 @@ class Range:
             if cheap:
                 yield cheap
         dear = [test for test in mine if test.processor > self.CHEAP]
-        for test in sorted(dear, key=lambda t: (t.program in ("api", "facade", "flow", "threads") and
+        for test in sorted(dear, key=lambda t: (t.program in WITH_THREADS and
                                                 mutant.kind == "lock", t.processor)):  # fmt: skip
             yield [test]
 

@@ -35,7 +35,7 @@ TEST_P(TimerSimulation, EveryRunEndsAsPromised) {
 
 /// Seeds that nobody has tried, at length. ./dev test --slow takes the first from the commit, so
 /// that one commit always tries the same ones.
-TEST(TimerExploration, FreshSeedsEndAsPromised) {
+TEST(TimerSimulationExploration, FreshSeedsEndAsPromised) {
     warmUp();
     Summary const summary = explore(isAtLength() ? 20'000 : 0, runSeed);
     std::cout << summary << '\n';

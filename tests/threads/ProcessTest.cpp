@@ -104,9 +104,9 @@ TEST(Process, SchedulingLeavesTheCallersSignalMaskAlone) {
 }
 
 /// Two timers at work, with timeouts pending, while the process forks.
-class ParentOfAFork : public testing::Test {
+class ProcessThatForks : public testing::Test {
 protected:
-    ParentOfAFork() {
+    ProcessThatForks() {
         system_.newTimeout([] {}, 1h);
         flat_.newTimeout([] {}, 1h);
         system_.scheduleAtFixedRate([this] { ++ticks_; }, 0ms, 1ms);
@@ -144,13 +144,13 @@ protected:
     HashedWheelTimer flat_;
 };
 
-TEST_F(ParentOfAFork, MayHaveAChildThatEndsAtOnce) {
+TEST_F(ProcessThatForks, MayHaveAChildThatEndsAtOnce) {
     int const status = statusOf([] { _exit(7); });
     figure("G24", "status of a forked child that calls _exit(7)", status, exactly(7));
     expectTheParentToGoOn();
 }
 
-TEST_F(ParentOfAFork, MayHaveAChildThatExecutesAnotherProgram) {
+TEST_F(ProcessThatForks, MayHaveAChildThatExecutesAnotherProgram) {
     int const status = statusOf([] { execl("/bin/sh", "sh", "-c", "exit 8", nullptr); });
     figure("G24", "status of a forked child whose new program exits with 8", status, exactly(8));
     expectTheParentToGoOn();
@@ -169,7 +169,7 @@ bool runsATask() {
 
 // The child has its copies of the parent's timers and no thread that drives them. It leaves them
 // alone, and uses timers that it has made.
-TEST_F(ParentOfAFork, MayHaveAChildWithTimersOfItsOwn) {
+TEST_F(ProcessThatForks, MayHaveAChildWithTimersOfItsOwn) {
 #if defined(__SANITIZE_THREAD__)
     flat_.stop();
     GTEST_SKIP() << "the thread sanitizer allows no thread in a forked child";

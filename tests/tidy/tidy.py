@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The project's rules about itself: tidy.py layers | style | links | format | self-test
+"""The project's rules about itself: tidy.py layers | style | suites | links | format | self-test
 
 layers     every #include of the library goes the way that docs/architecture.md allows
 style      lines of 100 columns, functions of 70 lines, no marks of unfinished work, a /// comment
            in every public header
+suites     a test suite stands in one file, of its name, and a unit test in the folder of the layer
+           that it tests
 links      relative links in the documents lead somewhere
 format     clang-format has nothing to change (skipped where clang-format 16 is missing)
 self-test  each of the above notices a planted violation
@@ -263,6 +265,36 @@ def checkStyle(root):
             yield f"{path}:1: a public header says with /// what it is for"
 
 
+# ---- suites ------------------------------------------------------------------------------------
+
+SUITE = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),", re.MULTILINE)
+
+
+def layersByName(root):
+    """From `Shard` the layers of Shard.h and Shard.cpp."""
+    _, patterns = readRules(root / "docs" / "architecture.md")
+    found = {}
+    for path in libraryFiles(root):
+        owners = ownersOf(path.relative_to(root).as_posix(), patterns)
+        found.setdefault(path.stem, set()).update(owners)
+    return found
+
+
+def checkSuites(root):
+    layers, fileOf = layersByName(root), {}
+    for path in files(root, "tests/**/*Test.cpp"):
+        name = path.stem.removesuffix("Test")
+        for suite in sorted(set(SUITE.findall(path.read_text(encoding="utf-8")))):
+            plain = suite.removesuffix("Test").removesuffix("Death")
+            if name not in plain and plain not in name:
+                yield f"{path}:1: the suite {suite} belongs into a file of its name"
+            if fileOf.setdefault(suite, path) != path:
+                yield f"{path}:1: the suite {suite} also stands in {fileOf[suite]}"
+        *_, kind, layer, _ = path.parts
+        if kind == "unit" and layer not in layers.get(name, {layer}):
+            yield f"{path}:1: {name} is of layer {' and '.join(sorted(layers[name]))}"
+
+
 # ---- links -------------------------------------------------------------------------------------
 
 
@@ -335,6 +367,7 @@ CLEAN = {
     "}\n",
     "src/wheel/Heap.h": '#include "timingwheel/Tick.h"\n',
     "src/facade/Timer.cpp": '#include "wheel/Heap.h"\n#include <timingwheel/Tick.h>\n',
+    "tests/unit/wheel/HeapTest.cpp": "TEST(HeapTest, A) {}\nTYPED_TEST(FullHeap, A) {}\n",
 }
 LONG_FUNCTION = "namespace n {\nvoid f() {\n" + "    f();\n" * MAX_FUNCTION_LINES + "}\n}\n"
 LONG_CONSTRUCTOR = "struct X {\n    X() : a{1} {\n" + "f();\n" * MAX_FUNCTION_LINES + "}\n};\n"
@@ -358,6 +391,9 @@ PLANTED = [
     (checkStyle, "src/wheel/Builtin.cpp", "int x = __builtin_ctz(8);\n", "stands in platform/"),
     (checkStyle, "src/wheel/Mark.cpp", "// TO" + "DO\n", "unfinished"),
     (checkStyle, "include/timingwheel/Bare.h", "#include <vector>\n", "///"),
+    (checkSuites, "tests/unit/wheel/HeapTest.cpp", "TEST_F(Stack, A) {}\n", "of its name"),
+    (checkSuites, "tests/flow/FullHeapTest.cpp", "TEST(FullHeap, A) {}\n", "also stands in"),
+    (checkSuites, "tests/unit/facade/HeapTest.cpp", "\n", "Heap is of layer wheel"),
     (checkLinks, "docs/x.md", "[x](nowhere.md)\n", "leads nowhere"),
     (checkLinks, "docs/x.md", "[x](architecture.md#c)\n", "no such heading"),
     (checkFormat, "src/wheel/Ugly.cpp", "int  f( ) ;\n", "lint --fix"),
@@ -391,6 +427,7 @@ def checkSelf(root):
 CHECKS = {
     "layers": checkLayers,
     "style": checkStyle,
+    "suites": checkSuites,
     "links": checkLinks,
     "format": checkFormat,
     "self-test": checkSelf,

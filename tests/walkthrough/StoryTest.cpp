@@ -251,7 +251,7 @@ TEST(Story, RefusesWhatIsOutOfRangeAndTellsNothing) {
     EXPECT_EQ(story.frames().size(), 1U);
 }
 
-TEST(Playback, IsTakenBackToTheEndOfTheCommandThatToldAFrame) {
+TEST(StoryPlayback, IsTakenBackToTheEndOfTheCommandThatToldAFrame) {
     Playback playback;
     playback.schedule(25);
     playback.schedule(400);
@@ -267,7 +267,7 @@ TEST(Playback, IsTakenBackToTheEndOfTheCommandThatToldAFrame) {
     EXPECT_EQ(playback.frames().size(), 1U);
 }
 
-TEST(Playback, KeepsNoCommandThatFailed) {
+TEST(StoryPlayback, KeepsNoCommandThatFailed) {
     Playback playback;
     EXPECT_THROW(playback.schedule(-1), std::invalid_argument);
     playback.schedule(5);

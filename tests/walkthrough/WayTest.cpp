@@ -79,7 +79,7 @@ TEST(LevelsWay, ComparesLessTheMoreTasksThereAre) {
     EXPECT_LT(many, few);
 }
 
-TEST(SpreadDelays, AreTheSameEachTimeAndWithinTheirBounds) {
+TEST(WayDelays, AreTheSameEachTimeAndWithinTheirBounds) {
     auto const delays = spreadDelays(1'000, 50);
     EXPECT_EQ(delays, spreadDelays(1'000, 50));
     for (std::int64_t const delay : delays) {

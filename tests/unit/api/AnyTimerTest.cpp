@@ -950,11 +950,11 @@ TYPED_TEST(AnyTimer, AScopedTimeoutMayDieWithTheCapturesOfTheTaskItCancels) {
 
 using TimersWithAThread = testing::Types<SystemTimer, HashedWheelTimer>;
 template <class T>
-using AnyThreadedTimer = OfAllTimers<T>;
-TYPED_TEST_SUITE(AnyThreadedTimer, TimersWithAThread, NamesOfAllTimers);
+using AnyTimerWithAThread = OfAllTimers<T>;
+TYPED_TEST_SUITE(AnyTimerWithAThread, TimersWithAThread, NamesOfAllTimers);
 
 // G3, G10: four threads schedule and cancel while the clock moves and the timer is stopped.
-TYPED_TEST(AnyThreadedTimer, NothingIsLostWhenItIsStoppedWhileOthersScheduleAndCancel) {
+TYPED_TEST(AnyTimerWithAThread, NothingIsLostWhenItIsStoppedWhileOthersScheduleAndCancel) {
     Watchdog const watchdog{"stop() against schedule and cancel", 60s};
     constexpr std::size_t kThreads = 4;
     constexpr std::size_t kOfThread = 2'000;
@@ -992,7 +992,7 @@ TYPED_TEST(AnyThreadedTimer, NothingIsLostWhenItIsStoppedWhileOthersScheduleAndC
 }
 
 // Captures that die use their timer: on whichever thread, outside every lock.
-TYPED_TEST(AnyThreadedTimer, CapturesMayUseTheTimerWhenTheyDie) {
+TYPED_TEST(AnyTimerWithAThread, CapturesMayUseTheTimerWhenTheyDie) {
     struct Uses {
         Timer* timer;
         std::atomic<int>* deaths;

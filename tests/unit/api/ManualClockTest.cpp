@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 template <class T>
-using Moved = OfWheelTimers<T>;
-TYPED_TEST_SUITE(Moved, WheelTimers, NamesOfTimers);
+using MovedManualClock = OfWheelTimers<T>;
+TYPED_TEST_SUITE(MovedManualClock, WheelTimers, NamesOfTimers);
 
-TYPED_TEST(Moved, AdvanceStepsThroughEveryExpiration) {
+TYPED_TEST(MovedManualClock, AdvanceStepsThroughEveryExpiration) {
     TypeParam timer{this->options()};
     std::vector<Clock::TimePoint> seen;
     std::function<void()> again = [&] {
@@ -34,7 +34,7 @@ TYPED_TEST(Moved, AdvanceStepsThroughEveryExpiration) {
     EXPECT_EQ(this->now(), Clock::TimePoint{1h});
 }
 
-TYPED_TEST(Moved, JumpSetsTheTimeAtOnce) {
+TYPED_TEST(MovedManualClock, JumpSetsTheTimeAtOnce) {
     TypeParam timer{this->options()};
     int runs = 0;
     std::function<void()> again = [&] {
@@ -48,7 +48,7 @@ TYPED_TEST(Moved, JumpSetsTheTimeAtOnce) {
     EXPECT_EQ(timer.pendingTimeouts(), 1U);
 }
 
-TYPED_TEST(Moved, AdvanceRunsWhatIsDueAlreadyAndBackwardsDoesNothing) {
+TYPED_TEST(MovedManualClock, AdvanceRunsWhatIsDueAlreadyAndBackwardsDoesNothing) {
     TypeParam timer{this->options()};
     int runs = 0;
     this->clock.advance(5ms);
@@ -60,7 +60,7 @@ TYPED_TEST(Moved, AdvanceRunsWhatIsDueAlreadyAndBackwardsDoesNothing) {
     EXPECT_EQ(this->now(), Clock::TimePoint{4ms});
 }
 
-TYPED_TEST(Moved, CannotBeMovedFromInsideATask) {
+TYPED_TEST(MovedManualClock, CannotBeMovedFromInsideATask) {
     TypeParam timer{this->options()};
     int refused = 0;
     timer.newTimeout(
@@ -76,7 +76,7 @@ TYPED_TEST(Moved, CannotBeMovedFromInsideATask) {
     EXPECT_EQ(this->now(), Clock::TimePoint{1ms});
 }
 
-TYPED_TEST(Moved, SeveralTimersScheduleOnEachOther) {
+TYPED_TEST(MovedManualClock, SeveralTimersScheduleOnEachOther) {
     TypeParam a{this->options({.name = "a"})};
     TypeParam b{this->options({.wheelSize = 3, .name = "b"})};
     TypeParam c{this->options({.tick = 7ms, .name = "c"})};
@@ -95,7 +95,7 @@ TYPED_TEST(Moved, SeveralTimersScheduleOnEachOther) {
 }
 
 // A task of one timer makes another one due at the same instant.
-TYPED_TEST(Moved, RunsWhatOneTimerMakesDueOnAnother) {
+TYPED_TEST(MovedManualClock, RunsWhatOneTimerMakesDueOnAnother) {
     TypeParam a{this->options()};
     TypeParam b{this->options()};
     int runs = 0;
@@ -104,7 +104,7 @@ TYPED_TEST(Moved, RunsWhatOneTimerMakesDueOnAnother) {
     EXPECT_EQ(runs, 1);
 }
 
-TYPED_TEST(Moved, AnotherTimersTaskMayNotMoveItEither) {
+TYPED_TEST(MovedManualClock, AnotherTimersTaskMayNotMoveItEither) {
     SystemTimer a{this->options()};
     TypeParam b{this->options()};
     int refused = 0;
@@ -121,7 +121,7 @@ TYPED_TEST(Moved, AnotherTimersTaskMayNotMoveItEither) {
     EXPECT_EQ(refused, 1);
 }
 
-TYPED_TEST(Moved, TimersComeAndGo) {
+TYPED_TEST(MovedManualClock, TimersComeAndGo) {
     for (int i = 0; i < 50; ++i) {
         auto timer = std::make_unique<TypeParam>(this->options());
         int runs = 0;
@@ -133,7 +133,7 @@ TYPED_TEST(Moved, TimersComeAndGo) {
     }
 }
 
-TYPED_TEST(Moved, StoppedTimersDoNotHoldItUp) {
+TYPED_TEST(MovedManualClock, StoppedTimersDoNotHoldItUp) {
     TypeParam timer{this->options()};
     timer.newTimeout([] {}, 1ms);
     static_cast<void>(timer.stop());
@@ -142,7 +142,7 @@ TYPED_TEST(Moved, StoppedTimersDoNotHoldItUp) {
 }
 
 // G13. Bug pattern: at the end of time what is never due looks due.
-TYPED_TEST(Moved, MayReachTheEndOfTime) {
+TYPED_TEST(MovedManualClock, MayReachTheEndOfTime) {
     for (Clock::TimePoint const start : {Clock::TimePoint{}, Clock::TimePoint::min()}) {
         ManualClock eternal{start};
         TypeParam timer{{.clock = eternal}};

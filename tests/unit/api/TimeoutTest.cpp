@@ -30,8 +30,8 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 template <class T>
-using Handle = OfWheelTimers<T>;
-TYPED_TEST_SUITE(Handle, WheelTimers, NamesOfTimers);
+using TimeoutHandle = OfWheelTimers<T>;
+TYPED_TEST_SUITE(TimeoutHandle, WheelTimers, NamesOfTimers);
 
 static_assert(std::is_nothrow_default_constructible_v<Timeout>);
 static_assert(std::is_nothrow_copy_constructible_v<Timeout>);
@@ -40,7 +40,7 @@ static_assert(std::regular<Timeout>);
 static_assert(std::three_way_comparable<Timeout, std::strong_ordering>);
 static_assert(sizeof(Timeout) == sizeof(void*));
 
-TEST(Handle, AnEmptyOneAnswersNoToEverything) {
+TEST(TimeoutHandle, AnEmptyOneAnswersNoToEverything) {
     Timeout const empty;
     EXPECT_FALSE(empty);
     EXPECT_EQ(answersOf(empty), kNone);
@@ -54,7 +54,7 @@ TEST(Handle, AnEmptyOneAnswersNoToEverything) {
     EXPECT_EQ(empty, Timeout{});
 }
 
-TYPED_TEST(Handle, SaysPendingThenExpired) {
+TYPED_TEST(TimeoutHandle, SaysPendingThenExpired) {
     TypeParam timer{this->options()};
     Answers inside = kNone;
     std::string printedInside;
@@ -86,7 +86,7 @@ TYPED_TEST(Handle, SaysPendingThenExpired) {
 
 // Bug pattern: an assignment by value, whose parameter clang 14 does not destroy after `= {}`. What
 // is left at the end of the test is found.
-TYPED_TEST(Handle, LetsGoWhenItIsAssignedEmptyBraces) {
+TYPED_TEST(TimeoutHandle, LetsGoWhenItIsAssignedEmptyBraces) {
     TypeParam timer{this->options()};
     Timeout timeout = timer.newTimeout([] {}, 1ms);
     timeout = {};
@@ -94,7 +94,7 @@ TYPED_TEST(Handle, LetsGoWhenItIsAssignedEmptyBraces) {
     this->clock.advance(1ms);
 }
 
-TYPED_TEST(Handle, SaysCancelled) {
+TYPED_TEST(TimeoutHandle, SaysCancelled) {
     TypeParam timer{this->options()};
     Timeout const t = timer.newTimeout([] {}, 5ms);
     EXPECT_TRUE(t.cancel());
@@ -107,7 +107,7 @@ TYPED_TEST(Handle, SaysCancelled) {
     EXPECT_EQ(answersOf(t), kCancelled);
 }
 
-TYPED_TEST(Handle, SaysNeverForAnInfiniteDelay) {
+TYPED_TEST(TimeoutHandle, SaysNeverForAnInfiniteDelay) {
     TypeParam timer{this->options()};
     Timeout const t = timer.newTimeout([] {}, Duration::max());
     EXPECT_EQ(t.deadline(), Clock::TimePoint::max());
@@ -116,7 +116,7 @@ TYPED_TEST(Handle, SaysNeverForAnInfiniteDelay) {
     EXPECT_TRUE(t.cancel());
 }
 
-TEST(Handle, SaysRejected) {
+TEST(TimeoutHandle, SaysRejected) {
     struct Refusing {
         void execute(Claim) { throw 1; }
     };
@@ -132,7 +132,7 @@ TEST(Handle, SaysRejected) {
     EXPECT_FALSE(timer.reschedule(t, 1s));
 }
 
-TYPED_TEST(Handle, APeriodicOneIsPendingBetweenItsRunsAndNotInsideThem) {
+TYPED_TEST(TimeoutHandle, APeriodicOneIsPendingBetweenItsRunsAndNotInsideThem) {
     TypeParam timer{this->options()};
     std::vector<Answers> inside;
     std::string printedInside;
@@ -154,7 +154,7 @@ TYPED_TEST(Handle, APeriodicOneIsPendingBetweenItsRunsAndNotInsideThem) {
 }
 
 // G11
-TYPED_TEST(Handle, TellsTheTruthAfterTheTimerIsGone) {
+TYPED_TEST(TimeoutHandle, TellsTheTruthAfterTheTimerIsGone) {
     std::vector<Timeout> handles;
     {
         auto timer = std::make_unique<TypeParam>(this->options());
@@ -182,7 +182,7 @@ TYPED_TEST(Handle, TellsTheTruthAfterTheTimerIsGone) {
     EXPECT_EQ(handles[0].remaining(), 0ns);
 }
 
-TYPED_TEST(Handle, SaysReturnedOnlyForWhatStopReturned) {
+TYPED_TEST(TimeoutHandle, SaysReturnedOnlyForWhatStopReturned) {
     Timeout expired;
     Timeout cancelled;
     Timeout stopped;
@@ -221,7 +221,7 @@ public:
 };
 
 // G11: the clock may be gone, too.
-TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
+TYPED_TEST(TimeoutHandle, DoesNotAskAClockThatIsGone) {
     Timeout t;
     {
         ManualClock brief;
@@ -242,7 +242,7 @@ TYPED_TEST(Handle, DoesNotAskAClockThatIsGone) {
 }
 
 // G11: 10^6 neighbours are made and freed beside handles that are kept.
-TYPED_TEST(Handle, IsKeptWhileItsNeighboursAreReused) {
+TYPED_TEST(TimeoutHandle, IsKeptWhileItsNeighboursAreReused) {
     TypeParam timer{this->options()};
     std::vector<Timeout> kept;
     std::size_t const count = scaled(1'000'000);
@@ -259,7 +259,7 @@ TYPED_TEST(Handle, IsKeptWhileItsNeighboursAreReused) {
     EXPECT_EQ(distinct.size(), kept.size());
 }
 
-TYPED_TEST(Handle, CopiesAreEqualHaveOneHashAndShareTheirFate) {
+TYPED_TEST(TimeoutHandle, CopiesAreEqualHaveOneHashAndShareTheirFate) {
     TypeParam timer{this->options()};
     Timeout const a = timer.newTimeout([] {}, 1s);
     Timeout const b = timer.newTimeout([] {}, 1s);
@@ -286,7 +286,7 @@ TYPED_TEST(Handle, CopiesAreEqualHaveOneHashAndShareTheirFate) {
 
 // ---- tasks -------------------------------------------------------------------------------------
 
-TYPED_TEST(Handle, TellsACallableThatItWasCancelled) {
+TYPED_TEST(TimeoutHandle, TellsACallableThatItWasCancelled) {
     TypeParam timer{this->options()};
     int runs = 0;
     int cancels = 0;
@@ -299,7 +299,7 @@ TYPED_TEST(Handle, TellsACallableThatItWasCancelled) {
     EXPECT_EQ(cancels, 1);
 }
 
-TYPED_TEST(Handle, TellsWhatCancelledThrows) {
+TYPED_TEST(TimeoutHandle, TellsWhatCancelledThrows) {
     struct Throws {
         void operator()() const {}
         void cancelled(Timeout const&) const { throw std::runtime_error{"no"}; }
@@ -309,7 +309,7 @@ TYPED_TEST(Handle, TellsWhatCancelledThrows) {
     EXPECT_EQ(this->failures.count(TaskFailure::Kind::threw), 1U);
 }
 
-TYPED_TEST(Handle, TellsAPeriodicTaskThatItWasCancelledInsideItsRun) {
+TYPED_TEST(TimeoutHandle, TellsAPeriodicTaskThatItWasCancelledInsideItsRun) {
     TypeParam timer{this->options()};
     auto const task = std::make_shared<ATask>();
     task->onRun = [](Timeout const& self) { EXPECT_TRUE(self.cancel()); };
@@ -328,7 +328,7 @@ struct Session {
 };
 
 // Bug pattern: the check for an empty function is made on the lambda around it, and passes.
-TYPED_TEST(Handle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
+TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
     TypeParam timer{this->options()};
     auto const living = std::make_shared<Session>();
     std::weak_ptr const weak{living};
@@ -346,7 +346,7 @@ TYPED_TEST(Handle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
     EXPECT_EQ(living.use_count(), 1);
 }
 
-TYPED_TEST(Handle, ATaskOnAWeakPointerTakesAToleranceAndATimePoint) {
+TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerTakesAToleranceAndATimePoint) {
     TypeParam timer{this->options()};
     auto const living = std::make_shared<Session>();
     auto dead = std::make_shared<Session>();
@@ -367,7 +367,7 @@ TYPED_TEST(Handle, ATaskOnAWeakPointerTakesAToleranceAndATimePoint) {
     EXPECT_EQ(this->failures.count(), 0U);
 }
 
-TYPED_TEST(Handle, AScopedOneCancelsWhenItGoes) {
+TYPED_TEST(TimeoutHandle, AScopedOneCancelsWhenItGoes) {
     TypeParam timer{this->options()};
     int runs = 0;
     Timeout inner;
@@ -390,7 +390,7 @@ TYPED_TEST(Handle, AScopedOneCancelsWhenItGoes) {
 }
 
 // G5: from inside the task itself it does not wait.
-TYPED_TEST(Handle, AScopedPeriodicOneMayGoInsideItsOwnTask) {
+TYPED_TEST(TimeoutHandle, AScopedPeriodicOneMayGoInsideItsOwnTask) {
     TypeParam timer{this->options()};
     int runs = 0;
     ScopedTimeout periodic = timer.scheduleAtFixedRate(
@@ -404,7 +404,7 @@ TYPED_TEST(Handle, AScopedPeriodicOneMayGoInsideItsOwnTask) {
 }
 
 // G5
-TEST(Handle, CancelAndWaitWaitsForTheRunAndItsCaptures) {
+TEST(TimeoutHandle, CancelAndWaitWaitsForTheRunAndItsCaptures) {
     ManualClock clock;
     SystemTimer timer;
     Latch entered;
@@ -425,7 +425,7 @@ TEST(Handle, CancelAndWaitWaitsForTheRunAndItsCaptures) {
 }
 
 // G5: one thread in the executor, and the task before waits for the one behind it.
-TEST(Handle, CancelAndWaitOfAQueuedTaskDoesNotDeadlock) {
+TEST(TimeoutHandle, CancelAndWaitOfAQueuedTaskDoesNotDeadlock) {
     ManualClock clock;
     ThreadExecutor executor;
     SystemTimer timer{{.clock = clock, .executor = executor}};
@@ -455,7 +455,7 @@ std::weak_ptr<OwnedByItsTask<Holder>> ownedByItsTask(WheelTimer& timer) {
 }
 
 // Bug pattern: cancelAndWait() goes on with a handle that died with the captures.
-TYPED_TEST(Handle, IsCancelledByAMemberOfWhatItsTaskOwns) {
+TYPED_TEST(TimeoutHandle, IsCancelledByAMemberOfWhatItsTaskOwns) {
     TypeParam timer{this->options()};
     auto owned = ownedByItsTask<Timeout>(timer);
     EXPECT_TRUE(owned.lock()->timeout.isPending());
@@ -482,7 +482,7 @@ private:
     Timeout* handle_;
 };
 
-TYPED_TEST(Handle, MayBeEmptiedByTheDestructorOfACapture) {
+TYPED_TEST(TimeoutHandle, MayBeEmptiedByTheDestructorOfACapture) {
     TypeParam timer{this->options()};
     Timeout handle;
     handle = timer.newTimeout([emptying = Emptying{handle}] {}, 1h);
@@ -505,7 +505,7 @@ struct EmptyingWhenTold {
     Timeout* handle;
 };
 
-TYPED_TEST(Handle, LeavesNoMemoryBehindWhenItDiesInItsOwnCancel) {
+TYPED_TEST(TimeoutHandle, LeavesNoMemoryBehindWhenItDiesInItsOwnCancel) {
     TypeParam timer{this->options()};
     EXPECT_TRUE(timer.newTimeout([] {}, 1h).cancel());  // the levels are built
     AllocationCounter const counter{Threads::all};
@@ -521,7 +521,7 @@ TYPED_TEST(Handle, LeavesNoMemoryBehindWhenItDiesInItsOwnCancel) {
     EXPECT_EQ(counter.deallocations(), counter.allocations());
 }
 
-TYPED_TEST(Handle, AScopedOneMayDieWithTheCapturesOfTheTaskItCancels) {
+TYPED_TEST(TimeoutHandle, AScopedOneMayDieWithTheCapturesOfTheTaskItCancels) {
     TypeParam timer{this->options()};
     auto owned = ownedByItsTask<ScopedTimeout>(timer);
     OwnedByItsTask<ScopedTimeout>* object = owned.lock().get();
@@ -540,7 +540,7 @@ TYPED_TEST(Handle, AScopedOneMayDieWithTheCapturesOfTheTaskItCancels) {
 }
 
 // A task need not hear of being cancelled.
-TYPED_TEST(Handle, CancelsATaskObjectThatDoesNotAsk) {
+TYPED_TEST(TimeoutHandle, CancelsATaskObjectThatDoesNotAsk) {
     struct Silent final : TimerTask {
         void run(Timeout const&) override {}
     };
@@ -551,7 +551,7 @@ TYPED_TEST(Handle, CancelsATaskObjectThatDoesNotAsk) {
     EXPECT_EQ(task.use_count(), 1);
 }
 
-TYPED_TEST(Handle, ATaskOfAHugeAlignmentIsRefused) {
+TYPED_TEST(TimeoutHandle, ATaskOfAHugeAlignmentIsRefused) {
     struct alignas(65'536) Huge {
         void operator()() const {}
     };

@@ -54,7 +54,7 @@ std::vector<std::string> linesOf(std::vector<TimerEvent> const& events) {
 }
 
 // What a stage does not have is zero.
-TEST(TimerEvent, BeginsWithoutAnything) {
+TEST(TimerObserverEvent, BeginsWithoutAnything) {
     TimerEvent const event{.stage = Stage::schedule};
     EXPECT_FALSE(event.isPeriodic);
     EXPECT_EQ(event.shard, 0U);
@@ -71,10 +71,10 @@ TEST(TimerEvent, BeginsWithoutAnything) {
 }
 
 template <class T>
-using Observed = OfWheelTimers<T>;
-TYPED_TEST_SUITE(Observed, WheelTimers, NamesOfTimers);
+using TimerObserverTest = OfWheelTimers<T>;
+TYPED_TEST_SUITE(TimerObserverTest, WheelTimers, NamesOfTimers);
 
-TYPED_TEST(Observed, SeesEveryStepOfOneTimeoutInOrder) {
+TYPED_TEST(TimerObserverTest, SeesEveryStepOfOneTimeoutInOrder) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     Timeout const t = timer.newTimeout([] {}, 8527ms);
@@ -107,7 +107,7 @@ TYPED_TEST(Observed, SeesEveryStepOfOneTimeoutInOrder) {
     EXPECT_EQ(events.back().time, Clock::TimePoint{8527ms});
 }
 
-TEST(Observed, SeesAllNineStagesWithAnExecutor) {
+TEST(TimerObserverTest, SeesAllNineStagesWithAnExecutor) {
     ManualClock clock;
     Recorder recorder;
     SynchronousExecutor executor;
@@ -123,7 +123,7 @@ TEST(Observed, SeesAllNineStagesWithAnExecutor) {
                                              Stage::dispatch, Stage::run}));
 }
 
-TYPED_TEST(Observed, SeesATimeoutThatIsDueOnArrivalGoThroughNoBucket) {
+TYPED_TEST(TimerObserverTest, SeesATimeoutThatIsDueOnArrivalGoThroughNoBucket) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     timer.newTimeout([] {}, 0ms);
@@ -132,7 +132,7 @@ TYPED_TEST(Observed, SeesATimeoutThatIsDueOnArrivalGoThroughNoBucket) {
               (std::vector<std::string>{"schedule", "intake", "expire", "run"}));
 }
 
-TYPED_TEST(Observed, SeesHowLateARunWas) {
+TYPED_TEST(TimerObserverTest, SeesHowLateARunWas) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     timer.newTimeout([] {}, 5ms);
@@ -142,7 +142,7 @@ TYPED_TEST(Observed, SeesHowLateARunWas) {
     EXPECT_EQ(events.back().lateness, 7ms);
 }
 
-TYPED_TEST(Observed, MayAskTheTimerFromInside) {
+TYPED_TEST(TimerObserverTest, MayAskTheTimerFromInside) {
     class Asking final : public TimerObserver {
     public:
         void onEvent(TimerEvent const&) noexcept override {
@@ -159,7 +159,7 @@ TYPED_TEST(Observed, MayAskTheTimerFromInside) {
     asking.timer = nullptr;
 }
 
-TYPED_TEST(Observed, SeesAPushedBackTimeoutPlacedAgain) {
+TYPED_TEST(TimerObserverTest, SeesAPushedBackTimeoutPlacedAgain) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     Timeout const t = timer.newTimeout([] {}, 5ms);
@@ -171,7 +171,7 @@ TYPED_TEST(Observed, SeesAPushedBackTimeoutPlacedAgain) {
                                   "place 0:9@9", "arm 0:9@9", "wake 0:9@9", "expire", "run"}));
 }
 
-TYPED_TEST(Observed, SeesEachBucketThatEntersTheHeapAndNoOther) {
+TYPED_TEST(TimerObserverTest, SeesEachBucketThatEntersTheHeapAndNoOther) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     timer.newTimeout([] {}, 5ms);
@@ -184,7 +184,7 @@ TYPED_TEST(Observed, SeesEachBucketThatEntersTheHeapAndNoOther) {
     this->clock.advance(9ms);
 }
 
-TYPED_TEST(Observed, SeesACancelledTimeoutLeaveAndItsBucketLater) {
+TYPED_TEST(TimerObserverTest, SeesACancelledTimeoutLeaveAndItsBucketLater) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     Timeout const t = timer.newTimeout([] {}, 5ms);
@@ -199,7 +199,7 @@ TYPED_TEST(Observed, SeesACancelledTimeoutLeaveAndItsBucketLater) {
     EXPECT_EQ(events[4].deadline, Tick{5});
 }
 
-TEST(Observed, SeesEmptiedBucketsLeaveTheHeapWhenTheNextIsScheduled) {
+TEST(TimerObserverTest, SeesEmptiedBucketsLeaveTheHeapWhenTheNextIsScheduled) {
     class Still final : public Clock {  // wakes nobody
     public:
         TimePoint now() const noexcept override { return now_; }
@@ -217,7 +217,7 @@ TEST(Observed, SeesEmptiedBucketsLeaveTheHeapWhenTheNextIsScheduled) {
               (std::vector<std::string>{"wake 0:5@5", "schedule", "intake", "place 0:7@7"}));
 }
 
-TYPED_TEST(Observed, SeesARescheduledTimeoutTakenInAgain) {
+TYPED_TEST(TimerObserverTest, SeesARescheduledTimeoutTakenInAgain) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     Timeout const t = timer.newTimeout([] {}, 9ms);
@@ -229,7 +229,7 @@ TYPED_TEST(Observed, SeesARescheduledTimeoutTakenInAgain) {
                                   "place 0:3@3", "arm 0:3@3", "wake 0:3@3", "expire", "run"}));
 }
 
-TYPED_TEST(Observed, SeesAPeriodicTimeoutGoOnAndEnd) {
+TYPED_TEST(TimerObserverTest, SeesAPeriodicTimeoutGoOnAndEnd) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     Timeout const t = timer.scheduleAtFixedRate(
@@ -246,7 +246,7 @@ TYPED_TEST(Observed, SeesAPeriodicTimeoutGoOnAndEnd) {
         EXPECT_EQ(event.isPeriodic, event.entry != nullptr);
 }
 
-TYPED_TEST(Observed, SeesAHookLeaveWhenItsObjectDies) {
+TYPED_TEST(TimerObserverTest, SeesAHookLeaveWhenItsObjectDies) {
     struct Object {
         void onDue() {}
         TimerHook<&Object::onDue> hook{*this};
@@ -267,7 +267,7 @@ TYPED_TEST(Observed, SeesAHookLeaveWhenItsObjectDies) {
     EXPECT_EQ(recorder.events().back().entry, entry);
 }
 
-TYPED_TEST(Observed, SeesWhatStopReturns) {
+TYPED_TEST(TimerObserverTest, SeesWhatStopReturns) {
     Recorder recorder;
     TypeParam timer{this->options({.observer = &recorder})};
     timer.newTimeout([] {}, 5ms);
@@ -280,7 +280,7 @@ TYPED_TEST(Observed, SeesWhatStopReturns) {
     EXPECT_EQ(told, returned);
 }
 
-TEST(Observed, SeesWhatAnExecutorRejects) {
+TEST(TimerObserverTest, SeesWhatAnExecutorRejects) {
     struct Refusing {
         void execute(Claim const&) { throw std::runtime_error{"full"}; }
     } executor;
@@ -297,7 +297,7 @@ TEST(Observed, SeesWhatAnExecutorRejects) {
                                         "wake 0:5@5", "expire", "dispatch", "cancel"}));
 }
 
-TEST(Observed, SeesWhenARunBeganAndHowLongItTook) {
+TEST(TimerObserverTest, SeesWhenARunBeganAndHowLongItTook) {
     SettableClock clock;
     Recorder recorder;
     ManualTimer timer{{.clock = clock, .observer = &recorder}};
@@ -311,7 +311,7 @@ TEST(Observed, SeesWhenARunBeganAndHowLongItTook) {
     EXPECT_EQ(run.duration, 7ms);
 }
 
-TYPED_TEST(Observed, MayScheduleAndCancelFromInside) {
+TYPED_TEST(TimerObserverTest, MayScheduleAndCancelFromInside) {
     class Meddling final : public TimerObserver {
     public:
         void onEvent(TimerEvent const& event) noexcept override {
@@ -330,7 +330,7 @@ TYPED_TEST(Observed, MayScheduleAndCancelFromInside) {
 }
 
 // A number for each event of a shard, none twice, none left out.
-TEST(Observed, NumbersTheEventsOfAShardAsTheyHappened) {
+TEST(TimerObserverTest, NumbersTheEventsOfAShardAsTheyHappened) {
     ManualClock clock;
     Recorder recorder;
     {
@@ -352,7 +352,7 @@ TEST(Observed, NumbersTheEventsOfAShardAsTheyHappened) {
     for (std::uint64_t i = 0; i < numbers.size(); ++i) ASSERT_EQ(numbers[i], i);
 }
 
-TEST(Observed, SeesEveryTimeoutEndOnceInAFlatTimer) {
+TEST(TimerObserverTest, SeesEveryTimeoutEndOnceInAFlatTimer) {
     ManualClock clock;
     Recorder recorder;
     HashedWheelTimer timer{{.tick = 10ms, .clock = clock, .observer = &recorder}};
@@ -378,7 +378,7 @@ TEST(Observed, SeesEveryTimeoutEndOnceInAFlatTimer) {
               2);
 }
 
-TEST(Observed, NamesItsStages) {
+TEST(TimerObserverTest, NamesItsStages) {
     std::vector<std::string> names;
     for (int i = 0; i < 10; ++i) names.emplace_back(toString(static_cast<Stage>(i)));
     EXPECT_EQ(names, (std::vector<std::string>{"schedule", "intake", "place", "arm", "wake",

@@ -7,7 +7,6 @@
 #include <memory>
 #include <random>
 #include <sstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -222,24 +221,10 @@ TEST(Statistics, ASlowTaskHandlerMayThrow) {
     EXPECT_EQ(heard, line + line);
 }
 
-// ---- the histogram -----------------------------------------------------------------------------
-
-TEST(LatenessHistogram, BucketsFollowEachOtherWithoutGaps) {
-    for (std::size_t bucket = 0; bucket + 1 < LatenessHistogram::kBuckets; ++bucket) {
-        nanoseconds const upper = LatenessHistogram::upperBound(bucket);
-        ASSERT_EQ(LatenessHistogram::bucketOf(upper), bucket);
-        ASSERT_EQ(LatenessHistogram::bucketOf(upper + 1ns), bucket + 1);
-    }
-    EXPECT_EQ(LatenessHistogram::upperBound(LatenessHistogram::kBuckets - 1), nanoseconds::max());
-    EXPECT_EQ(LatenessHistogram::bucketOf(nanoseconds::max()), LatenessHistogram::kBuckets - 1);
-    EXPECT_EQ(LatenessHistogram::bucketOf(nanoseconds::min()), 0U);
-    EXPECT_EQ(LatenessHistogram::bucketOf(-1ns), 0U);
-}
-
 // Short tasks that follow each other on the system's clock are measured together. The machine may
 // stall at any point, so a task is only known to begin after the one before it read the clock last,
 // and to be due no later than its newTimeout() returned.
-TEST(GroupedRuns, AreToldNoBetterThanTheyWere) {
+TEST(TimerStatisticsOfGroupedRuns, AreToldNoBetterThanTheyWere) {
     constexpr std::size_t kTasks = 1'000;
     ManualTimer timer;
     Clock& clock = Clock::steady();
@@ -276,30 +261,6 @@ TEST(GroupedRuns, AreToldNoBetterThanTheyWere) {
                                         [&](nanoseconds each) { return each >= bound + error; });
         EXPECT_GE(told, static_cast<std::uint64_t>(were)) << bound.count();
     }
-}
-
-TEST(LatenessHistogram, FiguresAreRightToAnEighthOrBetter) {
-    for (std::int64_t value = 1; value < (std::int64_t{1} << 61); value += 1 + value / 97) {
-        auto const upper =
-            LatenessHistogram::upperBound(LatenessHistogram::bucketOf(nanoseconds{value}));
-        ASSERT_GE(upper.count(), value);
-        ASSERT_LE(upper.count() - value, value / 8);
-    }
-}
-
-TEST(LatenessHistogram, QuantilesCountFromBelow) {
-    LatenessHistogram histogram;
-    EXPECT_EQ(histogram.quantile(0.5), 0ns);
-    for (int i = 1; i <= 4; ++i) histogram.add(nanoseconds{i});
-    histogram.add(7ns, 6);
-    EXPECT_EQ(histogram.count(), 10U);
-    EXPECT_EQ(histogram.quantile(0), 1ns);
-    EXPECT_EQ(histogram.quantile(0.1), 1ns);
-    EXPECT_EQ(histogram.quantile(0.11), 2ns);
-    EXPECT_EQ(histogram.quantile(0.4), 4ns);
-    EXPECT_EQ(histogram.quantile(0.41), 7ns);
-    EXPECT_EQ(histogram.quantile(1), 7ns);
-    EXPECT_EQ(histogram.quantile(9), 7ns);
 }
 
 TEST(TimerStatisticsText, TellsTimesInAUnitThatSuitsThem) {

@@ -310,9 +310,9 @@ TEST_F(HashedWheelOptions, LeakDetectionOfTheConstructorWithAFactoryIsHeeded) {
 /// For a death test: what hangs is ended by a signal, which is not the exit that is expected.
 void endInTheEnd() { alarm(120); }
 
-class HashedWheelDeathTest : public testing::Test {
+class HashedWheelOptionsDeathTest : public testing::Test {
 protected:
-    HashedWheelDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    HashedWheelOptionsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
 using Timers = std::vector<std::unique_ptr<HashedWheelTimer>>;
@@ -358,7 +358,7 @@ using Timers = std::vector<std::unique_ptr<HashedWheelTimer>>;
     std::exit(failed);
 }
 
-TEST_F(HashedWheelDeathTest, MoreThan64TimersAreReportedOnceForEachProcess) {
+TEST_F(HashedWheelOptionsDeathTest, MoreThan64TimersAreReportedOnceForEachProcess) {
     EXPECT_EXIT(countTimers(), testing::ExitedWithCode(0), "");
 }
 
@@ -378,7 +378,7 @@ TEST_F(HashedWheelDeathTest, MoreThan64TimersAreReportedOnceForEachProcess) {
     std::exit(log.count() == 0 ? 0 : 1);
 }
 
-TEST_F(HashedWheelDeathTest, StoppedTimersAreNoneOfThe64) {
+TEST_F(HashedWheelOptionsDeathTest, StoppedTimersAreNoneOfThe64) {
     EXPECT_EXIT(stopTimersAndMakeMore(), testing::ExitedWithCode(0), "");
 }
 
@@ -421,7 +421,7 @@ MATCHER_P(ContainsOnce, text, "") {
     return at != std::string::npos && arg.find(text, at + 1) == std::string::npos;
 }
 
-TEST_F(HashedWheelDeathTest, ATimerThatStillRunsAtExitIsReportedOnce) {
+TEST_F(HashedWheelOptionsDeathTest, ATimerThatStillRunsAtExitIsReportedOnce) {
     EXPECT_EXIT(exitWithATimerThatRuns(true), testing::ExitedWithCode(3),
                 ContainsOnce("\"forgotten\""));
     EXPECT_EXIT(exitWithAStaticTimer(), testing::ExitedWithCode(3), ContainsOnce("\"forgotten\""));
@@ -429,7 +429,7 @@ TEST_F(HashedWheelDeathTest, ATimerThatStillRunsAtExitIsReportedOnce) {
            HasFailure() ? 1 : 0, exactly(0));
 }
 
-TEST_F(HashedWheelDeathTest, ATimerThatWasStoppedIsNotReportedAtExit) {
+TEST_F(HashedWheelOptionsDeathTest, ATimerThatWasStoppedIsNotReportedAtExit) {
     auto const nothing = testing::Not(testing::HasSubstr("forgotten"));
     EXPECT_EXIT(exitWithATimerThatRuns(false), testing::ExitedWithCode(3), nothing);
     EXPECT_EXIT(exitWithATimerThatWasStopped(), testing::ExitedWithCode(3), nothing);
@@ -437,7 +437,7 @@ TEST_F(HashedWheelDeathTest, ATimerThatWasStoppedIsNotReportedAtExit) {
            HasFailure() ? 1 : 0, exactly(0));
 }
 
-TEST_F(HashedWheelDeathTest, TheProcessEndsWhenATaskCallsExit) {
+TEST_F(HashedWheelOptionsDeathTest, TheProcessEndsWhenATaskCallsExit) {
     EXPECT_EXIT(exitFromInsideATask(), testing::ExitedWithCode(4), "");
     figure("G24", "processes that hung where a HashedWheelTimer's task calls exit()",
            HasFailure() ? 1 : 0, exactly(0));

@@ -34,7 +34,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-using HashedWheel = OfHashedWheel;
+using HashedWheelTimerTest = OfHashedWheel;
 
 // ---- deadlines and ticks -----------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ void expectTicks(ManualClock& clock, HashedWheelTimer& timer,
 
 // Late by (0, tick], also where the deadline is that of a tick. Bug patterns: an exact multiple of
 // a wheel's turn is a lap off; one less than a turn runs at once.
-TEST_F(HashedWheel, RunsAtTheTickAfterTheDeadline) {
+TEST_F(HashedWheelTimerTest, RunsAtTheTickAfterTheDeadline) {
     for (nanoseconds const tick : {nanoseconds{1ms}, nanoseconds{7ms}, nanoseconds{100ms}}) {
         for (std::int64_t const slots : {1, 2, 8, 64}) {
             SCOPED_TRACE(testing::Message() << tick.count() << " ns x " << slots);
@@ -78,7 +78,7 @@ TEST_F(HashedWheel, RunsAtTheTickAfterTheDeadline) {
     }
 }
 
-TEST_F(HashedWheel, IsNeverEarlyAndAtMostATickLateAtAnyPhase) {
+TEST_F(HashedWheelTimerTest, IsNeverEarlyAndAtMostATickLateAtAnyPhase) {
     std::uint64_t const seed = seedOr(41);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random{seed};
@@ -114,7 +114,7 @@ TEST_F(HashedWheel, IsNeverEarlyAndAtMostATickLateAtAnyPhase) {
     figure("G2", "not at the tick after the deadline, HashedWheelTimer", wrong, exactly(0), all);
 }
 
-TEST_F(HashedWheel, RunsZeroAndNegativeDelaysAtTheNextTick) {
+TEST_F(HashedWheelTimerTest, RunsZeroAndNegativeDelaysAtTheNextTick) {
     HashedWheelTimer timer{options({.ticksPerWheel = 4})};
     timer.start();
     clock.advance(1030ms);  // a few turns later
@@ -128,7 +128,7 @@ TEST_F(HashedWheel, RunsZeroAndNegativeDelaysAtTheNextTick) {
     EXPECT_EQ(ranAt, (std::vector<nanoseconds>(6, 1100ms)));
 }
 
-TEST_F(HashedWheel, TakesADelayThatOverflowsForNever) {
+TEST_F(HashedWheelTimerTest, TakesADelayThatOverflowsForNever) {
     ManualClock late{Clock::TimePoint::max() - 2h};
     TimerLogBook book;
     HashedWheelTimer timer{{.clock = late, .logger = book.logger()}};
@@ -153,7 +153,7 @@ TEST_F(HashedWheel, TakesADelayThatOverflowsForNever) {
 }
 
 // A deadline that the clock can express but the tick after it cannot.
-TEST_F(HashedWheel, TakesATickThatOverflowsForNever) {
+TEST_F(HashedWheelTimerTest, TakesATickThatOverflowsForNever) {
     for (nanoseconds const tick : {nanoseconds{1ms}, nanoseconds{1h}, nanoseconds::max() / 4}) {
         HashedWheelTimer timer{options({.tick = tick, .ticksPerWheel = 2})};
         int runs = 0;
@@ -167,7 +167,7 @@ TEST_F(HashedWheel, TakesATickThatOverflowsForNever) {
     }
 }
 
-TEST_F(HashedWheel, CountsTicksFromItsStart) {
+TEST_F(HashedWheelTimerTest, CountsTicksFromItsStart) {
     for (bool const isStartedByHand : {false, true}) {
         HashedWheelTimer timer{options()};
         nanoseconds const made = now();
@@ -185,7 +185,7 @@ TEST_F(HashedWheel, CountsTicksFromItsStart) {
 
 // The raster is that of the start, however long nothing was pending. Bug pattern: the first after a
 // rest is placed relative to where the wheel stood.
-TEST_F(HashedWheel, KeepsToItsTicksAfterARest) {
+TEST_F(HashedWheelTimerTest, KeepsToItsTicksAfterARest) {
     HashedWheelTimer timer{options({.ticksPerWheel = 8})};
     clock.advance(30ms);
     timer.start();
@@ -202,7 +202,7 @@ TEST_F(HashedWheel, KeepsToItsTicksAfterARest) {
 }
 
 // G14
-TEST_F(HashedWheel, WorksFromAnyStartOfTheClock) {
+TEST_F(HashedWheelTimerTest, WorksFromAnyStartOfTheClock) {
     std::vector<std::int64_t> starts{0, -1, INT64_MIN, INT64_MAX - 10'000'000'000};
     for (int k = 0; k < 63; ++k) starts.push_back((std::int64_t{1} << k) - 5);
     std::size_t right = 0;
@@ -220,7 +220,7 @@ TEST_F(HashedWheel, WorksFromAnyStartOfTheClock) {
     figure("G14", "starts from which each runs at its tick, HashedWheelTimer", right, exactly(67));
 }
 
-TEST_F(HashedWheel, SaysWhenATimeoutIsDue) {
+TEST_F(HashedWheelTimerTest, SaysWhenATimeoutIsDue) {
     HashedWheelTimer timer{options({.ticksPerWheel = 4})};
     timer.start();
     clock.advance(30ms);
@@ -241,7 +241,7 @@ TEST_F(HashedWheel, SaysWhenATimeoutIsDue) {
 // ---- order -------------------------------------------------------------------------------------
 
 // However far away they were when they came, and whatever came first within the tick.
-TEST_F(HashedWheel, RunsWhatIsDueInOneTickInTheOrderOfArrival) {
+TEST_F(HashedWheelTimerTest, RunsWhatIsDueInOneTickInTheOrderOfArrival) {
     HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = 4})};
     timer.start();
     std::vector<int> order;
@@ -265,7 +265,7 @@ TEST_F(HashedWheel, RunsWhatIsDueInOneTickInTheOrderOfArrival) {
     EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
-TEST_F(HashedWheel, RunsOneTickAfterTheOtherAndEachInTheOrderOfArrival) {
+TEST_F(HashedWheelTimerTest, RunsOneTickAfterTheOtherAndEachInTheOrderOfArrival) {
     std::uint64_t const seed = seedOr(42);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random{seed};
@@ -300,7 +300,7 @@ TEST_F(HashedWheel, RunsOneTickAfterTheOtherAndEachInTheOrderOfArrival) {
 }
 
 // Arrival is per thread what the thread did.
-TEST_F(HashedWheel, KeepsTheOrderInWhichEachThreadScheduled) {
+TEST_F(HashedWheelTimerTest, KeepsTheOrderInWhichEachThreadScheduled) {
     constexpr std::size_t kThreads = 4;
     std::size_t const each = scaled(5'000);
     HashedWheelTimer timer{options({.tick = 1ms, .ticksPerWheel = 4})};
@@ -320,7 +320,7 @@ TEST_F(HashedWheel, KeepsTheOrderInWhichEachThreadScheduled) {
 // ---- what a tick does --------------------------------------------------------------------------
 
 // The 100,001st waits for the next tick although it is due.
-TEST_F(HashedWheel, TakesAtMost100000NewTimeoutsEachTick) {
+TEST_F(HashedWheelTimerTest, TakesAtMost100000NewTimeoutsEachTick) {
     constexpr std::size_t kMost = 100'000;
     HashedWheelTimer timer{options({.tick = 10ms})};
     timer.start();
@@ -342,7 +342,7 @@ TEST_F(HashedWheel, TakesAtMost100000NewTimeoutsEachTick) {
 }
 
 // G9
-TEST_F(HashedWheel, StarvesNobodyForATaskThatIsDueAgainAtOnce) {
+TEST_F(HashedWheelTimerTest, StarvesNobodyForATaskThatIsDueAgainAtOnce) {
     HashedWheelTimer timer{options({.tick = 1ms, .ticksPerWheel = 4})};
     timer.start();
     nanoseconds const end = now() + 100ms;
@@ -368,7 +368,7 @@ TEST_F(HashedWheel, StarvesNobodyForATaskThatIsDueAgainAtOnce) {
 }
 
 // A late worker walks every tick that it missed, and takes 100,000 at each of them.
-TEST_F(HashedWheel, CatchesUpTickByTick) {
+TEST_F(HashedWheelTimerTest, CatchesUpTickByTick) {
     constexpr std::size_t kMost = 100'000;
     HashedWheelTimer timer{options({.tick = 10ms})};
     timer.start();
@@ -378,7 +378,7 @@ TEST_F(HashedWheel, CatchesUpTickByTick) {
     EXPECT_EQ(runs, kMost + 1);
 }
 
-TEST_F(HashedWheel, RunsEverythingDueInOrderWhenItIsLate) {
+TEST_F(HashedWheelTimerTest, RunsEverythingDueInOrderWhenItIsLate) {
     HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = 4})};
     timer.start();
     std::vector<std::string> order;
@@ -407,7 +407,7 @@ TEST_F(HashedWheel, RunsEverythingDueInOrderWhenItIsLate) {
 
 // Bug pattern: the driver overslept several ticks, and what came just before is placed relative to
 // where the wheel stood.
-TEST_F(HashedWheel, APlaceIsRightAlsoWhenTheWorkerIsLate) {
+TEST_F(HashedWheelTimerTest, APlaceIsRightAlsoWhenTheWorkerIsLate) {
     Watchdog const watchdog{"a worker that is late"};
     SettableClock slow;
     Latch entered;
@@ -442,7 +442,7 @@ TEST_F(HashedWheel, APlaceIsRightAlsoWhenTheWorkerIsLate) {
     EXPECT_EQ(ranAt, 130ms);
 }
 
-TEST_F(HashedWheel, RunsATimeoutThatATaskMadeWithoutDelayOneTickLater) {
+TEST_F(HashedWheelTimerTest, RunsATimeoutThatATaskMadeWithoutDelayOneTickLater) {
     HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = 2})};
     std::vector<nanoseconds> ranAt;
     std::function<void()> const again = [&] {
@@ -454,7 +454,7 @@ TEST_F(HashedWheel, RunsATimeoutThatATaskMadeWithoutDelayOneTickLater) {
     EXPECT_EQ(ranAt, (std::vector<nanoseconds>{10ms, 20ms, 30ms, 40ms}));
 }
 
-TEST_F(HashedWheel, RunsATaskThatSchedulesItselfForATickEverySecondTick) {
+TEST_F(HashedWheelTimerTest, RunsATaskThatSchedulesItselfForATickEverySecondTick) {
     for (std::int64_t const slots : {1, 2, 512}) {
         HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = slots})};
         nanoseconds const start = now();
@@ -489,7 +489,7 @@ private:
     std::atomic<TimePoint> last_{TimePoint{}};
 };
 
-TEST_F(HashedWheel, SleepsFromTickToTickWhileSomethingIsPendingAndForGoodOtherwise) {
+TEST_F(HashedWheelTimerTest, SleepsFromTickToTickWhileSomethingIsPendingAndForGoodOtherwise) {
     Watchdog const watchdog{"a worker that sleeps"};
     constexpr auto kForGood = Clock::TimePoint::max();
     SleepLog sleeps;
@@ -515,7 +515,7 @@ TEST_F(HashedWheel, SleepsFromTickToTickWhileSomethingIsPendingAndForGoodOtherwi
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
-TEST_F(HashedWheel, WakesOnceForEachTickWhileSomethingIsPendingAndNotOtherwise) {
+TEST_F(HashedWheelTimerTest, WakesOnceForEachTickWhileSomethingIsPendingAndNotOtherwise) {
     HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = 16})};
     timer.start();
     clock.advance(0ms);
@@ -536,7 +536,7 @@ TEST_F(HashedWheel, WakesOnceForEachTickWhileSomethingIsPendingAndNotOtherwise) 
 
 // ---- states ------------------------------------------------------------------------------------
 
-TEST_F(HashedWheel, MayBeStartedTwice) {
+TEST_F(HashedWheelTimerTest, MayBeStartedTwice) {
     int made = 0;
     HashedWheelTimer timer{options({.threadFactory = [&](std::function<void()> body) {
         ++made;
@@ -553,7 +553,7 @@ TEST_F(HashedWheel, MayBeStartedTwice) {
     EXPECT_EQ(made, 1);
 }
 
-TEST_F(HashedWheel, CannotBeStartedOnceStopped) {
+TEST_F(HashedWheelTimerTest, CannotBeStartedOnceStopped) {
     HashedWheelTimer timer{options({.name = "gone"})};
     timer.start();
     static_cast<void>(timer.stop());
@@ -561,7 +561,7 @@ TEST_F(HashedWheel, CannotBeStartedOnceStopped) {
     expectThrows<std::logic_error>([&] { timer.start(); }, "\"gone\"");
 }
 
-TEST_F(HashedWheel, CannotBeStartedWhenItWasStoppedBeforeItWasStarted) {
+TEST_F(HashedWheelTimerTest, CannotBeStartedWhenItWasStoppedBeforeItWasStarted) {
     int made = 0;
     HashedWheelTimer timer{options({.threadFactory = [&](std::function<void()> body) {
         ++made;
@@ -576,7 +576,7 @@ TEST_F(HashedWheel, CannotBeStartedWhenItWasStoppedBeforeItWasStarted) {
 }
 
 // Netty's count is one too many from then on.
-TEST_F(HashedWheel, AScheduleThatIsRefusedOnceStoppedIsNotCounted) {
+TEST_F(HashedWheelTimerTest, AScheduleThatIsRefusedOnceStoppedIsNotCounted) {
     HashedWheelTimer timer{options({.name = "gone", .maxPendingTimeouts = 3})};
     auto const witness = std::make_shared<int>();
     timer.newTimeout([] {}, 1h);
@@ -590,7 +590,7 @@ TEST_F(HashedWheel, AScheduleThatIsRefusedOnceStoppedIsNotCounted) {
 }
 
 // Stopped while it is idle, or before the worker has seen anything, or while it ticks.
-TEST_F(HashedWheel, CanBeStoppedAtAnyMoment) {
+TEST_F(HashedWheelTimerTest, CanBeStoppedAtAnyMoment) {
     for (int moment = 0; moment < 4; ++moment) {
         SCOPED_TRACE(moment);
         HashedWheelTimer timer{options({.tick = 24h})};
@@ -604,7 +604,7 @@ TEST_F(HashedWheel, CanBeStoppedAtAnyMoment) {
 
 // ---- the worker thread -------------------------------------------------------------------------
 
-TEST_F(HashedWheel, ItsThreadIsNamedAndBlocksSignals) {
+TEST_F(HashedWheelTimerTest, ItsThreadIsNamedAndBlocksSignals) {
     HashedWheelTimer timer{options({.name = "fifteen letters"})};
     Inside inside;
     timer.newTimeout([&] { inside = Inside::look(); }, 1ms);
@@ -614,7 +614,7 @@ TEST_F(HashedWheel, ItsThreadIsNamedAndBlocksSignals) {
     EXPECT_FALSE(Inside::look().areSignalsBlocked);
 }
 
-TEST_F(HashedWheel, TheUsersFactoryMakesItsThread) {
+TEST_F(HashedWheelTimerTest, TheUsersFactoryMakesItsThread) {
     std::thread::id id;
     std::thread::id ranOn;
     auto const factory = [&](std::function<void()> body) {
@@ -631,7 +631,7 @@ TEST_F(HashedWheel, TheUsersFactoryMakesItsThread) {
 }
 
 // Netty blocks every later caller for ever.
-TEST_F(HashedWheel, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
+TEST_F(HashedWheelTimerTest, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
     FailingFactory factory{4};
     auto const witness = std::make_shared<int>();
     HashedWheelTimer timer{options({.maxPendingTimeouts = 1, .threadFactory = std::ref(factory)})};
@@ -652,7 +652,7 @@ TEST_F(HashedWheel, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
            factory.calls - 1, exactly(4));
 }
 
-TEST_F(HashedWheel, WithoutAThreadItCanBeStoppedAndDestroyed) {
+TEST_F(HashedWheelTimerTest, WithoutAThreadItCanBeStoppedAndDestroyed) {
     for (bool const isStopped : {false, true}) {
         FailingFactory factory{1000};
         HashedWheelTimer timer{options({.threadFactory = std::ref(factory)})};
@@ -665,7 +665,7 @@ TEST_F(HashedWheel, WithoutAThreadItCanBeStoppedAndDestroyed) {
     }
 }
 
-TEST_F(HashedWheel, AFactoryThatReturnsNoThreadIsAnError) {
+TEST_F(HashedWheelTimerTest, AFactoryThatReturnsNoThreadIsAnError) {
     HashedWheelTimer timer{
         options({.threadFactory = [](std::function<void()>) { return std::thread{}; }})};
     expectThrows<std::logic_error>([&] { timer.newTimeout([] {}, 1ms); }, "threadFactory");
@@ -677,7 +677,7 @@ TEST_F(HashedWheel, AFactoryThatReturnsNoThreadIsAnError) {
 // G16
 // What is left behind shows under a leak checker; what is told, here: a timer that there never was
 // has leaked nowhere.
-TEST_F(HashedWheel, ATimerIsMadeOrNothingIsLeft) {
+TEST_F(HashedWheelTimerTest, ATimerIsMadeOrNothingIsLeft) {
     std::size_t failed = 0;
     for (std::size_t kth = 1;; ++kth) {
         auto made = options({.tick = 1us, .name = "out of memory"});
@@ -698,7 +698,7 @@ TEST_F(HashedWheel, ATimerIsMadeOrNothingIsLeft) {
            atLeast(5));
 }
 
-TEST_F(HashedWheel, ATimeoutIsScheduledOrNothingHasChanged) {
+TEST_F(HashedWheelTimerTest, ATimeoutIsScheduledOrNothingHasChanged) {
     std::size_t failed = 0;
     for (std::size_t kth = 1;; ++kth) {
         SCOPED_TRACE(testing::Message() << "allocation " << kth);
@@ -734,7 +734,7 @@ TEST_F(HashedWheel, ATimeoutIsScheduledOrNothingHasChanged) {
 }
 
 // G16: without memory for its slots the worker leaves new timeouts in the queue, and tries again.
-TEST_F(HashedWheel, TriesAgainAtTheNextTickWhenItsSlotsCannotGrow) {
+TEST_F(HashedWheelTimerTest, TriesAgainAtTheNextTickWhenItsSlotsCannotGrow) {
     HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = 8})};
     timer.start();
     std::optional<AllocationFailure> failure;  // of the worker's thread
@@ -768,7 +768,7 @@ TEST_F(HashedWheel, TriesAgainAtTheNextTickWhenItsSlotsCannotGrow) {
 }
 
 // G16
-TEST_F(HashedWheel, WhatMustNotFailAllocatesNothing) {
+TEST_F(HashedWheelTimerTest, WhatMustNotFailAllocatesNothing) {
     HashedWheelTimer timer{options({.ticksPerWheel = 4})};
     std::vector<Timeout> timeouts;
     for (int i = 1; i <= 100; ++i) timeouts.push_back(timer.newTimeout([] {}, i * 1s));
@@ -791,7 +791,7 @@ TEST_F(HashedWheel, WhatMustNotFailAllocatesNothing) {
 
 // ---- figures -----------------------------------------------------------------------------------
 
-TEST_F(HashedWheel, ItsStatisticsAddUp) {
+TEST_F(HashedWheelTimerTest, ItsStatisticsAddUp) {
     std::uint64_t const seed = seedOr(43);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random{seed};
@@ -829,7 +829,7 @@ TEST_F(HashedWheel, ItsStatisticsAddUp) {
 }
 
 // Short runs are measured in groups: the last one ends with the tick.
-TEST(HashedWheelStatistics, ShowARunThatNothingFollows) {
+TEST(HashedWheelTimerStatistics, ShowARunThatNothingFollows) {
     HashedWheelTimer timer{{.tick = 1ms, .leakDetection = false}};
     timer.newTimeout([] {}, 1ms);
     while (timer.statistics().fired == 0) std::this_thread::sleep_for(1ms);
@@ -837,7 +837,7 @@ TEST(HashedWheelStatistics, ShowARunThatNothingFollows) {
     EXPECT_EQ(timer.statistics().lateness.count(), 1U);
 }
 
-TEST_F(HashedWheel, TellsOfASlowRunOnce) {
+TEST_F(HashedWheelTimerTest, TellsOfASlowRunOnce) {
     SettableClock slowClock;
     Latch done;
     std::vector<nanoseconds> heard;
@@ -884,7 +884,7 @@ private:
     std::vector<TimerEvent> events_;
 };
 
-TEST_F(HashedWheel, TellsAnObserverOfEachStep) {
+TEST_F(HashedWheelTimerTest, TellsAnObserverOfEachStep) {
     using Stage = TimerEvent::Stage;
     Stages observer;
     HashedWheelTimer timer{options({.tick = 10ms, .ticksPerWheel = 8, .observer = &observer})};

@@ -1,5 +1,4 @@
-// Objects are made or they are not; what is said in words, traced, or handed to a pool, with too
-// little memory.
+// Objects are made or they are not, with too little memory.
 
 #include <support/OutOfMemory.h>
 #include <support/TemporaryFile.h>
@@ -12,24 +11,15 @@
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/TimerStatistics.h>
 #include <timingwheel/TimerTrace.h>
-#include <timingwheel/version.h>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <memory>
 #include <new>
 #include <ostream>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -294,217 +284,6 @@ TEST(OutOfMemoryMaking, SmallThingsNeedNone) {
     AllocationCounter const counter;
     useSmallThings(statistics, nowhere);
     figure("G16", "allocations of small things", counter.allocations(), exactly(0));
-}
-
-// ---- pools -------------------------------------------------------------------------------------
-
-/// Tasks go through a pool whose queue finds no memory from the `kth` allocation on, or only then.
-/// Each has run or was rejected, and told. True if an allocation failed.
-template <class T>
-bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
-    // Five bursts, each of which fills the queue. It allocates once for some dozens of tasks.
-    constexpr std::size_t kTasks = 500;
-    ManualClock clock;
-    std::atomic<std::size_t> runs{0};
-    std::atomic<std::size_t> told{0};
-    auto const witness = std::make_shared<int>();
-    TaskPool pool{{.threads = 2, .queueCapacity = 80, .whenFull = whenFull}};
-    std::conditional_t<std::is_same_v<T, SystemTimer>, TimerOptions, HashedWheelTimerOptions>
-        options;
-    options.tick = 1ms;
-    options.clock = clock;
-    options.executor = pool;
-    options.errorHandler = [&](TaskFailure const& failure) {
-        told += failure.kind == TaskFailure::Kind::rejected ? 1U : 0U;
-    };
-    T timer{options};
-    std::vector<Timeout> timeouts;
-    for (std::size_t i = 0; i < kTasks; ++i)
-        timeouts.push_back(
-            timer.newTimeout([&runs, witness] { ++runs; }, static_cast<int>(i / 100) * 1ms));
-    clock.advance(Duration{});
-    if constexpr (!std::is_same_v<T, SystemTimer>) clock.advance(1ms);  // they are in their slots
-    bool happened = false;
-    {
-        AllocationFailure const failure{kth, repeat, Threads::others};
-        clock.advance(10ms);
-        happened = failure.happened();
-    }
-    std::size_t rejected = 0;
-    for (Timeout const& each : timeouts) {
-        EXPECT_NE(each.isRejected(), each.isDone());
-        rejected += each.isRejected() ? 1U : 0U;
-    }
-    EXPECT_EQ(runs + rejected, kTasks);
-    EXPECT_EQ(told, rejected);
-    EXPECT_TRUE(whenFull == WhenFull::reject || happened == (rejected > 0));
-    EXPECT_EQ(witness.use_count(), 1);
-    TimerStatistics const s = timer.statistics();
-    EXPECT_EQ(s.pending, 0U);
-    EXPECT_EQ(s.rejected, rejected);
-    EXPECT_EQ(s.scheduled, s.fired + s.rejected);
-    EXPECT_EQ(pool.queued(), 0U);
-    EXPECT_EQ(pool.threads(), 2U);
-    Timeout const next = timer.newTimeout([] {}, 0ms);
-    clock.advance(1ms);
-    EXPECT_TRUE(next.isDone());
-    return happened;
-}
-
-// G19
-TEST(OutOfMemoryPool, RejectsWhatItCannotQueueAndNothingElse) {
-    Tried sum;
-    for (WhenFull const whenFull : {WhenFull::callerRuns, WhenFull::reject}) {
-        sum += failEachAllocation([&](std::size_t kth, Repeat repeat) {
-            return tryPool<SystemTimer>(whenFull, kth, repeat);
-        });
-        sum += failEachAllocation([&](std::size_t kth, Repeat repeat) {
-            return tryPool<HashedWheelTimer>(whenFull, kth, repeat);
-        });
-    }
-    figure("G19", "failed allocations of a pool's queue that cost more than that task", sum.wrong,
-           exactly(0), {sum.allocations, 20});
-    EXPECT_EQ(sum.leaks, 0U);
-}
-
-// ---- words -------------------------------------------------------------------------------------
-
-using testing::HasSubstr;
-using testing::Not;
-
-// Bug pattern: what is told needs memory, just when something goes wrong.
-TEST(OutOfMemoryWords, TheLineOfATaskThatThrewNeedsNone) {
-    SettableClock clock;
-    ManualTimer timer{{.name = "wordy", .clock = clock, .slowTaskThreshold = 1ms}};
-    std::string const words = "it went wrong, and it takes more than a few words to say how";
-    std::runtime_error const error{words};
-    timer.newTimeout([&] { throw error; }, 1ms);
-    timer.newTimeout([] { throw 7; }, 1ms);
-    timer.newTimeout([&] { clock.add(20ms); }, 2ms);
-    clock.add(2ms);
-    testing::internal::CaptureStderr();
-    bool happened = false;
-    {
-        AllocationFailure const failure{1, Repeat::forEver};
-        timer.advanceTo(clock.now());
-        happened = failure.happened();
-    }
-    std::string const told = testing::internal::GetCapturedStderr();
-    EXPECT_FALSE(happened);
-    EXPECT_THAT(told, HasSubstr("timer \"wordy\": a task threw: " + words));
-    EXPECT_THAT(told, HasSubstr("an exception that is not a std::exception"));
-    EXPECT_THAT(told, HasSubstr("a task ran for 20.000 ms"));
-    EXPECT_THAT(told, Not(HasSubstr("handler threw")));
-}
-
-TEST(OutOfMemoryWords, AHandlerThatFindsNoMemoryHarmsNothing) {
-    SettableClock clock;
-    std::vector<std::string> told;
-    ManualTimer timer{{.name = "wordy", .clock = clock, .errorHandler = [&](TaskFailure const&) {
-                           told.emplace_back(100, 'x');
-                       }}};
-    int runs = 0;
-    timer.newTimeout([] { throw 7; }, 1ms);
-    timer.newTimeout([&] { ++runs; }, 2ms);
-    clock.add(2ms);
-    testing::internal::CaptureStderr();
-    {
-        AllocationFailure const failure{1, Repeat::forEver};
-        timer.advanceTo(clock.now());
-    }
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("its error handler threw"));
-    EXPECT_EQ(runs, 1);
-    EXPECT_TRUE(told.empty());
-}
-
-// ---- traces ------------------------------------------------------------------------------------
-
-/// A trace dies with events that wait for an earlier one. True if an allocation failed.
-template <class Trace>
-bool endTrace(std::size_t kth, Repeat repeat) {
-    Nowhere buffer;
-    std::ostream nowhere{&buffer};
-    std::vector<int> const entries(20);
-    int told = 0;
-    auto trace = std::make_unique<Trace>(nowhere, [&](std::system_error const&) { ++told; });
-    for (std::size_t i = 0; i < entries.size(); ++i)
-        trace->onEvent(
-            {.stage = TimerEvent::Stage::schedule, .number = i + 1, .entry = &entries[i]});
-    AllocationFailure const failure{kth, repeat};
-    trace->flush();
-    trace.reset();
-    EXPECT_EQ(told, failure.happened() ? 1 : 0);
-    return failure.happened();
-}
-
-TEST(OutOfMemoryTrace, EndsWithEventsThatWaitForAnEarlierOne) {
-    Tried tried = failEachAllocation(endTrace<JsonLinesTrace>);
-    tried += failEachAllocation(endTrace<ChromeTrace>);
-    tell("the end of a trace", tried, 20);
-}
-
-// ---- live timers -------------------------------------------------------------------------------
-
-class OutOfMemoryDeathTest : public testing::Test {
-protected:
-    OutOfMemoryDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
-};
-
-/// Makes the 65th timer of the process, which is told of, while its `kth` allocation fails. Exits
-/// with 0 if it was made or there is none, and with 1 if something else came of it.
-[[noreturn]] void makeOneTooMany(std::size_t kth, Repeat repeat) {
-    std::vector<std::unique_ptr<HashedWheelTimer>> timers;
-    HashedWheelTimerOptions const options{.leakDetection = false, .logger = [](TimerLog const&) {}};
-    for (int i = 0; i < 64; ++i) timers.push_back(std::make_unique<HashedWheelTimer>(options));
-    HashedWheelTimerOptions copy = options;
-    try {
-        AllocationFailure const failure{kth, repeat};
-        HashedWheelTimer timer{std::move(copy)};
-        static_cast<void>(timer.stop());
-    } catch (std::bad_alloc const&) {
-    }
-    HashedWheelTimer one{options};
-    Timeout const timeout = one.newTimeout([] {}, 1h);
-    std::exit(one.stop().size() == 1 && timeout.isReturned() ? 0 : 1);
-}
-
-/// How many allocations it takes to make a timer.
-std::size_t allocationsOfATimer() {
-    HashedWheelTimerOptions options{.leakDetection = false};
-    AllocationCounter const counter;
-    HashedWheelTimer const timer{std::move(options)};
-    return counter.allocations();
-}
-
-TEST_F(OutOfMemoryDeathTest, OneTimerTooManyIsMadeOrNothingIsLeft) {
-    // Around where it is told, which is the last that allocates.
-    std::size_t const usual = allocationsOfATimer();
-    for (Repeat const repeat : {Repeat::once, Repeat::forEver}) {
-        for (std::size_t const kth : {usual - 1, usual, usual + 1}) {
-            EXPECT_EXIT(makeOneTooMany(kth, repeat), testing::ExitedWithCode(0), "");
-        }
-    }
-}
-
-/// Kept by static pointers, so that they are no leaks of memory; volatile, so that those are kept.
-HashedWheelTimer* volatile forgotten = nullptr;
-AllocationFailure* volatile forGood = nullptr;
-
-[[noreturn]] void exitWithoutMemory(std::size_t kth) {
-    auto const logger = [room = Large{}](TimerLog const& told) {
-        static_cast<void>(room);
-        std::fprintf(stderr, "%s\n", told.timerName.data());
-    };
-    forgotten = new HashedWheelTimer{{.name = "forgotten", .logger = logger}};
-    forGood = new AllocationFailure{kth, Repeat::forEver};
-    std::exit(3);
-}
-
-// A process that has no memory left ends as it should, even if it cannot say all.
-TEST_F(OutOfMemoryDeathTest, AProcessExitsWithATimerThatNobodyStopped) {
-    for (std::size_t const kth : {1U, 2U}) {
-        EXPECT_EXIT(exitWithoutMemory(kth), testing::ExitedWithCode(3), "forgotten") << kth;
-    }
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Kafka, GoldenTrace,
                              return name;
                          });
 
-TEST(GoldenPlacements, AreThoseOfTheWorkedExampleLineByLine) {
+TEST(GoldenTracePlacements, AreThoseOfTheWorkedExampleLineByLine) {
     Lines lines = linesOf(kFolder + "placements-t1-w20.txt");
     std::erase_if(lines, [](std::string const& line) { return line.starts_with('#'); });
     ASSERT_EQ(lines.size(), 9U);

@@ -186,7 +186,7 @@ TEST(HashedWheelMemory, ReservedRoomIsEnoughForOneMoreAlsoWhereASlotGivesMemoryB
 
 // What fails changes nothing.
 
-class FailedHashedAllocation : public testing::TestWithParam<Repeat> {
+class HashedWheelMemoryFailure : public testing::TestWithParam<Repeat> {
 protected:
     // A wheel whose every slot is full: one more has to allocate.
     static void fill(HashedWheel<Lease>& wheel, std::span<Lease> leases) {
@@ -211,7 +211,7 @@ protected:
     }
 };
 
-TEST_P(FailedHashedAllocation, LeavesAnEntryOutThatWasToBeAdded) {
+TEST_P(HashedWheelMemoryFailure, LeavesAnEntryOutThatWasToBeAdded) {
     std::size_t kth = 1;
     for (;; ++kth) {
         std::vector<Lease> leases(32);
@@ -234,7 +234,7 @@ TEST_P(FailedHashedAllocation, LeavesAnEntryOutThatWasToBeAdded) {
     EXPECT_EQ(kth, 3U) << "two arrays had to grow";
 }
 
-TEST_P(FailedHashedAllocation, LeavesAnEntryWhereItWasThatWasToBeMoved) {
+TEST_P(HashedWheelMemoryFailure, LeavesAnEntryWhereItWasThatWasToBeMoved) {
     for (std::int64_t deadline : {18, 31}) {  // the same slot, another one
         std::size_t kth = 1;
         for (;; ++kth) {
@@ -256,13 +256,13 @@ TEST_P(FailedHashedAllocation, LeavesAnEntryWhereItWasThatWasToBeMoved) {
     }
 }
 
-TEST_P(FailedHashedAllocation, LeavesAWheelUnbuilt) {
+TEST_P(HashedWheelMemoryFailure, LeavesAWheelUnbuilt) {
     EXPECT_TRUE(fails(1, [] { HashedWheel<Lease> const wheel; }));
     EXPECT_FALSE(fails(2, [] { HashedWheel<Lease> const wheel; }));
 }
 
 // Giving memory back needs some; if there is none, adding does not fail for it.
-TEST_P(FailedHashedAllocation, LeavesASlotAsLargeAsItIs) {
+TEST_P(HashedWheelMemoryFailure, LeavesASlotAsLargeAsItIs) {
     for (std::size_t kth : {1U, 2U}) {
         std::vector<Lease> leases(1'000);
         HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
@@ -282,7 +282,7 @@ TEST_P(FailedHashedAllocation, LeavesASlotAsLargeAsItIs) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(TheKthOrAllFromThere, FailedHashedAllocation,
+INSTANTIATE_TEST_SUITE_P(TheKthOrAllFromThere, HashedWheelMemoryFailure,
                          testing::Values(Repeat::once, Repeat::forEver), [](auto const& test) {
                              return test.param == Repeat::once ? "Once" : "ForEver";
                          });

@@ -452,7 +452,7 @@ TEST_F(RawTimingWheelTest, GranularityWithinDoesNotOverflow) {
 
 // The checker of invariants: each of them, broken on purpose, must be named.
 
-class BrokenInvariants : public RawTimingWheelTest {
+class BrokenRawTimingWheel : public RawTimingWheelTest {
 protected:
     std::string broken(
         RawTimingWheel::Deadlines deadlines = RawTimingWheel::Deadlines::asPlaced) const {
@@ -470,47 +470,47 @@ protected:
     }
 };
 
-TEST_F(BrokenInvariants, AreNoneAtFirst) {
+TEST_F(BrokenRawTimingWheel, AreNoneAtFirst) {
     place(0, 5);
     place(1, 5'000);
     EXPECT_EQ(broken(), "none");
     EXPECT_EQ(broken(RawTimingWheel::Deadlines::mayBeLater), "none");
 }
 
-TEST_F(BrokenInvariants, W1ALevelsClockStandsElsewhere) {
+TEST_F(BrokenRawTimingWheel, W1ALevelsClockStandsElsewhere) {
     const_cast<TimingWheelLevel&>(wheel_.levels()[0]).moveClock(3);
     EXPECT_EQ(broken(), "W1");
 }
 
-TEST_F(BrokenInvariants, W2ADeadlineOfAnotherSlot) {
+TEST_F(BrokenRawTimingWheel, W2ADeadlineOfAnotherSlot) {
     place(0, 5);
     setDeadline(entries_[0], Tick{6});
     EXPECT_EQ(broken(), "W2");
     EXPECT_EQ(broken(RawTimingWheel::Deadlines::mayBeLater), "none");
 }
 
-TEST_F(BrokenInvariants, W3ADeadlineBeforeTheExpiration) {
+TEST_F(BrokenRawTimingWheel, W3ADeadlineBeforeTheExpiration) {
     place(0, 25);
     setDeadline(entries_[0], Tick{19});
     EXPECT_EQ(broken(), "W3");
     EXPECT_EQ(broken(RawTimingWheel::Deadlines::mayBeLater), "W3");
 }
 
-TEST_F(BrokenInvariants, W3ADeadlineOneTurnTooLate) {
+TEST_F(BrokenRawTimingWheel, W3ADeadlineOneTurnTooLate) {
     place(0, 25);
     setDeadline(entries_[0], Tick{425});
     EXPECT_EQ(broken(), "W3");
     EXPECT_EQ(broken(RawTimingWheel::Deadlines::mayBeLater), "none");
 }
 
-TEST_F(BrokenInvariants, W3ABucketThatHoldsAnEntryIsNotArmed) {
+TEST_F(BrokenRawTimingWheel, W3ABucketThatHoldsAnEntryIsNotArmed) {
     TimerTaskList& bucket = bucketOf(place(0, 5));
     const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
     bucket.disarm();
     EXPECT_EQ(broken(), "W3");
 }
 
-TEST_F(BrokenInvariants, W4ADeadlineThatTheLevelDoesNotReachYet) {
+TEST_F(BrokenRawTimingWheel, W4ADeadlineThatTheLevelDoesNotReachYet) {
     TimerTaskList& bucket = bucketOf(place(0, 5));
     const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
     bucket.disarm();
@@ -521,7 +521,7 @@ TEST_F(BrokenInvariants, W4ADeadlineThatTheLevelDoesNotReachYet) {
     EXPECT_EQ(broken(), "W4");
 }
 
-TEST_F(BrokenInvariants, W4AnEntryInTheSlotThatTheClockHasEntered) {
+TEST_F(BrokenRawTimingWheel, W4AnEntryInTheSlotThatTheClockHasEntered) {
     TimerTaskList& bucket = bucketOf(place(0, 30));  // 1:1@20
     const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
     bucket.disarm();
@@ -531,36 +531,36 @@ TEST_F(BrokenInvariants, W4AnEntryInTheSlotThatTheClockHasEntered) {
     EXPECT_EQ(broken(), "W4");
 }
 
-TEST_F(BrokenInvariants, H1ABucketIsInTheHeapTwice) {
+TEST_F(BrokenRawTimingWheel, H1ABucketIsInTheHeapTwice) {
     TimerTaskList& bucket = bucketOf(place(0, 5));
     const_cast<DelayHeap&>(wheel_.delayHeap()).push(bucket);
     EXPECT_EQ(broken(), "H1");
 }
 
-TEST_F(BrokenInvariants, H1AnArmedBucketIsNotInTheHeap) {
+TEST_F(BrokenRawTimingWheel, H1AnArmedBucketIsNotInTheHeap) {
     place(0, 5);
     const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
     EXPECT_EQ(broken(), "H1");
 }
 
-TEST_F(BrokenInvariants, H1ABucketInTheHeapIsNotArmed) {
+TEST_F(BrokenRawTimingWheel, H1ABucketInTheHeapIsNotArmed) {
     bucketOf(place(0, 5)).disarm();
     EXPECT_EQ(broken(), "H1");
 }
 
-TEST_F(BrokenInvariants, H2TheExpirationOfAnArmedBucketChanges) {
+TEST_F(BrokenRawTimingWheel, H2TheExpirationOfAnArmedBucketChanges) {
     bucketOf(place(0, 25)).setExpiration(21);
     EXPECT_EQ(broken(), "H2");
 }
 
-TEST_F(BrokenInvariants, TheSizeIsNotWhatTheBucketsHold) {
+TEST_F(BrokenRawTimingWheel, TheSizeIsNotWhatTheBucketsHold) {
     place(0, 5);
     TimerTaskList::remove(entries_[0]);
     EXPECT_THROW(wheel_.checkInvariants(), std::logic_error);
     EXPECT_THROW(wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater), std::logic_error);
 }
 
-TEST_F(BrokenInvariants, AreNamedWithLevelSlotAndValue) {
+TEST_F(BrokenRawTimingWheel, AreNamedWithLevelSlotAndValue) {
     place(0, 25);
     setDeadline(entries_[0], Tick{19});
     try {
@@ -575,7 +575,7 @@ TEST_F(BrokenInvariants, AreNamedWithLevelSlotAndValue) {
 
 #ifndef NDEBUG
 // What it would do to two wheels is not undone: size() of the one that does not hold it wraps.
-TEST(TimingWheelDeathTest, AssertsThatAnEntryIsTakenOutOfItsOwnWheel) {
+TEST(RawTimingWheelDeathTest, AssertsThatAnEntryIsTakenOutOfItsOwnWheel) {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     std::array<test::Lease, 3> leases;
     TimingWheel<test::Lease> own{{.wheelSize = 20}};

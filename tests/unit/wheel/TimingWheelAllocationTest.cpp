@@ -79,7 +79,7 @@ TEST(TimingWheelAllocation, AnEntryThatIsDueBuildsNoLevel) {
 
 // What fails changes nothing.
 
-class FailedAllocation : public testing::TestWithParam<Repeat> {
+class TimingWheelAllocationFailure : public testing::TestWithParam<Repeat> {
 protected:
     struct State {
         std::size_t size;
@@ -103,7 +103,7 @@ protected:
     }
 };
 
-TEST_P(FailedAllocation, LeavesAWheelUnbuilt) {
+TEST_P(TimingWheelAllocationFailure, LeavesAWheelUnbuilt) {
     std::size_t const failed = failEach([](std::size_t kth) {
         bool threw = false;
         AllocationFailure const failure{kth, GetParam()};
@@ -118,7 +118,7 @@ TEST_P(FailedAllocation, LeavesAWheelUnbuilt) {
     EXPECT_GE(failed, 3U);
 }
 
-TEST_P(FailedAllocation, LeavesAnEntryOutThatWasToBeAdded) {
+TEST_P(TimingWheelAllocationFailure, LeavesAnEntryOutThatWasToBeAdded) {
     std::size_t const failed = failEach([](std::size_t kth) {
         Lease near;
         Lease far;
@@ -154,7 +154,7 @@ TEST_P(FailedAllocation, LeavesAnEntryOutThatWasToBeAdded) {
     EXPECT_GE(failed, 6U) << "three levels, each with its buckets and their room in the heap";
 }
 
-TEST_P(FailedAllocation, LeavesAnEntryWhereItWasThatWasToBeMoved) {
+TEST_P(TimingWheelAllocationFailure, LeavesAnEntryWhereItWasThatWasToBeMoved) {
     std::size_t const failed = failEach([](std::size_t kth) {
         Lease lease{1};
         TimingWheel<Lease> wheel{{.wheelSize = 20}};
@@ -182,7 +182,7 @@ TEST_P(FailedAllocation, LeavesAnEntryWhereItWasThatWasToBeMoved) {
 }
 
 // All the levels that a deadline needs, or none of them.
-TEST_P(FailedAllocation, LeavesTheLevelsAsTheyWere) {
+TEST_P(TimingWheelAllocationFailure, LeavesTheLevelsAsTheyWere) {
     std::size_t const failed = failEach([](std::size_t kth) {
         Lease lease;
         TimingWheel<Lease> wheel{{.wheelSize = 20}};
@@ -203,7 +203,7 @@ TEST_P(FailedAllocation, LeavesTheLevelsAsTheyWere) {
     EXPECT_GE(failed, 6U);
 }
 
-INSTANTIATE_TEST_SUITE_P(TheKthOrAllFromThere, FailedAllocation,
+INSTANTIATE_TEST_SUITE_P(TheKthOrAllFromThere, TimingWheelAllocationFailure,
                          testing::Values(Repeat::once, Repeat::forEver), [](auto const& test) {
                              return test.param == Repeat::once ? "Once" : "ForEver";
                          });
