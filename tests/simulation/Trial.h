@@ -110,19 +110,16 @@ inline std::size_t departures() {
     return isAtLength() ? 2 : 1;
 }
 
-/// Of the courses with the most departures, where those are several: TIMINGWHEEL_ONE_IN, or few in
-/// a hurry and all at length.
-inline std::size_t oneIn(std::size_t most) {
-    char const* const text = std::getenv("TIMINGWHEEL_ONE_IN");
-    if (text != nullptr) return std::max<std::size_t>(std::strtoull(text, nullptr, 10), 1);
-    return isAtLength() || most < 2 || most == kAnyNumber ? 1 : 20;
+/// Of the courses with the most departures, where those are several: few in a hurry.
+inline std::size_t oneInOfThose(std::size_t most) {
+    return most < 2 || most == kAnyNumber ? 1 : oneIn(40);
 }
 
 /// Goes through all that may happen, and tells how many runs that were.
 inline void expectAll(std::string_view promise, std::string_view what, Body const& body,
                       std::size_t most = departures()) {
     warmUp();
-    Summary const summary = tryAll(most, 2'000'000, body, oneIn(most));
+    Summary const summary = tryAll(most, 2'000'000, body, oneInOfThose(most));
     std::cout << summary << '\n';
     EXPECT_TRUE(summary.isComplete) << "there is more than could be gone through";
     figure(promise, what, summary.failed, exactly(0), {summary.runs, summary.runs});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -70,6 +71,13 @@ inline std::uint64_t scaled(std::uint64_t count, std::uint64_t least = 1) {
 /// So many rounds of a race, or at length so many, scaled.
 inline std::uint64_t rounds(std::uint64_t quick, std::uint64_t atLength, std::uint64_t least = 1) {
     return scaled(effort(quick, atLength), least);
+}
+
+/// Of what there is much of: all at length, else one in so many, or in TIMINGWHEEL_ONE_IN.
+inline std::size_t oneIn(std::size_t quick) {
+    char const* const text = std::getenv("TIMINGWHEEL_ONE_IN");
+    if (text != nullptr) return std::max<std::size_t>(std::strtoull(text, nullptr, 10), 1);
+    return isAtLength() ? 1 : quick;
 }
 
 /// True if another thread of this process runs, or waits for a processor. It takes no memory from

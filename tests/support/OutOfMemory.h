@@ -510,11 +510,17 @@ Tried failEachAllocation(Attempt&& attempt) {
     return tried;
 }
 
+inline constexpr std::size_t kOneIn = 3;
+
+/// Every call on a timer of the first kind; on the others every one in turn, and all at length.
 template <class S>
 Tried tryAll(std::vector<TimerKind> const& kinds, std::vector<Call<S>> const& calls) {
     Tried sum;
-    for (TimerKind const& kind : kinds) {
-        for (Call<S> const& call : calls) {
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+        for (std::size_t c = 0; c < calls.size(); ++c) {
+            if (k > 0 && (k + c) % oneIn(kOneIn) != 0) continue;
+            TimerKind const& kind = kinds[k];
+            Call<S> const& call = calls[c];
             SCOPED_TRACE(testing::Message() << call.name << " on a timer " << kind.name);
             sum += failEachAllocation([&](std::size_t kth, AllocationFailure::Repeat repeat) {
                 return tryCall(kind, call, kth, repeat);
@@ -524,14 +530,14 @@ Tried tryAll(std::vector<TimerKind> const& kinds, std::vector<Call<S>> const& ca
     return sum;
 }
 
-/// Tells what was tried, and how much must have been.
+/// Tells what was tried, and how much must have been at length.
 inline void tell(std::string const& what, Tried const& tried, std::uint64_t atLeastTried) {
     Of const of{tried.allocations, atLeastTried};
     figure("G16", "failed allocations after which not all was as it must be, " + what, tried.wrong,
            exactly(0), of);
     figure("G16", "failed allocations after which memory was lost, " + what, tried.leaks,
            exactly(0), of);
-    EXPECT_GE(tried.allocations, atLeastTried);
+    EXPECT_GE(tried.allocations, atLeastTried / oneIn(kOneIn));
 }
 
 /// Makes each call on timers whose thread cannot be started at first: as often it throws

@@ -48,9 +48,9 @@ TEST(RaceHashedWheel, OneOfCancelCancelAndWaitAndTheExpiryWins) {
 
 TEST(RaceHashedWheel, StopLosesNothingWhileOthersSchedule) {
     Watchdog const watchdog{"stop() against newTimeout"};
-    HashedWheelStopRace{RunsOn::worker, effort(4, 16)}.run(rounds(400, 5'000));
-    HashedWheelStopRace{RunsOn::pool, effort(4, 8)}.run(rounds(200, 5'000));
-    HashedWheelStopRace{RunsOn::ownPool, effort(4, 8)}.run(rounds(200, 5'000));
+    HashedWheelStopRace{RunsOn::worker, effort(4, 16)}.run(rounds(200, 5'000));
+    HashedWheelStopRace{RunsOn::pool, effort(4, 8)}.run(rounds(100, 5'000));
+    HashedWheelStopRace{RunsOn::ownPool, effort(4, 8)}.run(rounds(100, 5'000));
 }
 
 // Bug pattern: start() and stop() race.
@@ -139,7 +139,7 @@ TEST(RaceHashedWheel, TasksMayCallATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"virtual calls against the destructor"};
     for (RunsOn const runsOn : {RunsOn::worker, RunsOn::pool, RunsOn::ownPool}) {
         HashedWheelRunners runners{runsOn};
-        callWhileItIsDestroyed<HashedWheelTimer>(runners.options(), 50);
+        callWhileItIsDestroyed<HashedWheelTimer>(runners.options(), rounds(50, 500, 10));
     }
 }
 

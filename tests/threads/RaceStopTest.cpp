@@ -214,7 +214,7 @@ TEST(RaceStop, TasksMayCallATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"virtual calls against the destructor"};
     for (std::size_t const threads : {0U, 2U}) {
         Runners runners{threads};
-        callWhileItIsDestroyed<SystemTimer>(runners.options(), 100);
+        callWhileItIsDestroyed<SystemTimer>(runners.options(), rounds(100, 1'000, 20));
     }
 }
 

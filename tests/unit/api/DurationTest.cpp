@@ -1,3 +1,4 @@
+#include <support/Effort.h>
 #include <timingwheel/Duration.h>
 
 #include <gtest/gtest.h>
@@ -146,7 +147,7 @@ void expectExact(std::int64_t count) {
 // G1. Bug pattern: a product of more than 64 bits is rounded, down as often as up.
 TEST(Duration, RoundsOddRatiosUpExactly) {
     std::mt19937_64 random{7};
-    for (int i = 0; i < 200'000; ++i) {
+    for (std::size_t i = 0; i < scaled(200'000); ++i) {
         // Of every length, so that most do not saturate.
         auto const count = static_cast<std::int64_t>(random()) >> random() % 64;
         expectExact<std::ratio<999'983, 1'000'003>>(count);

@@ -1,5 +1,6 @@
 #include "trace/TraceEntries.h"
 
+#include <support/Effort.h>
 #include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ TimerEvent event(Stage stage, int const& entry, Tick deadline = Tick{5}, std::ui
 TEST(TraceEntries, ForgetsWhatHasEnded) {
     TraceEntries entries;
     std::vector<int> const addresses(1000);
-    for (std::uint64_t i = 1; i <= 1'000'000; ++i) {
+    for (std::uint64_t i = 1; i <= test::scaled(1'000'000); ++i) {
         int const& entry = addresses[i % addresses.size()];
         ASSERT_EQ(entries.numberOf(event(Stage::schedule, entry)), i);
         ASSERT_EQ(entries.numberOf(event(i % 2 == 0 ? Stage::run : Stage::cancel, entry)), i);
