@@ -6,16 +6,17 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
+/// Never beyond the limit, not even for a moment: that would refuse another thread too much.
 void PendingLimit::acquireCounted() {
-    std::size_t taken = taken_.load(std::memory_order_acquire);
+    std::size_t count = count_.load(std::memory_order_acquire);
     do {
-        if (taken >= most_) {
+        if (count >= most_) {
             refused_.fetch_add(1, std::memory_order_relaxed);
-            throw RejectedExecution{"timer \"" + timerName_ + "\": " + std::to_string(taken) +
+            throw RejectedExecution{"timer \"" + timerName_ + "\": " + std::to_string(count) +
                                     " timeouts are pending: maxPendingTimeouts is " +
                                     std::to_string(most_)};
         }
-    } while (!taken_.compare_exchange_weak(taken, taken + 1, std::memory_order_acq_rel));
+    } while (!count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel));
 }
 
 }  // namespace detail

@@ -25,11 +25,11 @@ public:
     }
     /// Counts one less.
     void release() noexcept {
-        if (most_ != 0) taken_.fetch_sub(1, std::memory_order_release);
+        if (most_ != 0) count_.fetch_sub(1, std::memory_order_release);
     }
 
     /// How many are counted. REQUIRES: there is a limit.
-    std::size_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
+    std::size_t count() const noexcept { return count_.load(std::memory_order_acquire); }
     /// How often acquire() has thrown.
     std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
@@ -38,7 +38,7 @@ private:
 
     std::size_t const most_;
     std::string const& timerName_;
-    std::atomic<std::size_t> taken_{0};
+    std::atomic<std::size_t> count_{0};
     std::atomic<std::uint64_t> refused_{0};
 };
 

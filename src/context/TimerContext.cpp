@@ -41,7 +41,7 @@ TimerOptions checked(TimerOptions options) {
 }
 
 std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
-    constexpr std::size_t kPerCore = 4;
+    constexpr std::size_t kPerCore = 4;  // so that two running threads seldom share one
     if (!concurrent) return 1;
     if (options.shards != 0) return options.shards;
     std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());

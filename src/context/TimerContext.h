@@ -51,6 +51,18 @@ public:
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) whole_.destroy();
     }
 
+    /// A claim was handed out: it holds a reference, and a clock that is set by hand waits for it.
+    void addClaim() noexcept {
+        claims_.fetch_add(1, std::memory_order_relaxed);
+        retain();
+    }
+    /// It has run, or died.
+    void endClaim() noexcept {
+        if (claims_.fetch_sub(1, std::memory_order_acq_rel) == 1) alarm.notifyIdle();
+        release();
+    }
+    bool hasClaims() const noexcept { return claims_.load(std::memory_order_acquire) != 0; }
+
     Clock::TimePoint now() const noexcept { return clock.now(); }
     Tick tickNow() const noexcept { return scale.nowToTick(now()); }
 
@@ -86,10 +98,9 @@ public:
     PendingLimit limit;
     TaskReports const reports;
     std::atomic<Timer*> owner{nullptr};
-    /// Claims that were handed out and have not ended.
-    std::atomic<std::int64_t> claims{0};
 
 private:
+    std::atomic<std::int64_t> claims_{0};  // those that have not ended
     Whole& whole_;
     std::atomic<std::int64_t> references_{1};
 };

@@ -1,10 +1,21 @@
 #include "driver/EventLog.h"
 
+#include "timeout/TimeoutNode.h"
+
 #include <new>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
+
+TimerEvent makeEvent(TimerEvent::Stage stage, std::uint32_t shard, TimeoutEntry const* entry,
+                     Clock::TimePoint time) noexcept {
+    TimerEvent event{.stage = stage, .shard = shard, .entry = entry, .time = time};
+    if (entry == nullptr) return event;
+    event.deadline = entry->deadline();
+    event.isPeriodic = !entry->isHook() && static_cast<TimeoutNode const*>(entry)->isPeriodic();
+    return event;
+}
 
 void EventLog::record(TimerEvent event) noexcept {
     try {

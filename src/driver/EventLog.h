@@ -1,6 +1,8 @@
 #pragma once
 
+#include <timingwheel/Clock.h>
 #include <timingwheel/TimerObserver.h>
+#include <timingwheel/detail/TimeoutEntry.h>
 
 #include <atomic>
 #include <cstdint>
@@ -10,6 +12,10 @@
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
+
+/// An event that is not numbered yet. `entry` is null for one of a bucket.
+TimerEvent makeEvent(TimerEvent::Stage stage, std::uint32_t shard, TimeoutEntry const* entry,
+                     Clock::TimePoint time) noexcept;
 
 /// The events of one keeper on their way to the observer: recorded under the keeper's lock,
 /// delivered after it is released.
@@ -23,7 +29,7 @@ public:
     void record(TimerEvent event) noexcept;
     std::vector<TimerEvent> takeAll() noexcept { return std::exchange(events_, {}); }
 
-    /// For an event that is told without being recorded. From any thread.
+    /// For an event that is delivered without being recorded. From any thread.
     std::uint64_t nextNumber() noexcept { return next_.fetch_add(1, std::memory_order_relaxed); }
 
 private:

@@ -62,6 +62,7 @@ TimerStatistics HashedWheelCore::statistics() {
     return statistics;
 }
 
+/// As in Netty, ticks count from the start of the thread, not from the constructor.
 void HashedWheelCore::prepare() noexcept { context_.scale.startAt(context_.now()); }
 
 void HashedWheelCore::drive() noexcept {
@@ -72,7 +73,7 @@ void HashedWheelCore::drive() noexcept {
             worker_.walk(next, frame);
         } else {
             context_.alarm.sleep(next, context_.scale.timeOf(next), [this](Tick tick) {
-                return worker_.key() < tick || life_.isStopRequested();
+                return worker_.nextWake() < tick || life_.isStopRequested();
             });
         }
     }

@@ -36,7 +36,7 @@ public:
 
 private:
     void destroy() noexcept override { delete this; }
-    Tick nextKey() const noexcept override { return worker_.key(); }
+    Tick nextWake() const noexcept override { return worker_.nextWake(); }
     void prepare() noexcept override;
     void open() noexcept override { worker_.open(); }
     void drive() noexcept override;

@@ -1,5 +1,7 @@
 #include "driver/HashedWheelWorker.h"
 
+#include "driver/Claims.h"
+#include "driver/Section.h"
 #include "run/TaskEnd.h"
 
 #include <algorithm>
@@ -22,7 +24,7 @@ HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions o
 bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept {
     node.keeper.store(this, std::memory_order_relaxed);
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
-    // Before the worker can have it. One that is refused has been told of, and leaves at once.
+    // Before the worker can have it. One that is refused was observed, and leaves at once.
     if (isObserved()) [[unlikely]] {
         observe(Stage::schedule, node);
         observe(Stage::intake, node);
@@ -34,15 +36,15 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
         EntryLinks::setNext(node, nullptr);
         return false;
     }
-    callBy(nextTick);
+    ringBy(nextTick);
     return true;
 }
 
-/// Has the worker come by `tick`, if it would not come earlier.
-void HashedWheelWorker::callBy(Tick tick) noexcept {
-    std::int64_t key = key_.load(std::memory_order_seq_cst);
-    while (tick.value() < key) {
-        if (key_.compare_exchange_weak(key, tick.value(), std::memory_order_seq_cst))
+/// Wakes the worker by `tick`, if it would not come earlier.
+void HashedWheelWorker::ringBy(Tick tick) noexcept {
+    std::int64_t wake = nextWake_.load(std::memory_order_seq_cst);
+    while (tick.value() < wake) {
+        if (nextWake_.compare_exchange_weak(wake, tick.value(), std::memory_order_seq_cst))
             return context_.alarm.ring(tick);
     }
 }
@@ -65,7 +67,7 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
     }
     ++pending_;
     running_.add(frame);  // stop() waits until the executor was given the claim
-    dispatch(section, node, TimeoutState::handedOver);
+    Claims::dispatch(*this, section, node, TimeoutState::handedOver);
     endFrame(frame);
     return true;
 }
@@ -93,7 +95,8 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
 }
 
 /// Decides that a node is cancelled, or soon will be. False if another was faster, and then `seen`
-/// is what that left. What is told of it is decided under the lock, so that collect() waits for it.
+/// is what that left. An observed one is decided under the lock, so that collect() waits for its
+/// event.
 bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
                                       TimeoutState state) noexcept {
     TimeoutWord const cancelled{seen.deadline(), state};
@@ -123,13 +126,13 @@ bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
     return true;
 }
 
-/// Tells and destroys the task of a node that this thread made `cancelled`.
+/// Ends the task of a node that this thread made `cancelled`.
 void HashedWheelWorker::endTask(TimeoutNode& node) noexcept {
     if (node.task().shared != nullptr) {
         // Those who ask for the task look at the state under the lock: let them finish.
         Section const section{*this};
     }
-    detail::endCancelled(context_, node);
+    endCancelledTask(context_, node);
 }
 
 /// For the worker: unlinks the node at the next tick. Afterwards nothing is done to it here.
@@ -138,24 +141,24 @@ void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
     cancelled_.push(node);
     if (hasEnded_.load(std::memory_order_seq_cst)) return unlinkCancelled();
     // The worker may have found everything empty before the push: see settle().
-    if (key() == Tick::max()) callUnlessClosed();
+    if (nextWake() == Tick::max()) ringUnlessClosed();
 }
 
 /// Until it is closed the timer lives, and the clock with it: under the lock it stays like that.
-void HashedWheelWorker::callUnlessClosed() noexcept {
+void HashedWheelWorker::ringUnlessClosed() noexcept {
     Section const section{*this};
-    if (!isClosed_) callBy(context_.scale.nowToTick(context_.now()) + 1);
+    if (!isClosed_) ringBy(context_.scale.nowToTick(context_.now()) + 1);
 }
 
 // ---- a tick -----------------------------------------------------------------------------------
 
 Tick HashedWheelWorker::nextTick() noexcept {
-    // Whoever read the clock long ago may have called for a tick that is over.
+    // Whoever read the clock long ago may have rung for a tick that is over.
     std::int64_t const next = wheel_.currentTick().value() + 1;
-    std::int64_t key = key_.load(std::memory_order_seq_cst);
-    while (key < next && !key_.compare_exchange_weak(key, next, std::memory_order_seq_cst)) {
+    std::int64_t wake = nextWake_.load(std::memory_order_seq_cst);
+    while (wake < next && !nextWake_.compare_exchange_weak(wake, next, std::memory_order_seq_cst)) {
     }
-    return Tick{std::max(key, next)};
+    return Tick{std::max(wake, next)};
 }
 
 void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
@@ -235,15 +238,15 @@ void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
         record(Stage::expire, node);
     if (context_.options.executor.isInline()) return run(section, frame, node);
     ++pending_;
-    dispatch(section, node, TimeoutState::handedOver);
+    Claims::dispatch(*this, section, node, TimeoutState::handedOver);
 }
 
-/// Says when to come again. Who pushes reads the key afterwards; here the stacks are read after
-/// the key was written. One of the two sees the other.
+/// Says when to come again. Who pushes reads the next wake afterwards; here the stacks are read
+/// after it was written. One of the two sees the other.
 void HashedWheelWorker::settle(Tick tick) noexcept {
     bool const isIdle = wheel_.empty() && backlog_.empty();
-    key_.store(isIdle ? Tick::kMax : tick.value() + 1, std::memory_order_seq_cst);
-    if (isIdle && !(intake_.empty() && cancelled_.empty())) callBy(tick + 1);
+    nextWake_.store(isIdle ? Tick::kMax : tick.value() + 1, std::memory_order_seq_cst);
+    if (isIdle && !(intake_.empty() && cancelled_.empty())) ringBy(tick + 1);
 }
 
 // ---- starting, stopping, looking --------------------------------------------------------------
@@ -273,36 +276,38 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     // Whoever won a cancel before that, and pushes only now, sees that nobody else will come.
     hasEnded_.store(true, std::memory_order_seq_cst);
     unlinkCancelled();
-    key_.store(Tick::kMax, std::memory_order_seq_cst);
+    nextWake_.store(Tick::kMax, std::memory_order_seq_cst);
     {
         Section section{*this};
         madeShares_ += std::exchange(accepted_, 0);
-        // Every cancel() is decided by now; those of other threads may still be told.
+        // Every cancel() is decided by now; events of other threads may still be on their way.
         section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
     }
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
-        notifyCancelled(context_, *TimeoutAccess::node(handle));
+        callCancelled(context_, *TimeoutAccess::node(handle));
     }
 }
 
 void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
-    std::size_t budget = queue_.size();
-    returnQueued(stopped, budget);
+    while (queue_.size() > 0) {
+        --pending_;
+        returnTo(stopped, queue_.takeFirst());
+    }
     section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
 }
 
 void HashedWheelWorker::returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept {
     Section section{*this};
-    if (!handToStop(node, stopped)) section.releaseLater(node);
+    if (!returnTo(stopped, node)) section.releaseLater(node);
 }
 
 void HashedWheelWorker::readInto(TimerStatistics& statistics) {
     Section section{*this};
-    readCounters(statistics);
+    counters_.readInto(statistics);
     statistics.cancelled += cancelledCount_.load(std::memory_order_relaxed);
-    statistics.pending = context_.limit.taken();
+    statistics.pending = context_.limit.count();
     statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
                            statistics.returned + statistics.rejected + queue_.size();
 }

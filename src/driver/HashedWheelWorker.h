@@ -68,9 +68,9 @@ public:
     std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
 
 private:
-    void callBy(Tick tick) noexcept;
+    void ringBy(Tick tick) noexcept;
     void askToUnlink(TimeoutNode& node) noexcept;
-    void callUnlessClosed() noexcept;
+    void ringUnlessClosed() noexcept;
     void unlinkCancelled() noexcept;
     void endTask(TimeoutNode& node) noexcept;
     bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
@@ -81,7 +81,7 @@ private:
     void settle(Tick tick) noexcept;
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
     void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
-    /// Tells the observer, outside the lock. REQUIRES: isObserved().
+    /// Delivers an event at once, outside the lock. REQUIRES: isObserved().
     void observe(TimerEvent event) noexcept;
     void observe(TimerEvent::Stage stage, TimeoutNode const& node) noexcept {
         observe(eventOf(stage, &node));

@@ -12,7 +12,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What a clock that is set by hand is told. Keeps the timer in memory while the clock asks.
+/// How a clock that is set by hand asks the timer. Keeps it in memory meanwhile.
 class Lifecycle::Listener final : public ClockListener {
 public:
     explicit Listener(Lifecycle& life) noexcept : life_{life} { life_.context_.retain(); }
@@ -25,9 +25,8 @@ public:
     void runDue() override {
         TimerContext& context = life_.context_;
         if (context.isConcurrent) {
-            context.alarm.waitUntilIdle(
-                [this] { return life_.isDue(); },
-                [&] { return context.claims.load(std::memory_order_acquire) != 0; });
+            context.alarm.waitUntilIdle([this] { return life_.isDue(); },
+                                        [&] { return context.hasClaims(); });
         } else {
             life_.engine_.runDueHere();
         }
@@ -59,14 +58,14 @@ void Lifecycle::disown() noexcept {
 std::optional<Clock::TimePoint> Lifecycle::nextExpiration() const noexcept {
     // A schedule that met stop() may have asked for the driver after that had gone.
     if (isStopRequested()) return std::nullopt;
-    Clock::TimePoint const next = context_.scale.timeOf(engine_.nextKey());
-    if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what the clock can tell
+    Clock::TimePoint const next = context_.scale.timeOf(engine_.nextWake());
+    if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what a clock can show
     return next;
 }
 
 bool Lifecycle::isDue() const noexcept {
-    Tick const key = engine_.nextKey();
-    return key != Tick::max() && key <= context_.tickNow();
+    Tick const wake = engine_.nextWake();
+    return wake != Tick::max() && wake <= context_.tickNow();
 }
 
 void Lifecycle::start() {

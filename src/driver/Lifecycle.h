@@ -23,7 +23,7 @@ public:
     class Engine {
     public:
         /// When there is next something to do; Tick::max() if never.
-        virtual Tick nextKey() const noexcept = 0;
+        virtual Tick nextWake() const noexcept = 0;
         /// start(): the driver thread is about to be made.
         virtual void prepare() noexcept {}
         /// start(): it runs; timeouts may come.

@@ -1,5 +1,8 @@
 #include "driver/Shard.h"
 
+#include "driver/Claims.h"
+#include "driver/Section.h"
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -99,7 +102,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
             Placement const placement = wheel_.place(entry);
             if (placement.isEarliest()) {
                 Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
-                lowerKey(expiration);
+                lowerNextWake(expiration);
                 section.ringBy(expiration);
             }
             return &placement.bucket();
@@ -113,7 +116,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
             if (node != nullptr && node->periodicity().scheduled == word.deadline())
                 node->periodicity().scheduled = ready.deadline();
             arrivals_.add(entry);
-            lowerKey(ready.deadline());
+            lowerNextWake(ready.deadline());
             section.ringBy(ready.deadline());
             return nullptr;
         }
@@ -121,7 +124,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
 }
 
 bool Shard::cancel(TimeoutNode& node) noexcept {
-    Cancelled const cancelled = tryCancel(node);
+    Cancelled const cancelled = markCancelled(node);
     if (cancelled == Cancelled::yes) {
         context_.limit.release();
         endCancelled(node);
@@ -130,12 +133,13 @@ bool Shard::cancel(TimeoutNode& node) noexcept {
 }
 
 bool Shard::cancel(HookEntry& hook) noexcept {
-    if (tryCancel(hook) == Cancelled::no) return false;
+    if (markCancelled(hook) == Cancelled::no) return false;
     context_.limit.release();
     return true;
 }
 
-Shard::Cancelled Shard::tryCancel(TimeoutEntry& entry) noexcept {
+/// Looks before it locks: a timeout that has ended costs no lock.
+Shard::Cancelled Shard::markCancelled(TimeoutEntry& entry) noexcept {
     TimeoutState const seen = TimeoutWord::of(entry).state();
     if (!isPending(seen) && seen != TimeoutState::running) return Cancelled::no;
 
@@ -148,11 +152,11 @@ Shard::Cancelled Shard::tryCancel(TimeoutEntry& entry) noexcept {
         return Cancelled::whileRunning;
     }
     if (!isPending(word.state())) return Cancelled::no;
-    cancelPending(entry, word);
+    unlinkAndMark(entry, word);
     return Cancelled::yes;
 }
 
-void Shard::cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept {
+void Shard::unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept {
     unlink(entry, word.state());
     // A push-back that slips in before this store came first; one after it finds it cancelled.
     TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
@@ -229,10 +233,10 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
                     wake();
                     if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
                 } else {
-                    due = nextDue();
+                    due = takeDue();
                 }
             }
-            if (due == nullptr) due = takeFlushed();
+            if (due == nullptr) due = expireOrCascade();
             if (due == nullptr) continue;
             ++served.started;
             tick = due->deadline();
@@ -240,11 +244,11 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
                 --pending_;
                 run(section, frame, *due);
             } else {
-                dispatch(section, *due, TimeoutState::queued);
+                Claims::dispatch(*this, section, *due, TimeoutState::queued);
             }
         }
         publishReach();
-        refreshKey();
+        refreshNextWake();
     }
     frame.meter.finish();
     return served;
@@ -258,15 +262,16 @@ void Shard::wake() noexcept {
 }
 
 /// Takes the first of those that were due on arrival.
-TimeoutEntry* Shard::nextDue() noexcept {
+TimeoutEntry* Shard::takeDue() noexcept {
     auto& entry = static_cast<TimeoutEntry&>(due_.takeFirst());
     if (isObserved()) [[unlikely]]
         record(Stage::expire, entry);
     return &entry;
 }
 
-/// Takes the next entry of the flushed bucket: returns it if it has expired, cascades it if not.
-TimeoutEntry* Shard::takeFlushed() noexcept {
+/// Goes on with the flushed bucket: returns its next entry if that has expired, else cascades it
+/// and returns null.
+TimeoutEntry* Shard::expireOrCascade() noexcept {
     auto& entry = static_cast<TimeoutEntry&>(wheel_.takeFlushed());
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
@@ -294,11 +299,11 @@ bool Shard::expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
     return true;
 }
 
-void Shard::refreshKey() noexcept {
-    Tick key = wheel_.nextExpiration().value_or(Tick::max());
+void Shard::refreshNextWake() noexcept {
+    Tick next = wheel_.nextExpiration().value_or(Tick::max());
     for (TimerTaskList const* list : {&due_, &arrivals_})
-        if (!list->empty()) key = std::min(key, list->entries().front().deadline());
-    key_.store(key.value(), std::memory_order_seq_cst);
+        if (!list->empty()) next = std::min(next, list->entries().front().deadline());
+    nextWake_.store(next.value(), std::memory_order_seq_cst);
 }
 
 // ---- running ----------------------------------------------------------------------------------
@@ -336,7 +341,7 @@ void Shard::forget(HookEntry& hook) {
         // A run that is waited for may schedule the hook anew.
         TimeoutWord const word = TimeoutWord::of(hook);
         if (isPending(word.state())) {
-            cancelPending(hook, word);
+            unlinkAndMark(hook, word);
             context_.limit.release();
         }
         std::uint64_t const upTo = running_.runs();
@@ -355,7 +360,7 @@ bool Shard::isRunning(HookEntry const& hook) {
 
 void Shard::open() {
     Section section{*this};
-    if (gate_ == Gate::notStarted) gate_ = Gate::open;
+    if (gate_ == Gate::notStarted) gate_ = Gate::open;  // drain() may have been first
 }
 
 void Shard::beginDraining() {
@@ -373,27 +378,31 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
         Section section{*this};
         gate_ = Gate::closed;
         std::size_t budget = kChunk;
-        returnFrom(arrivals_, stopped, budget);
-        returnFrom(due_, stopped, budget);
-        returnQueued(stopped, budget);
         for (; budget > 0; --budget) {
-            TimerTaskEntry* const entry = wheel_.takeAny();
+            TimeoutEntry* const entry = takePending();
             if (entry == nullptr) break;
-            returnOne(static_cast<TimeoutEntry&>(*entry), stopped);
+            --pending_;
+            returnTo(stopped, *entry);
         }
         more = budget == 0;
-        refreshKey();
+        refreshNextWake();
         drained_.notify();
     }
+}
+
+/// Takes any entry that counts as pending out of its list; null when there is none.
+TimeoutEntry* Shard::takePending() noexcept {
+    for (TimerTaskList* list : {&arrivals_, &due_})
+        if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
+    if (queue_.size() > 0) return &queue_.takeFirst();
+    return static_cast<TimeoutEntry*>(wheel_.takeAny());
 }
 
 void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
     section.waitFor(runEnded_, [&] { return !running_.hasOfOtherThread(); });
     isLateCollected_ = true;
-    while (!late_.empty()) {
-        static_cast<void>(handToStop(static_cast<TimeoutNode&>(late_.takeFirst()), stopped));
-    }
+    while (!late_.empty()) returnTo(stopped, static_cast<TimeoutNode&>(late_.takeFirst()));
 }
 
 std::size_t Shard::pending() {
@@ -403,7 +412,7 @@ std::size_t Shard::pending() {
 
 void Shard::readInto(TimerStatistics& statistics) {
     Section section{*this};
-    readCounters(statistics);
+    counters_.readInto(statistics);
     statistics.pending += pending_;
     std::size_t const levels = wheel_.levels().size();
     if (statistics.cascaded.size() < levels) statistics.cascaded.resize(levels);
@@ -420,10 +429,11 @@ void Shard::checkInvariants() {
     if (queued != queue_.size()) throw std::logic_error{"the queue's size is not what is queued"};
     if (queue_.claims() < queue_.size()) throw std::logic_error{"fewer claims than queued tasks"};
     auto const earliest = wheel_.nextExpiration();
-    if (earliest && key() > *earliest) throw std::logic_error{"the key is later than a bucket"};
+    if (earliest && nextWake() > *earliest)
+        throw std::logic_error{"the next wake is later than a bucket"};
     for (TimerTaskList const* list : {&due_, &arrivals_})
-        if (!list->empty() && key() > list->entries().front().deadline())
-            throw std::logic_error{"the key is later than what is due"};
+        if (!list->empty() && nextWake() > list->entries().front().deadline())
+            throw std::logic_error{"the next wake is later than what is due"};
 }
 
 // ---- observing --------------------------------------------------------------------------------
@@ -442,7 +452,7 @@ void Shard::recordPlace(Stage stage, TimeoutEntry const& entry,
     event.slot = bucket.slot();
     event.expiration = wheel_.tickOf(bucket.expiration());
     record(event);
-    // Whatever takes a bucket out of the heap is told of as well: if it holds more now, it is this.
+    // Whatever takes a bucket out of the heap is recorded too: if the heap holds more, it is this.
     std::size_t const armed = wheel_.delayHeap().size();
     if (armed > armed_) {
         event.stage = Stage::arm;

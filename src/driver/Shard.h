@@ -27,7 +27,7 @@ namespace detail {
 ///     (docs/decisions/0001).
 ///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or
 ///     `queue_` (queued).
-///   - The key, published for the driver, is never later than the earliest thing to do here.
+///   - The next wake, published for the driver, is never later than the earliest thing to do here.
 ///
 /// Data flows one way: the wheel returns what is due, and `serve` runs it or hands it out. The only
 /// way back is a periodic or cascading entry that is placed again.
@@ -104,8 +104,8 @@ private:
     void allowPushBacks() noexcept;
     TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
     void wake() noexcept;
-    TimeoutEntry* nextDue() noexcept;
-    TimeoutEntry* takeFlushed() noexcept;
+    TimeoutEntry* takeDue() noexcept;
+    TimeoutEntry* expireOrCascade() noexcept;
     bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     TimerTaskList const& cascade(TimeoutEntry& entry) noexcept {
         TimerTaskList const& bucket = wheel_.place(entry).bucket();
@@ -113,10 +113,11 @@ private:
         return bucket;
     }
     enum class Cancelled { no, yes, whileRunning };
-    Cancelled tryCancel(TimeoutEntry& entry) noexcept;
-    void cancelPending(TimeoutEntry& entry, TimeoutWord word) noexcept;
+    Cancelled markCancelled(TimeoutEntry& entry) noexcept;
+    void unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept;
     void unlink(TimeoutEntry& entry, TimeoutState state) noexcept;
-    void refreshKey() noexcept;
+    TimeoutEntry* takePending() noexcept;
+    void refreshNextWake() noexcept;
     bool scheduleNextRun(Section& section, TimeoutNode& node,
                          NextRun const& next) noexcept override;
     void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
@@ -135,7 +136,7 @@ private:
     std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
     bool isPushedBack_ = false;  // somebody has rescheduled here
-    std::size_t armed_ = 0;      // buckets in the delay heap, as the observer was told
+    std::size_t armed_ = 0;      // buckets in the delay heap, as was recorded last
 };
 
 }  // namespace detail

@@ -1,8 +1,7 @@
 #include "driver/TimeoutKeeper.h"
 
+#include "driver/Section.h"
 #include "run/TaskEnd.h"
-
-#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -10,44 +9,10 @@ namespace detail {
 
 using Stage = TimerEvent::Stage;
 
-/// A claim on its way to the executor, on the stack of the thread that submits it. If the executor
-/// refuses, the claim dies first and the exception comes after it: a rejection waits here for that.
-class TimeoutKeeper::Submission {
-public:
-    Submission(TimeoutKeeper& home, TimerContext& context) noexcept
-        : keeper{home}, frame{context}, outer_{std::exchange(current_, this)} {}
-    Submission(Submission const&) = delete;
-    Submission& operator=(Submission const&) = delete;
-    ~Submission() { current_ = outer_; }
-
-    static Submission* current() noexcept { return current_; }
-
-    /// While it lives, a task runs inside execute(): a claim that dies there is another one.
-    class Suspended {
-    public:
-        Suspended() noexcept : submission_{std::exchange(current_, nullptr)} {}
-        Suspended(Suspended const&) = delete;
-        Suspended& operator=(Suspended const&) = delete;
-        ~Suspended() { current_ = submission_; }
-
-    private:
-        Submission* submission_;
-    };
-
-    TimeoutKeeper& keeper;
-    RunFrame frame;
-    std::optional<TaskSubject> rejected;
-
-private:
-    static thread_local Submission* current_;
-    Submission* outer_;
-};
-thread_local TimeoutKeeper::Submission* TimeoutKeeper::Submission::current_ = nullptr;
-
 TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
     : context_{context},
       observer_{context.options.observer},
-      owedAtLeast_{isObserved() ? kOnlyEvents : kNothing},
+      owedAtLeast_{isObserved() ? Section::kOnlyEvents : Section::kNothing},
       number_{number} {}
 
 // ---- running ----------------------------------------------------------------------------------
@@ -71,7 +36,7 @@ void TimeoutKeeper::run(Section& section, RunFrame& frame, TimeoutEntry& entry) 
         run.invoke(frame.meter);
         if (isObserved()) [[unlikely]]
             recordRun(run);
-        if (node != nullptr) endOnce(run);  // before anybody who waits for the run is told
+        if (node != nullptr) endOnce(run);  // before those who wait for the run are woken
     }
     if (node != nullptr) section.releaseLater(*node);  // not before its frame has ended
     endFrame(frame);
@@ -95,8 +60,8 @@ void TimeoutKeeper::runPeriodic(Section& section, RunFrame& frame, TaskRun& run)
     endFrame(frame);
 }
 
-/// The observer is told of a run before anything else is done about it, unless the task has
-/// destroyed the timer.
+/// The observer receives a run before anything else is done about it, unless the task has destroyed
+/// the timer.
 void TimeoutKeeper::recordRun(TaskRun const& run) noexcept {
     if (context_.hasStopped()) return;
     Section const section{*this};
@@ -120,6 +85,7 @@ void TimeoutKeeper::endOnce(TaskRun const& run) noexcept {
     destroyTask(context_, node);
 }
 
+/// The last run is no end to an observer, which receives a run for each period: a cancel is.
 void TimeoutKeeper::endPeriodic(Section& section, TaskRun const& run) noexcept {
     TimeoutNode& node = *run.node();
     if (isObserved() && !context_.hasStopped()) [[unlikely]]
@@ -129,7 +95,7 @@ void TimeoutKeeper::endPeriodic(Section& section, TaskRun const& run) noexcept {
 
     Section::Released const released{section};
     context_.limit.release();
-    if (TimeoutWord::of(node).state() == TimeoutState::cancelled) notifyCancelled(context_, node);
+    if (TimeoutWord::of(node).state() == TimeoutState::cancelled) callCancelled(context_, node);
     destroyTask(context_, node);
 }
 
@@ -141,6 +107,7 @@ void TimeoutKeeper::endFrame(RunFrame& frame) noexcept {
 
 void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
     Section section{*this};
+    // Not for runs that begin meanwhile: what runs again and again has no last one.
     std::uint64_t const upTo = running_.runs();
     if (running_.runsElsewhere(entry, upTo))
         section.waitFor(runEnded_, [&] { return !running_.runsElsewhere(entry, upTo); });
@@ -148,7 +115,7 @@ void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
 
 void TimeoutKeeper::endCancelled(TimeoutNode& node) noexcept {
     bool const callsUser = node.hasDestructor() || node.task().cancelled != nullptr;
-    detail::endCancelled(context_, node);
+    endCancelledTask(context_, node);
     // In what the user wrote the handle may have died by which this was called.
     if (callsUser) return release(node);
     node.giveUpDriversReference();
@@ -163,125 +130,12 @@ std::shared_ptr<TimerTask> TimeoutKeeper::sharedTask(TimeoutNode& node) {
     return node.task().shared(node.taskAddress());
 }
 
-// ---- executors --------------------------------------------------------------------------------
-
-void TimeoutKeeper::dispatch(Section& section, TimeoutEntry& entry, TimeoutState state) {
-    TimeoutWord{entry.deadline(), state}.storeIn(entry);
-    queue_.push(entry);
-    context_.claims.fetch_add(1, std::memory_order_relaxed);
-    context_.retain();
-    if (isObserved()) [[unlikely]]
-        record(Stage::dispatch, entry);
-
-    Section::Released const released{section};
-    submitClaim();
-}
-
-/// Gives the executor a claim. Tells the error handler if it refuses.
-void TimeoutKeeper::submitClaim() {
-    Submission submission{*this, context_};
-    std::exception_ptr exception;
-    try {
-        context_.options.executor.execute(Claim{*this});
-    } catch (...) {
-        exception = std::current_exception();
-    }
-    if (submission.rejected)
-        endRejected(submission.frame, *submission.rejected, exception);
-    else if (exception)
-        context_.reports.failure({TaskFailure::Kind::executorThrew, exception});
-}
-
-void TimeoutKeeper::copyClaim() noexcept {
-    Section section{*this};
-    queue_.copyClaim();
-    context_.claims.fetch_add(1, std::memory_order_relaxed);
-    context_.retain();
-}
-
-void TimeoutKeeper::runClaim() noexcept {
-    Submission::Suspended const suspended;
-    {
-        RunFrame frame{context_};
-        Section section{*this};
-        if (TimeoutEntry* const entry = queue_.useClaim()) {
-            --pending_;
-            run(section, frame, *entry);
-        }
-    }
-    endClaim();
-}
-
-/// A claim died unrun. If there are fewer claims now than queued tasks, the newest is rejected.
-void TimeoutKeeper::dropClaim() noexcept {
-    // Of several that die while one is being submitted, the newest is that one: submitClaim() will
-    // know the exception.
-    Submission* const submission = Submission::current();
-    bool const isSubmitted =
-        submission != nullptr && &submission->keeper == this && !submission->rejected;
-    {
-        RunFrame frame{context_};
-        auto const rejected = rejectSurplus(isSubmitted ? submission->frame : frame);
-        if (rejected && isSubmitted)
-            submission->rejected = rejected;
-        else if (rejected)
-            endRejected(frame, *rejected, nullptr);
-    }
-    endClaim();
-}
-
-void TimeoutKeeper::endClaim() noexcept {
-    if (context_.claims.fetch_sub(1, std::memory_order_acq_rel) == 1) context_.alarm.notifyIdle();
-    context_.release();
-}
-
-/// Gives a claim up, and with it the newest queued task if no claim is left for that. `frame`
-/// stands for the rejection until it has been told: stop() and cancelAndWait() wait for it.
-std::optional<TaskSubject> TimeoutKeeper::rejectSurplus(RunFrame& frame) noexcept {
-    Section section{*this};
-    TimeoutEntry* const entry = queue_.dropClaim();
-    if (entry == nullptr) return std::nullopt;
-    --pending_;
-    ++counters_.rejected;
-    TaskSubject const subject{*entry};
-    frame.entry = subject.node;
-    running_.add(frame);
-    if (isPending(TimeoutWord::of(*entry).state())) context_.limit.release();
-    TimeoutWord{entry->deadline(), TimeoutState::rejected}.storeIn(*entry);
-    if (isObserved()) [[unlikely]]
-        record(Stage::cancel, *entry);
-    return subject;
-}
-
-void TimeoutKeeper::endRejected(RunFrame& frame, TaskSubject const& subject,
-                                std::exception_ptr exception) noexcept {
-    reportFailure(context_, subject, TaskFailure::Kind::rejected, std::move(exception));
-    if (subject.node != nullptr) destroyTask(context_, *subject.node);
-    Section section{*this};
-    endFrame(frame);
-    if (subject.node != nullptr) section.releaseLater(*subject.node);
-}
-
 // ---- stopping, looking ------------------------------------------------------------------------
 
-void TimeoutKeeper::returnFrom(TimerTaskList& list, StoppedTimeouts& stopped,
-                               std::size_t& budget) noexcept {
-    for (; budget > 0 && !list.empty(); --budget)
-        returnOne(static_cast<TimeoutEntry&>(list.takeFirst()), stopped);
-}
-
-void TimeoutKeeper::returnQueued(StoppedTimeouts& stopped, std::size_t& budget) noexcept {
-    for (; budget > 0 && queue_.size() > 0; --budget) returnOne(queue_.popFirst(), stopped);
-}
-
-void TimeoutKeeper::returnOne(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
-    --pending_;
-    static_cast<void>(handToStop(entry, stopped));
-}
-
-bool TimeoutKeeper::handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) noexcept {
+bool TimeoutKeeper::returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noexcept {
     bool const isHook = entry.isHook();
     TimeoutWord word = TimeoutWord::of(entry);
+    // Without the lock a push-back may still move the deadline, and a flat timer's cancel() win.
     do {
         if (isCancelled(word.state())) return false;
     } while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word));
@@ -297,19 +151,10 @@ bool TimeoutKeeper::handToStop(TimeoutEntry& entry, StoppedTimeouts& stopped) no
     return true;
 }
 
-void TimeoutKeeper::readCounters(TimerStatistics& statistics) const {
-    statistics.scheduled += counters_.scheduled;
-    statistics.fired += counters_.fired;
-    statistics.runs += counters_.runs;
-    statistics.cancelled += counters_.cancelled;
-    statistics.returned += counters_.returned;
-    statistics.rejected += counters_.rejected;
-    statistics.rescheduled += counters_.rescheduled;
-}
-
-void TimeoutKeeper::lowerKey(Tick tick) noexcept {
-    if (tick.value() < key_.load(std::memory_order_relaxed))
-        key_.store(tick.value(), std::memory_order_seq_cst);
+/// Nobody else writes meanwhile, so it need not be one operation.
+void TimeoutKeeper::lowerNextWake(Tick tick) noexcept {
+    if (tick.value() < nextWake_.load(std::memory_order_relaxed))
+        nextWake_.store(tick.value(), std::memory_order_seq_cst);
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -325,8 +170,7 @@ void TimeoutKeeper::discard(TimerContext const& context, TimeoutNode& node) noex
 }
 
 void TimeoutKeeper::dropShares(std::int64_t count) noexcept {
-    // Counts up from 0 while the timer lives and up to 0 after it is gone.
-    if (droppedShares_.fetch_add(count, std::memory_order_acq_rel) == -count) context_.release();
+    if (droppedShares_.drop(count)) context_.release();
 }
 
 void TimeoutKeeper::orphan() noexcept {
@@ -335,47 +179,7 @@ void TimeoutKeeper::orphan() noexcept {
         Section section{*this};
         made = madeShares_;
     }
-    if (droppedShares_.fetch_sub(made, std::memory_order_acq_rel) == made) context_.release();
-}
-
-// ---- observing --------------------------------------------------------------------------------
-
-TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const noexcept {
-    TimerEvent event{.stage = stage, .shard = number_, .entry = entry, .time = context_.now()};
-    if (entry == nullptr) return event;
-    event.deadline = entry->deadline();
-    event.isPeriodic = !entry->isHook() && static_cast<TimeoutNode const*>(entry)->isPeriodic();
-    return event;
-}
-
-void TimeoutKeeper::record(Stage stage, TimeoutEntry const& entry) noexcept {
-    record(eventOf(stage, &entry));
-}
-
-void TimeoutKeeper::Section::unlockAndPay(TimeoutNode* ended) noexcept {
-    std::int64_t const ring = std::exchange(owed_, keeper_.owedAtLeast_);
-    if (keeper_.events_.empty()) [[likely]]
-        keeper_.unlockAndRing(ring);
-    else
-        keeper_.unlockRingAndDeliver(ring);
-    release(ended);
-}
-
-void TimeoutKeeper::unlockAndRing(std::int64_t tick) noexcept {
-    unlock();
-    if (tick < kOnlyEvents) context_.alarm.ring(Tick{tick});
-}
-
-/// The observer may go with the timer: a frame stands for the delivery, and stop() waits for it.
-void TimeoutKeeper::unlockRingAndDeliver(std::int64_t tick) noexcept {
-    RunFrame frame{context_};
-    running_.add(frame);
-    std::vector<TimerEvent> const events = events_.takeAll();
-    unlockAndRing(tick);
-    for (TimerEvent const& event : events) observer_->onEvent(event);
-    lock();
-    endFrame(frame);
-    unlock();
+    if (droppedShares_.orphan(made)) context_.release();
 }
 
 }  // namespace detail

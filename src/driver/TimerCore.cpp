@@ -110,6 +110,7 @@ void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick fa
     }
 }
 
+/// Always the same one for a thread, so that two threads seldom meet in a lock.
 Shard& TimerCore::shardOfThisThread() const noexcept {
     return *shards_[indexOfThisThread() & (shards_.size() - 1)];
 }
@@ -145,43 +146,43 @@ void TimerCore::checkInvariants() const {
 bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
     if (!context_.isConcurrent) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
-        auto const [shard, key, others] = earliestShard();
-        if (key > limit || life_.isStopRequested()) return false;
+        auto const [shard, wake, others] = earliestShard();
+        if (wake > limit || life_.isStopRequested()) return false;
         if (ran == atMost) return true;
 
         // With a driver thread what is due on arrival counts at once: in time with the clock it
-        // lies behind all that was due before. A caller may tell a time that the clock has not
+        // lies behind all that was due before. A caller may name a time that the clock has not
         // reached, and a task that is due again at once would then hold it up for ever.
         if (context_.isConcurrent) shard->admitArrivals();
         auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
         ran += served.started;
-        if (served.moved == 0 && shard->key() <= limit) return true;
+        if (served.moved == 0 && shard->nextWake() <= limit) return true;
     }
 }
 
-/// Ties take turns.
+/// Of shards with the same next wake each comes first in turn: so none starves.
 TimerCore::Earliest TimerCore::earliestShard() noexcept {
     std::size_t const count = shards_.size();
     Earliest earliest{nullptr, Tick::max(), Tick::max()};
     for (std::size_t i = 0; i < count; ++i) {
         Shard& shard = *shards_[(firstShard_ + i) & (count - 1)];
-        Tick const key = shard.key();
-        if (earliest.shard == nullptr || key < earliest.key) {
-            earliest.others = earliest.key;
-            earliest.key = key;
+        Tick const wake = shard.nextWake();
+        if (earliest.shard == nullptr || wake < earliest.wake) {
+            earliest.others = earliest.wake;
+            earliest.wake = wake;
             earliest.shard = &shard;
         } else {
-            earliest.others = std::min(earliest.others, key);
+            earliest.others = std::min(earliest.others, wake);
         }
     }
     ++firstShard_;
     return earliest;
 }
 
-Tick TimerCore::nextKey() const noexcept {
-    Tick key = Tick::max();
-    for (auto const& shard : shards_) key = std::min(key, shard->key());
-    return key;
+Tick TimerCore::nextWake() const noexcept {
+    Tick wake = Tick::max();
+    for (auto const& shard : shards_) wake = std::min(wake, shard->nextWake());
+    return wake;
 }
 
 void TimerCore::drive() noexcept {
@@ -190,10 +191,10 @@ void TimerCore::drive() noexcept {
         runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
         if (life_.isStopRequested())
             return;  // by a task that destroyed the timer: the clock may be gone
-        Tick const until = nextKey();
+        Tick const until = nextWake();
         if (until <= context_.tickNow()) continue;
         context_.alarm.sleep(until, context_.scale.timeOf(until), [this](Tick tick) {
-            return nextKey() < tick || life_.isStopRequested();
+            return nextWake() < tick || life_.isStopRequested();
         });
     }
 }

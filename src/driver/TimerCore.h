@@ -46,7 +46,7 @@ public:
 
 private:
     void destroy() noexcept override { delete this; }
-    Tick nextKey() const noexcept override;
+    Tick nextWake() const noexcept override;
     void open() noexcept override;
     void drive() noexcept override;
     void runDueHere() override;
@@ -62,7 +62,7 @@ private:
     [[noreturn]] void refuseStopped() const;
     struct Earliest {
         Shard* shard;
-        Tick key;     ///< when it wants the driver
+        Tick wake;    ///< when it wants the driver
         Tick others;  ///< when the next one does
     };
     Earliest earliestShard() noexcept;
@@ -72,7 +72,7 @@ private:
     TimerContext context_;
     Lifecycle life_;
     std::vector<std::unique_ptr<Shard>> shards_;
-    std::size_t firstShard_ = 0;  // the driver's: where the search begins, so that ties take turns
+    std::size_t firstShard_ = 0;       // the driver's: where the search begins: equals take turns
     std::atomic<bool> accepts_{true};  // the gates of the shards decide; this one asks first
 };
 

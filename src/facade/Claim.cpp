@@ -1,4 +1,4 @@
-#include "driver/TimeoutKeeper.h"
+#include "driver/Claims.h"
 
 #include <timingwheel/Executor.h>
 
@@ -7,18 +7,20 @@
 namespace timingwheel {
 inline namespace v1 {
 
+using Claims = detail::TimeoutKeeper::Claims;
+
 Claim::Claim(detail::TimeoutKeeper& keeper) noexcept : keeper_{&keeper} {}
 
 Claim::Claim(Claim const& other) noexcept : keeper_{other.keeper_} {
-    if (keeper_ != nullptr) keeper_->copyClaim();
+    if (keeper_ != nullptr) Claims::copy(*keeper_);
 }
 
 Claim::~Claim() {
-    if (keeper_ != nullptr) keeper_->dropClaim();
+    if (keeper_ != nullptr) Claims::drop(*keeper_);
 }
 
 void Claim::operator()() noexcept {
-    if (keeper_ != nullptr) std::exchange(keeper_, nullptr)->runClaim();
+    if (keeper_ != nullptr) Claims::run(*std::exchange(keeper_, nullptr));
 }
 
 }  // namespace v1

@@ -130,7 +130,7 @@ Timeout HashedWheelTimer::accept(detail::TaskSource task, Duration delay) {
     return core_->newTimeout(task, delay.nanoseconds());
 }
 
-std::size_t HashedWheelTimer::pendingTimeouts() const { return core_->context().limit.taken(); }
+std::size_t HashedWheelTimer::pendingTimeouts() const { return core_->context().limit.count(); }
 
 TimerStatistics HashedWheelTimer::statistics() const { return core_->statistics(); }
 

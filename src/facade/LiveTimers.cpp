@@ -37,11 +37,11 @@ public:
         return *timers;
     }
 
-    /// Returns how many live now, if that is to be told, and 0 otherwise.
+    /// Returns how many live now, if that is to be reported, and 0 otherwise.
     std::size_t add(LiveTimer& timer) {
         std::lock_guard const lock{mutex_};
         timers_.push_back(&timer);
-        if (timers_.size() <= kMost || std::exchange(isTold_, true)) return 0;
+        if (timers_.size() <= kMost || std::exchange(isReported_, true)) return 0;
         return timers_.size();
     }
     /// Returns false if it is none of them.
@@ -81,14 +81,14 @@ private:
             leaked.name = timer.name_;
             leaked.logger = timer.logger_;
         } catch (std::bad_alloc const&) {
-            // Without memory for its logger it is told on stderr.
+            // Without memory for its logger it is reported on stderr.
         }
         return leaked;
     }
 
     std::mutex mutex_;  // protects what follows
     std::vector<LiveTimer*> timers_;
-    bool isTold_ = false;
+    bool isReported_ = false;
 };
 
 LiveTimer::LiveTimer(std::string name, Logger logger, bool leakDetection)

@@ -45,7 +45,7 @@ bool Timeout::cancelAndWait() const noexcept {
     bool const cancelled = keeperOf(node).cancelAndEnd(node);
     if (detail::RunFrame::isRunningHere(node)) return cancelled;
     keeperOf(node).waitForRun(node);
-    if (!cancelled && stateOf(&node) == TimeoutState::cancelled) detail::awaitCanceller(node);
+    if (!cancelled && stateOf(&node) == TimeoutState::cancelled) detail::awaitEnd(node);
     return cancelled;
 }
 

@@ -33,7 +33,7 @@ public:
     /// Uses a claim up. Returns the task that it runs, the oldest; null if all of them have left.
     TimeoutEntry* useClaim() noexcept {
         --claims_;
-        return list_.empty() ? nullptr : &popFirst();
+        return list_.empty() ? nullptr : &takeFirst();
     }
     /// Gives a claim up that has run nothing. Returns the task that has no claim left, the newest;
     /// null if there are claims enough.
@@ -50,7 +50,7 @@ public:
         --size_;
     }
     /// The same for the oldest. REQUIRES: size() > 0.
-    TimeoutEntry& popFirst() noexcept {
+    TimeoutEntry& takeFirst() noexcept {
         --size_;
         return static_cast<TimeoutEntry&>(list_.takeFirst());
     }

@@ -61,9 +61,9 @@ public:
 
     /// Ends it.
     void remove(RunFrame& frame) noexcept {
-        RunFrame** place = &first_;
-        while (*place != &frame) place = &(*place)->next_;
-        *place = frame.next_;
+        RunFrame** link = &first_;
+        while (*link != &frame) link = &(*link)->next_;
+        *link = frame.next_;
         frame.entry = nullptr;
     }
 

@@ -42,7 +42,7 @@ void reportFailure(TimerContext const& context, TaskSubject const& subject, Task
     });
 }
 
-void notifyCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
+void callCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
     if (node.task().cancelled == nullptr) return;
     BorrowedTimeout const self{node};
     try {
@@ -65,14 +65,14 @@ void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
     node.setTaskGone();
 }
 
-void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
+void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept {
     if (node.task().cancelled == nullptr && !node.hasDestructor()) return node.setTaskGone();
     Ending const ending{node};
-    notifyCancelled(context, node);
+    callCancelled(context, node);
     destroyTask(context, node);
 }
 
-void awaitCanceller(TimeoutNode const& node) noexcept {
+void awaitEnd(TimeoutNode const& node) noexcept {
     // Two threads that cancel one timeout at the same moment: rare, and over in no time unless a
     // destructor of a capture takes long. A notification would cost every cancel().
     for (unsigned round = 0; !node.isTaskGone() && !Ending::isInside(node); ++round) {

@@ -14,7 +14,7 @@ namespace detail {
 
 // How a task ends. All of this calls what the user wrote, so it happens outside every lock.
 
-/// Tells the error handler.
+/// Calls the error handler.
 void reportFailure(TimerContext const& context, TaskSubject const& subject, TaskFailure::Kind kind,
                    std::exception_ptr exception) noexcept;
 
@@ -22,13 +22,13 @@ void reportFailure(TimerContext const& context, TaskSubject const& subject, Task
 void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept;
 
 /// Calls cancelled() of a task that has one.
-void notifyCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
+void callCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
 
 /// Both, for a timeout whose cancellation this thread has won.
-void endCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
+void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept;
 
 /// Waits until whoever cancelled `node` has ended its task; returns at once inside that.
-void awaitCanceller(TimeoutNode const& node) noexcept;
+void awaitEnd(TimeoutNode const& node) noexcept;
 
 }  // namespace detail
 }  // namespace v1

@@ -41,7 +41,7 @@ private:
     void measure() noexcept;
 
     TimerContext& context_;
-    TimeoutEntry const* entry_;  // for telling, never followed
+    TimeoutEntry const* entry_;  // for the event, never followed
     TaskSubject subject_;
     Tick deadline_;
     std::uint32_t shard_;

@@ -25,6 +25,7 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
         sizeof(TimeoutNode) + (periodicity != nullptr ? sizeof(Periodicity) : 0);
     std::size_t const taskOffset = roundedUp(head, task.alignment);
     std::size_t const alignment = std::max(task.alignment, alignof(TimeoutNode));
+    // The offset is kept in 16 bits: see the layout.
     if (taskOffset > std::numeric_limits<std::uint16_t>::max())
         refuseOption("the task's alignment", std::to_string(task.alignment), "at most 32768");
     void* const block = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__

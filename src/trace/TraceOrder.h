@@ -27,10 +27,10 @@ public:
     /// How many are held back, at most, for a thread that does not deliver its event.
     static constexpr std::size_t kMostHeld = 65'536;
 
-    /// Calls `take` with the event and what was waiting for it, or not at all. Strong exception
-    /// safety but for what `take` throws.
-    template <class Take>
-    void add(TracedEvent const& traced, Take&& take) {
+    /// Calls `append` with the event and what was waiting for it, or not at all. Strong exception
+    /// safety but for what `append` throws.
+    template <class Append>
+    void add(TracedEvent const& traced, Append&& append) {
         Shard& shard = shardOf(traced.event.shard);
         if (traced.event.number < shard.next) return;
         if (traced.event.number > shard.next) {
@@ -39,21 +39,21 @@ public:
             shard.next = shard.held.begin()->first;
         } else {
             ++shard.next;
-            take(traced);
+            append(traced);
         }
         while (!shard.held.empty() && shard.held.begin()->first == shard.next) {
             TracedEvent const next = shard.held.begin()->second;
             shard.held.erase(shard.held.begin());
             ++shard.next;
-            take(next);
+            append(next);
         }
     }
 
-    /// Calls `take` with all that is left.
-    template <class Take>
-    void finish(Take&& take) {
+    /// Calls `append` with all that is left.
+    template <class Append>
+    void finish(Append&& append) {
         for (Shard& shard : shards_) {
-            for (auto const& [number, traced] : shard.held) take(traced);
+            for (auto const& [number, traced] : shard.held) append(traced);
             shard.held.clear();
         }
     }

@@ -18,9 +18,9 @@ inline namespace v1 {
 namespace detail {
 
 /// Where a trace goes: a file of its own or the user's stream, through a buffer. After a write that
-/// failed it takes nothing more.
+/// failed it writes nothing more.
 ///
-/// Text that was appended is kept by keep(), or taken back by drop().
+/// Text that was appended is kept by keep(), or removed by drop().
 ///
 /// Thread safety  none
 /// Errors         appending throws std::bad_alloc, but not to an empty buffer

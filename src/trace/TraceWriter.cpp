@@ -28,7 +28,7 @@ TraceWriter::TraceWriter(TraceOutput output, TraceErrorHandler onError)
 
 void TraceWriter::onEvent(TimerEvent const& event) noexcept {
     locked([&] {
-        order_.add({event, thisThread()}, [this](TracedEvent const& traced) { take(traced); });
+        order_.add({event, thisThread()}, [this](TracedEvent const& traced) { append(traced); });
         output_.mayWrite();
     });
 }
@@ -39,7 +39,7 @@ void TraceWriter::flush() noexcept {
 
 void TraceWriter::finish() noexcept {
     locked([&] {
-        order_.finish([this](TracedEvent const& traced) { take(traced); });
+        order_.finish([this](TracedEvent const& traced) { append(traced); });
         end();
     });
 }
@@ -51,7 +51,7 @@ void TraceWriter::end() noexcept {
     output_.close();
 }
 
-/// A failure is told outside the lock.
+/// A failure is reported outside the lock.
 template <class Write>
 void TraceWriter::locked(Write&& write) noexcept {
     std::error_code failure;
@@ -68,7 +68,7 @@ void TraceWriter::locked(Write&& write) noexcept {
         }
         failure = output_.takeFailure();
     }
-    if (failure) tell(failure);
+    if (failure) report(failure);
 }
 
 std::uint32_t TraceWriter::thisThread() {
@@ -81,14 +81,14 @@ std::uint32_t TraceWriter::thisThread() {
     return at->second;
 }
 
-void TraceWriter::take(TracedEvent const& traced) {
+void TraceWriter::append(TracedEvent const& traced) {
     std::uint64_t const entry = entries_.numberOf(traced.event);
     if (entry == 0 && traced.event.entry != nullptr) return;  // it has ended
     write(traced, entry);
     output_.keep();
 }
 
-void TraceWriter::tell(std::error_code failure) const noexcept {
+void TraceWriter::report(std::error_code failure) const noexcept {
     std::system_error const error = errorOf(failure);
     try {
         if (onError_) return onError_(error);

@@ -45,9 +45,9 @@ private:
     template <class Write>
     void locked(Write&& write) noexcept;
     std::uint32_t thisThread();
-    void take(TracedEvent const& traced);
+    void append(TracedEvent const& traced);
     void end() noexcept;
-    void tell(std::error_code failure) const noexcept;
+    void report(std::error_code failure) const noexcept;
     std::system_error errorOf(std::error_code failure) const noexcept;
 
     TraceErrorHandler const onError_;

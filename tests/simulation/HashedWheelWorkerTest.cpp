@@ -40,7 +40,7 @@ public:
         RunFrame frame{*context_};
         worker_.walk(tick, frame);
     }
-    Tick key() const { return worker_.key(); }
+    Tick nextWake() const { return worker_.nextWake(); }
 
 private:
     ManualClock clock_{Clock::TimePoint{}};
@@ -56,7 +56,7 @@ TEST(HashedWheelWorkerInterleavings, AWorkerThatFindsNothingIsCalledByWhatIsPush
         std::thread caller{[&] { worker.schedule(Tick{2}); }};
         worker.walk(Tick{1});
         caller.join();
-        require(worker.key() <= Tick{2}, "the worker is not called");
+        require(worker.nextWake() <= Tick{2}, "the worker is not called");
     });
 }
 

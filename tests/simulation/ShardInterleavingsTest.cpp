@@ -78,7 +78,7 @@ public:
     /// The driver has nothing to do, and nobody to wake it but who schedules.
     void sleepUntilItIsWanted() {
         context_->alarm.sleep(Tick::max(), Clock::TimePoint::max(),
-                              [this](Tick tick) { return shard_.key() < tick; });
+                              [this](Tick tick) { return shard_.nextWake() < tick; });
     }
     void expectOneOutcome() {
         Aside const aside;

@@ -134,7 +134,7 @@ TEST_F(ShardTest, RunsNoMoreTasksThanItMay) {
     RunFrame frame{context_};
     auto const first = shard_.serve(Tick{5}, frame, 3);
     EXPECT_EQ(first.started, 3U);
-    EXPECT_EQ(shard_.key(), Tick{5}) << "the others wait";
+    EXPECT_EQ(shard_.nextWake(), Tick{5}) << "the others wait";
     EXPECT_EQ(shard_.pending(), 7U);
     EXPECT_EQ(shard_.serve(Tick{5}, frame, 100).started, 7U);
 }
@@ -186,13 +186,13 @@ TEST(ShardHold, IsShortWhileAMillionCascade) {
     EXPECT_EQ(stopped.size(), kMillion);
 }
 
-// G20: what is left of a bucket waits, and the key says so.
+// G20: what is left of a bucket waits, and the next wake says so.
 TEST_F(ShardTest, WantsTheDriverWhileABucketIsHalfTaken) {
     schedule(kMany, Tick{401});
     EXPECT_EQ(serve(Tick{400}), Shard::kChunk);
-    EXPECT_EQ(shard_.key(), Tick{400});
+    EXPECT_EQ(shard_.nextWake(), Tick{400});
     static_cast<void>(serveAll(Tick{400}));
-    EXPECT_EQ(shard_.key(), Tick{401});
+    EXPECT_EQ(shard_.nextWake(), Tick{401});
 }
 
 // G20
@@ -210,7 +210,7 @@ TEST_F(ShardTest, DropsAChunkOfEmptiedBucketsAtATime) {
     std::size_t const buckets = handles_.size();
     for (Timeout const& handle : handles_) EXPECT_TRUE(handle.cancel());
     EXPECT_EQ(serveAll(Tick{400}), std::vector<std::size_t>{buckets});
-    EXPECT_EQ(shard_.key(), Tick::max());
+    EXPECT_EQ(shard_.nextWake(), Tick::max());
 }
 
 // G20: whoever looks while it is closed finds whole chunks gone. How often one gets to look is not

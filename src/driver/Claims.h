@@ -1,0 +1,47 @@
+#pragma once
+
+#include "driver/TimeoutKeeper.h"
+#include "run/RunFrame.h"
+#include "run/TaskSubject.h"
+#include "timeout/TimeoutWord.h"
+
+#include <timingwheel/detail/TimeoutEntry.h>
+
+#include <exception>
+#include <optional>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What an executor is given, and what becomes of it. A claim runs one of its keeper's queued
+/// tasks, or dies unrun. If fewer claims than queued tasks are left then, the newest task is
+/// rejected.
+///
+/// Thread safety  any number of threads, without the lock but for dispatch()
+class TimeoutKeeper::Claims {
+public:
+    /// Makes an entry wait for a claim, in a state that says so, and gives the executor that claim.
+    /// The lock is released meanwhile.
+    static void dispatch(TimeoutKeeper& keeper, Section& section, TimeoutEntry& entry,
+                         TimeoutState state);
+
+    // What a Claim does.
+
+    static void copy(TimeoutKeeper& keeper) noexcept;
+    static void run(TimeoutKeeper& keeper) noexcept;
+    static void drop(TimeoutKeeper& keeper) noexcept;
+
+private:
+    class Submission;
+
+    static void submit(TimeoutKeeper& keeper);
+    static std::optional<TaskSubject> rejectSurplus(TimeoutKeeper& keeper,
+                                                    RunFrame& frame) noexcept;
+    static void endRejected(TimeoutKeeper& keeper, RunFrame& frame, TaskSubject const& subject,
+                            std::exception_ptr exception) noexcept;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "driver/TimeoutKeeper.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A hold of a keeper's lock. What it owes to the outside is paid after unlocking:
+///
+///   - recorded events are delivered,
+///   - the driver is woken if the next wake became earlier,
+///   - a node that has ended is released.
+class TimeoutKeeper::Section {
+public:
+    /// What is owed to the driver's alarm: to ring by a tick, nothing at all, or nothing but that
+    /// recorded events are delivered. So one comparison answers both. No tick is one of the two: a
+    /// clock may stand at the last one.
+    static constexpr std::int64_t kNothing = INT64_MAX;
+    static constexpr std::int64_t kOnlyEvents = INT64_MAX - 1;
+    static_assert(kOnlyEvents > Tick::kMax);
+
+    explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
+        keeper_.lock();
+    }
+    Section(Section const&) = delete;
+    Section& operator=(Section const&) = delete;
+    ~Section() {
+        unlock();
+        if (owedShares_ > 0) keeper_.dropShares(owedShares_);
+    }
+
+    /// While it lives, the lock is released.
+    class Released {
+    public:
+        explicit Released(Section& section) noexcept : section_{section} { section_.unlock(); }
+        Released(Released const&) = delete;
+        Released& operator=(Released const&) = delete;
+        ~Released() { section_.keeper_.lock(); }
+
+    private:
+        Section& section_;
+    };
+
+    /// The driver must come by then.
+    void ringBy(Tick tick) noexcept { owed_ = std::min(owed_, tick.value()); }
+    /// The driver's reference to a node that has ended is to be dropped.
+    void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
+
+    /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
+    template <class Condition>
+    void waitFor(Signal& signal, Condition&& condition) {
+        std::unique_lock<std::mutex> lock{keeper_.mutex_, std::adopt_lock};
+        ++signal.waiters;
+        signal.happened.wait(lock, condition);
+        --signal.waiters;
+        lock.release();
+    }
+
+private:
+    void unlock() noexcept {
+        TimeoutNode* const ended = std::exchange(ended_, nullptr);
+        if (owed_ != kNothing) return unlockAndPay(ended);
+        keeper_.unlock();
+        release(ended);
+    }
+    void unlockAndPay(TimeoutNode* ended) noexcept;
+    void unlockAndRing(std::int64_t tick) noexcept;
+    void unlockRingAndDeliver(std::int64_t tick) noexcept;
+    /// Shares are given back together: a runner releases one node after the other.
+    void release(TimeoutNode* node) noexcept {
+        if (node != nullptr && node->release()) ++owedShares_;
+    }
+
+    TimeoutKeeper& keeper_;
+    std::int64_t owed_;
+    TimeoutNode* ended_ = nullptr;
+    std::int64_t owedShares_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
