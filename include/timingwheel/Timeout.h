@@ -64,7 +64,7 @@ public:
 
     /// Cancels, or else waits until a run that has begun is over and its captures are destroyed.
     /// Does not wait from inside the task itself. Returns what cancel() would return. In a
-    /// HashedWheelTimer it also takes back a task that waits in an executor's queue.
+    /// HashedWheelTimer it also wins over a task that waits in an executor's queue.
     bool cancelAndWait() const noexcept;
 
     /// Accepted, and its task was not entered yet; also between two runs of a periodic one.

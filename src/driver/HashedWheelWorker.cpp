@@ -178,8 +178,8 @@ void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
 void HashedWheelWorker::unlinkCancelled() noexcept {
     for (EntryQueue<SecondLink> all = cancelled_.takeAll(); !all.empty();) {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
-        // One that is not placed waits in the backlog, which will let go of it.
-        bool const wasPlaced = EntryLinks::isPlaced(node);
+        // One that is not placed yet waits in the backlog, which will let go of it.
+        bool const wasPlaced = EntryLinks::hasLocation(node);
         if (wasPlaced) wheel_.remove(node);
         cancelledCount_.fetch_add(1, std::memory_order_relaxed);
         context_.limit.release();

@@ -35,7 +35,7 @@ namespace detail {
 ///   - Outside the lock: tasks run, captures are destroyed, handlers are called, memory of nodes is
 ///     allocated and freed.
 ///   - A hook is not touched once its task was entered. Frames say who runs what.
-///   - A function that takes a Section is called with the lock held, and returns with it held.
+///   - A function that is passed a Section is called with the lock held, and returns with it held.
 class alignas(kCacheLine) TimeoutKeeper {
 public:
     class Claims;   // driver/Claims.h

@@ -87,6 +87,7 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
     }
 }
 
+/// The first schedule starts the driver thread, and then tries again.
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                        Clock::TimePoint now) {
     if (!accepts_.load(std::memory_order_acquire)) refuseStopped();

@@ -36,7 +36,7 @@ class TaskPool::Queue {
 public:
     explicit Queue(TaskPoolOptions checkedOptions) : options{std::move(checkedOptions)} {}
 
-    /// Takes the task and returns true, if there is room for it.
+    /// Queues the task if there is room for it. Returns false if not, and leaves it alone.
     bool add(Claim& task) {
         std::unique_lock lock{mutex_};
         if (tasks_.size() >= options.queueCapacity) return false;

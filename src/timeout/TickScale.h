@@ -15,7 +15,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The one place where time becomes ticks and ticks become time.
+/// Time to ticks and ticks to time: nothing else converts them.
 ///
 /// Ticks count from the timer's start. A deadline is rounded up and now is rounded down, each once.
 /// So a deadline's tick is never reached before its time: nothing is early. Differences are

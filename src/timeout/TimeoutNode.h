@@ -82,7 +82,7 @@ static_assert(sizeof(TimeoutNode) == 48 || sizeof(void*) != 8);
 
 /// Turns nodes into handles and back.
 struct TimeoutAccess {
-    /// A handle that takes over a reference.
+    /// A handle that owns a reference which is counted already.
     static Timeout adopt(TimeoutNode& node) noexcept { return Timeout{&node}; }
     static TimeoutNode* node(Timeout const& timeout) noexcept { return timeout.node_; }
     /// Gives up a handle without dropping its reference.

@@ -21,7 +21,7 @@ constexpr std::size_t kBlock = 32;
 
 // If the second array finds no memory the first has more room than it needs, and that is all.
 void HashedWheelSlot::grow() {
-    // No place has an index beyond that. Only 32-bit links get here before memory is out, and to
+    // No location has an index beyond that. Only 32-bit links get here before memory is out, and to
     // those who add it is the same.
     if (entries_.size() == kMostEntries) throw std::bad_alloc{};
     std::size_t const room = std::clamp(2 * entries_.size(), kFirstRoom, kMostEntries);
@@ -56,7 +56,7 @@ void HashedWheelSlot::tidyNow(std::uint32_t number) noexcept {
         if (to != from) {
             entries_[to] = entries_[from];
             turns_[to] = turns_[from];
-            detail::EntryLinks::setPlace(*entries_[to], {number, to});
+            detail::EntryLinks::setLocation(*entries_[to], {number, to});
         }
         ++to;
     }

@@ -12,7 +12,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 using detail::EntryLinks;
-using detail::EntryPlace;
+using detail::EntryLocation;
 using detail::refuseOption;
 
 namespace {
@@ -56,7 +56,7 @@ HashedPlacement RawHashedWheel::place(TimerTaskEntry& entry, Tick deadline) {
     assert(!entry.isQueued());
     if (deadline <= clock_) return {};
     std::uint32_t const slot = slotOf(deadline);
-    EntryLinks::setPlace(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
+    EntryLinks::setLocation(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
     return stored();
 }
 
@@ -65,35 +65,35 @@ HashedPlacement RawHashedWheel::move(TimerTaskEntry& entry, Tick deadline) {
         remove(entry);
         return {};
     }
-    // For a moment the entry stands in two places: so nothing has been lost if the new one finds no
+    // For a moment the entry stands in two slots: so nothing has been lost if the new one finds no
     // memory.
-    EntryPlace const old = EntryLinks::placeOf(entry);
+    EntryLocation const old = EntryLinks::locationOf(entry);
     assert(isAt(entry, old));
     std::uint32_t const slot = slotOf(deadline);
-    EntryLinks::setPlace(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
+    EntryLinks::setLocation(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
     leave(old);
     return HashedPlacement{false};
 }
 
 void RawHashedWheel::remove(TimerTaskEntry& entry) noexcept {
-    EntryPlace const place = EntryLinks::placeOf(entry);
-    assert(isAt(entry, place));
-    EntryLinks::clearPlace(entry);
+    EntryLocation const location = EntryLinks::locationOf(entry);
+    assert(isAt(entry, location));
+    EntryLinks::clearLocation(entry);
     --size_;
-    leave(place);
+    leave(location);
 }
 
-/// For assertions: false if the place is one in another wheel.
-bool RawHashedWheel::isAt(TimerTaskEntry const& entry, EntryPlace place) const noexcept {
-    return place.slot < slots_.size() && place.index < slots_[place.slot].extent() &&
-           slots_[place.slot].entries()[place.index] == &entry;
+/// For assertions: false if the location is one in another wheel.
+bool RawHashedWheel::isAt(TimerTaskEntry const& entry, EntryLocation location) const noexcept {
+    return location.slot < slots_.size() && location.index < slots_[location.slot].extent() &&
+           slots_[location.slot].entries()[location.index] == &entry;
 }
 
 /// Indices of the slot that is being visited must not change; its visit tidies up at its end.
-void RawHashedWheel::leave(EntryPlace place) noexcept {
-    HashedWheelSlot& slot = slots_[place.slot];
-    slot.remove(place.index);
-    if (!visiting_ || place.slot != slotOf(clock_)) slot.tidy(place.slot);
+void RawHashedWheel::leave(EntryLocation location) noexcept {
+    HashedWheelSlot& slot = slots_[location.slot];
+    slot.remove(location.index);
+    if (!visiting_ || location.slot != slotOf(clock_)) slot.tidy(location.slot);
 }
 
 /// Looks ahead for the next entries of this turn.
@@ -122,7 +122,7 @@ TimerTaskEntry* RawHashedWheel::takeDue() noexcept {
         TimerTaskEntry* const entry = slot.entries()[index];
         // Of two deadlines that are 2^32 turns apart, only one is the clock's.
         if (entry == nullptr || entry->deadline() != clock_) continue;
-        EntryLinks::clearPlace(*entry);
+        EntryLinks::clearLocation(*entry);
         --size_;
         slot.remove(index);
         return entry;
@@ -143,7 +143,7 @@ TimerTaskEntry* RawHashedWheel::takeAny() noexcept {
         takeAnyFrom_ = (takeAnyFrom_ + 1) & static_cast<std::uint32_t>(slots_.size() - 1);
     HashedWheelSlot& slot = slots_[takeAnyFrom_];
     TimerTaskEntry& entry = slot.takeLast();
-    EntryLinks::clearPlace(entry);
+    EntryLinks::clearLocation(entry);
     --size_;
     if (!visiting_ || takeAnyFrom_ != slotOf(clock_)) slot.tidy(takeAnyFrom_);
     return &entry;
@@ -159,9 +159,9 @@ void RawHashedWheel::checkSlot(std::uint32_t number) const {
             ++holes;
             continue;
         }
-        if (!EntryLinks::isPlaced(*entry) ||
-            EntryLinks::placeOf(*entry) != EntryPlace{number, index})
-            broken("F1 (the entry's place is here)", number, index, clock_);
+        if (!EntryLinks::hasLocation(*entry) ||
+            EntryLinks::locationOf(*entry) != EntryLocation{number, index})
+            broken("F1 (the entry's location is here)", number, index, clock_);
         if (slotOf(entry->deadline()) != number || turnOf(entry->deadline()) != slot.turns()[index])
             broken("F2 (slot and turn of the deadline)", number, index, clock_);
         if (entry->deadline() < clock_ || (entry->deadline() == clock_ && !visited))

@@ -24,7 +24,7 @@ struct EntryOperations {
 struct TaskOperations : EntryOperations {
     std::size_t size;
     std::size_t alignment;
-    /// Moves the task from one place into another, raw one. May throw.
+    /// Moves the task into raw memory. May throw.
     void (*construct)(void* to, void* from);
     /// May throw what the task's destructor throws; null if that does nothing.
     void (*destroy)(void* task);

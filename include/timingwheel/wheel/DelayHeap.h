@@ -16,8 +16,8 @@ inline namespace v1 {
 /// A Boost.Heap d-ary heap with the keys beside the bucket pointers, so that a comparison touches
 /// no bucket unless two are equal; hidden here because its header is large. It is touched when an
 /// empty bucket gets its first entry and when a bucket expires, not once per timeout. A bucket
-/// whose entries were all cancelled keeps its place until it comes to the top. Of two buckets with
-/// the same expiration the one on the lower level comes first.
+/// whose entries were all cancelled stays in it until it comes to the top. Of two buckets with the
+/// same expiration the one on the lower level comes first.
 ///
 /// Complexity     top O(1) and inline, push and pop O(log of the armed buckets)
 /// Memory         only `reserve` allocates; the wheel calls it when it builds a level

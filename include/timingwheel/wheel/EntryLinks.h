@@ -13,18 +13,18 @@ inline namespace v1 {
 namespace detail {
 
 /// Where a flat wheel keeps an entry: which slot, and where in the slot's array.
-struct EntryPlace {
+struct EntryLocation {
     std::uint32_t slot;
     std::size_t index;
 
-    bool operator==(EntryPlace const&) const = default;
+    bool operator==(EntryLocation const&) const = default;
 };
 
 /// The two links of an entry, for those who keep it in something else than a bucket.
 ///
 /// A bucket of `TimingWheel` uses both. A `HashedWheel` holds its entries in arrays and needs no
-/// neighbours, but an entry has to know its place there: the *first* link keeps it, as a number. No
-/// entry lies at an odd address, so an odd number is a place and anything else is a link. The
+/// neighbours, but an entry has to know its location: the *first* link keeps it, as a number. No
+/// entry lies at an odd address, so an odd number is a location and anything else is a link. The
 /// *second* link is never touched by a flat wheel: whoever guards the wheel may build singly linked
 /// lists through it, even of entries that the wheel holds.
 ///
@@ -36,34 +36,36 @@ struct EntryPlace {
 /// Thread safety  none: plain words, guarded by whoever guards the entry
 class EntryLinks {
 public:
-    /// Links of 32 bits, those of WebAssembly, hold places for smaller wheels.
+    /// Links of 32 bits, those of WebAssembly, hold locations in smaller wheels.
     static constexpr bool kIsWide = sizeof(std::uintptr_t) == 8;
     static constexpr unsigned kIndexBits = kIsWide ? 33 : 18;
     static constexpr unsigned kSlotBits = kIsWide ? 30 : 13;
-    static_assert(sizeof(std::uintptr_t) * 8 == 1 + kIndexBits + kSlotBits, "a place fills a link");
+    static_assert(sizeof(std::uintptr_t) * 8 == 1 + kIndexBits + kSlotBits,
+                  "a location fills a link");
 
-    /// True while the first link is a place.
-    static bool isPlaced(TimerTaskEntry const& entry) noexcept {
+    /// True while the first link is a location.
+    static bool hasLocation(TimerTaskEntry const& entry) noexcept {
         return (bitsOf(linksOf(entry).next_) & 1U) != 0;
     }
-    /// REQUIRES: isPlaced(entry).
-    static EntryPlace placeOf(TimerTaskEntry const& entry) noexcept {
-        assert(isPlaced(entry));
+    /// REQUIRES: hasLocation(entry).
+    static EntryLocation locationOf(TimerTaskEntry const& entry) noexcept {
+        assert(hasLocation(entry));
         std::uintptr_t const bits = bitsOf(linksOf(entry).next_);
         return {static_cast<std::uint32_t>(bits >> (1 + kIndexBits)),
                 static_cast<std::size_t>(bits >> 1 & ((std::uintptr_t{1} << kIndexBits) - 1))};
     }
-    static void setPlace(TimerTaskEntry& entry, EntryPlace place) noexcept {
-        assert(place.slot < 1U << kSlotBits && place.index < std::size_t{1} << kIndexBits);
+    static void setLocation(TimerTaskEntry& entry, EntryLocation location) noexcept {
+        assert(location.slot < 1U << kSlotBits && location.index < std::size_t{1} << kIndexBits);
         // Never dereferenced, so it need not be aligned.
-        linksOf(entry).next_ = reinterpret_cast<Node*>(
-            std::uintptr_t{place.slot} << (1 + kIndexBits) | std::uintptr_t{place.index} << 1 | 1U);
+        linksOf(entry).next_ =
+            reinterpret_cast<Node*>(std::uintptr_t{location.slot} << (1 + kIndexBits) |
+                                    std::uintptr_t{location.index} << 1 | 1U);
     }
-    static void clearPlace(TimerTaskEntry& entry) noexcept { linksOf(entry).next_ = nullptr; }
+    static void clearLocation(TimerTaskEntry& entry) noexcept { linksOf(entry).next_ = nullptr; }
 
-    /// The first link, as a link. REQUIRES: not isPlaced(entry), nor in a bucket.
+    /// The first link, as a link. REQUIRES: not hasLocation(entry), nor in a bucket.
     static TimerTaskEntry* next(TimerTaskEntry const& entry) noexcept {
-        assert(!isPlaced(entry));
+        assert(!hasLocation(entry));
         return entryOf(linksOf(entry).next_);
     }
     static void setNext(TimerTaskEntry& entry, TimerTaskEntry* other) noexcept {

@@ -16,8 +16,8 @@ inline namespace v1 {
 /// Two arrays side by side: the turn on which an entry is due (the number of turns that the wheel
 /// has made by then, cut to 32 bits), and where the entry is. So whoever visits the slot looks
 /// through 4 bytes an entry, 16 of them to a cache line, and touches no entry that is due on
-/// another turn. An entry that leaves makes a hole, so that the others keep their order and their
-/// places; `tidy` closes the holes once they are more than half.
+/// another turn. An entry that leaves makes a hole, so that the others keep their order and
+/// their indices; `tidy` closes the holes once they are more than half.
 ///
 /// Complexity     everything O(1), amortised where holes are closed; `find` O(entries) / 16
 /// Memory         12 bytes an entry; 4 times that at most, for holes and for room to grow. `add`
@@ -73,8 +73,9 @@ public:
         return last;
     }
 
-    /// Closes the holes if they are more than half, and tells the entries that move so; frees an
-    /// empty slot's memory. Changes indices: not while somebody walks through the slot.
+    /// Closes the holes if they are more than half, and gives the entries that move their new
+    /// location; frees an empty slot's memory. Changes indices: not while somebody walks through
+    /// the slot.
     void tidy(std::uint32_t number) noexcept {
         if (holes_ > entries_.size() / 2 || (entries_.empty() && entries_.capacity() > kKept))
             tidyNow(number);

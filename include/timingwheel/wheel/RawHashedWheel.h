@@ -78,7 +78,7 @@ private:
 ///                allocates; both change nothing
 ///
 /// Invariants, checked by checkInvariants():
-///   F1  an entry's place names the slot and the index where the wheel keeps it
+///   F1  an entry's location names the slot and the index where the wheel keeps it
 ///   F2  slot and turn are those of its deadline: deadline mod slots, and deadline / slots mod 2^32
 ///   F3  the size is the number of entries that stand in slots
 ///   F4  what stands in a slot is due later than the clock; while a visit is open, the visited
@@ -164,7 +164,7 @@ public:
     std::span<HashedWheelSlot const> slots() const noexcept { return slots_; }
     /// REQUIRES: the entry is in this wheel.
     static std::size_t slotOf(TimerTaskEntry const& entry) noexcept {
-        return detail::EntryLinks::placeOf(entry).slot;
+        return detail::EntryLinks::locationOf(entry).slot;
     }
     /// Visits of its slot that pass the entry over, before the one that takes it.
     /// REQUIRES: the entry is in this wheel.
@@ -189,9 +189,9 @@ private:
         return static_cast<std::uint32_t>(static_cast<std::uint64_t>(tick.value()) >> slotBits_);
     }
 
-    bool isAt(TimerTaskEntry const& entry, detail::EntryPlace place) const noexcept;
+    bool isAt(TimerTaskEntry const& entry, detail::EntryLocation location) const noexcept;
     HashedPlacement stored() noexcept;
-    void leave(detail::EntryPlace place) noexcept;
+    void leave(detail::EntryLocation location) noexcept;
     void findDue(HashedWheelSlot const& slot) noexcept;
     void endVisit() noexcept;
     void checkSlot(std::uint32_t number) const;

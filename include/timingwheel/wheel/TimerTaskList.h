@@ -107,8 +107,8 @@ public:
         }
     }
 
-    /// Stamps the bucket. Returns true if the stamp changed: the bucket then needs a place in the
-    /// delay heap. It does so once per turn of the wheel, however many entries go in.
+    /// Stamps the bucket. Returns true if the stamp changed: the bucket then has to enter
+    /// the delay heap. It does so once per turn of the wheel, however many entries go in.
     bool setExpiration(std::int64_t position) noexcept {
         if (expiration_ == position) return false;
         expiration_ = position;

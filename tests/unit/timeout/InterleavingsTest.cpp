@@ -91,7 +91,7 @@ void endUnlocked(World& world, Actor& me, bool answer = false) {
 
 // Each function does the next step of an actor, and returns false if it has to wait for the lock.
 
-/// Shard::cancelEntry() and cancelPending().
+/// Shard::markCancelled() and unlinkAndMark().
 bool stepCancel(World& world, Actor& me, int who) {
     switch (me.at++) {
         case 0:

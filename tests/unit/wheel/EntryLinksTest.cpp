@@ -10,29 +10,29 @@ namespace timingwheel {
 namespace {
 
 using detail::EntryLinks;
-using detail::EntryPlace;
+using detail::EntryLocation;
 
 TEST(EntryLinks, KeepAPlaceInTheFirstLink) {
     TimerTaskEntry entry;
-    EXPECT_FALSE(EntryLinks::isPlaced(entry));
+    EXPECT_FALSE(EntryLinks::hasLocation(entry));
     for (std::uint32_t slot : {0U, 1U, 511U, (1U << 30) - 1}) {
         for (std::size_t index : {std::size_t{0}, std::size_t{1}, (std::size_t{1} << 33) - 1}) {
-            EntryLinks::setPlace(entry, {slot, index});
-            EXPECT_TRUE(EntryLinks::isPlaced(entry));
-            EXPECT_EQ(EntryLinks::placeOf(entry), (EntryPlace{slot, index}));
+            EntryLinks::setLocation(entry, {slot, index});
+            EXPECT_TRUE(EntryLinks::hasLocation(entry));
+            EXPECT_EQ(EntryLinks::locationOf(entry), (EntryLocation{slot, index}));
             EXPECT_EQ(EntryLinks::second(entry), nullptr) << "the other link was touched";
         }
     }
-    EntryLinks::clearPlace(entry);
-    EXPECT_FALSE(EntryLinks::isPlaced(entry));
+    EntryLinks::clearLocation(entry);
+    EXPECT_FALSE(EntryLinks::hasLocation(entry));
 }
 
 // Slot 0, index 0 must not look like no place at all.
 TEST(EntryLinks, APlacedEntryIsQueued) {
     TimerTaskEntry entry;
-    EntryLinks::setPlace(entry, {0, 0});
+    EntryLinks::setLocation(entry, {0, 0});
     EXPECT_TRUE(entry.isQueued());
-    EntryLinks::clearPlace(entry);
+    EntryLinks::clearLocation(entry);
     EXPECT_FALSE(entry.isQueued());
 }
 
@@ -46,7 +46,7 @@ TEST(EntryLinks, AreTwoListsIfOneLikes) {
     EXPECT_EQ(EntryLinks::next(entries[2]), nullptr);
     EXPECT_EQ(EntryLinks::second(entries[2]), &entries[0]);
     EXPECT_EQ(EntryLinks::second(entries[0]), nullptr);
-    EXPECT_FALSE(EntryLinks::isPlaced(entries[0])) << "a link is not a place";
+    EXPECT_FALSE(EntryLinks::hasLocation(entries[0])) << "a link is not a place";
     EXPECT_TRUE(entries[0].isQueued());
     EXPECT_FALSE(entries[2].isQueued()) << "the last of a list has no next";
     for (TimerTaskEntry& entry : entries) EntryLinks::setNext(entry, nullptr);
@@ -57,9 +57,9 @@ TEST(EntryLinks, LeaveTheSecondLinkOfAPlacedEntryToItsOwner) {
     TimerTaskEntry entry;
     TimerTaskEntry other;
     EntryLinks::setSecond(entry, &other);
-    EntryLinks::setPlace(entry, {7, 42});
+    EntryLinks::setLocation(entry, {7, 42});
     EXPECT_EQ(EntryLinks::second(entry), &other);
-    EntryLinks::clearPlace(entry);
+    EntryLinks::clearLocation(entry);
     EXPECT_EQ(EntryLinks::second(entry), &other);
     EntryLinks::setSecond(entry, nullptr);
     EXPECT_EQ(EntryLinks::second(entry), nullptr);
@@ -71,7 +71,7 @@ TEST(EntryLinksDeathTest, AssertsThatAnEntryLeftItsPlaceBeforeItDies) {
     EXPECT_DEATH(
         {
             TimerTaskEntry entry;
-            EntryLinks::setPlace(entry, {1, 2});
+            EntryLinks::setLocation(entry, {1, 2});
         },
         "");
 }

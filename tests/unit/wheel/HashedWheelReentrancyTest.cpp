@@ -177,7 +177,7 @@ TEST(HashedWheelReentrancy, AnIndexThatWasFoundAheadMayBeAnothersByNow) {
         wheel.cancel(leases[4]);
         wheel.add(leases[6], Tick{10});
         wheel.add(leases[7], Tick{14});
-        EXPECT_EQ(detail::EntryLinks::placeOf(leases[6]).index, 4U) << "so nothing was shown";
+        EXPECT_EQ(detail::EntryLinks::locationOf(leases[6]).index, 4U) << "so nothing was shown";
     });
     EXPECT_EQ(handedOver, (All{{0, 6}, {1, 6}, {2, 6}, {3, 6}, {6, 10}, {7, 14}}));
 }

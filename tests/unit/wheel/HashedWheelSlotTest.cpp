@@ -11,7 +11,7 @@ namespace timingwheel {
 namespace {
 
 using detail::EntryLinks;
-using detail::EntryPlace;
+using detail::EntryLocation;
 
 constexpr std::uint32_t kNumber = 5;
 
@@ -20,16 +20,16 @@ class HashedWheelSlotTest : public testing::Test {
 protected:
     explicit HashedWheelSlotTest() : entries_(2'000) {}
     ~HashedWheelSlotTest() override {
-        for (TimerTaskEntry& entry : entries_) EntryLinks::clearPlace(entry);
+        for (TimerTaskEntry& entry : entries_) EntryLinks::clearLocation(entry);
     }
 
     void add(std::size_t count, std::uint32_t turn = 0) {
         for (std::size_t i = 0; i < count; ++i, ++added_)
-            EntryLinks::setPlace(entries_[added_], {kNumber, slot_.add(entries_[added_], turn)});
+            EntryLinks::setLocation(entries_[added_], {kNumber, slot_.add(entries_[added_], turn)});
     }
     void remove(std::size_t number) {
-        slot_.remove(EntryLinks::placeOf(entries_[number]).index);
-        EntryLinks::clearPlace(entries_[number]);
+        slot_.remove(EntryLinks::locationOf(entries_[number]).index);
+        EntryLinks::clearLocation(entries_[number]);
     }
     // Which entries stand there, by number, in order.
     std::vector<std::size_t> numbers() const {
@@ -76,7 +76,7 @@ TEST_F(HashedWheelSlotTest, ClosesItsHolesOnceTheyAreMoreThanHalfAndTellsTheEntr
     EXPECT_EQ(slot_.holes(), 0U);
     EXPECT_EQ(numbers(), (std::vector<std::size_t>{1, 5, 7}));
     for (std::size_t index = 0; index < 3; ++index)
-        EXPECT_EQ(EntryLinks::placeOf(*slot_.entries()[index]), (EntryPlace{kNumber, index}));
+        EXPECT_EQ(EntryLinks::locationOf(*slot_.entries()[index]), (EntryLocation{kNumber, index}));
 }
 
 TEST_F(HashedWheelSlotTest, KeepsEntriesAndTurnsTogetherWhenItClosesHoles) {
@@ -133,7 +133,7 @@ TEST_F(HashedWheelSlotTest, GivesMemoryBackWhenItHoldsMuchLessThanItHasRoomFor) 
     for (std::size_t number = 990; number <= 1'000; ++number) expected.push_back(number);
     EXPECT_EQ(numbers(), expected);
     for (std::size_t index = 0; index < slot_.extent(); ++index)
-        EXPECT_EQ(EntryLinks::placeOf(*slot_.entries()[index]).index, index);
+        EXPECT_EQ(EntryLinks::locationOf(*slot_.entries()[index]).index, index);
 }
 
 }  // namespace
