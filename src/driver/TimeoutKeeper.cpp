@@ -157,6 +157,18 @@ void TimeoutKeeper::lowerNextWake(Tick tick) noexcept {
         nextWake_.store(tick.value(), std::memory_order_seq_cst);
 }
 
+// ---- observing --------------------------------------------------------------------------------
+
+// Out of line, so that an operation that nobody observes has no room for an event.
+
+TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const noexcept {
+    return makeEvent(stage, number_, entry, context_.now());
+}
+
+void TimeoutKeeper::record(Stage stage, TimeoutEntry const& entry) noexcept {
+    record(eventOf(stage, &entry));
+}
+
 // ---- memory -----------------------------------------------------------------------------------
 
 void TimeoutKeeper::release(TimeoutNode& node) noexcept {

@@ -107,14 +107,10 @@ protected:
         return observer_ != nullptr;
 #endif
     }
-    TimerEvent eventOf(TimerEvent::Stage stage, TimeoutEntry const* entry) const noexcept {
-        return makeEvent(stage, number_, entry, context_.now());
-    }
+    TimerEvent eventOf(TimerEvent::Stage stage, TimeoutEntry const* entry) const noexcept;
     /// Keeps an event until the lock is released. Under the lock. REQUIRES: isObserved().
     void record(TimerEvent event) noexcept { events_.record(event); }
-    void record(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept {
-        record(eventOf(stage, &entry));
-    }
+    void record(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept;
 
     // Read by everybody, written seldom.
     TimerContext& context_;
