@@ -42,11 +42,7 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
 
 /// Wakes the worker by `tick`, if it would not come earlier.
 void HashedWheelWorker::ringBy(Tick tick) noexcept {
-    std::int64_t wake = nextWake_.load(std::memory_order_seq_cst);
-    while (tick.value() < wake) {
-        if (nextWake_.compare_exchange_weak(wake, tick.value(), std::memory_order_seq_cst))
-            return context_.alarm.ring(tick);
-    }
+    if (nextWake_.lowerBesideOthers(tick)) context_.alarm.ring(tick);
 }
 
 bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
@@ -154,11 +150,7 @@ void HashedWheelWorker::ringUnlessClosed() noexcept {
 
 Tick HashedWheelWorker::nextTick() noexcept {
     // Whoever read the clock long ago may have rung for a tick that is over.
-    std::int64_t const next = wheel_.currentTick().value() + 1;
-    std::int64_t wake = nextWake_.load(std::memory_order_seq_cst);
-    while (wake < next && !nextWake_.compare_exchange_weak(wake, next, std::memory_order_seq_cst)) {
-    }
-    return Tick{std::max(wake, next)};
+    return nextWake_.raise(wheel_.currentTick() + 1);
 }
 
 void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
@@ -245,7 +237,7 @@ void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
 /// after it was written. One of the two sees the other.
 void HashedWheelWorker::settle(Tick tick) noexcept {
     bool const isIdle = wheel_.empty() && backlog_.empty();
-    nextWake_.store(isIdle ? Tick::kMax : tick.value() + 1, std::memory_order_seq_cst);
+    nextWake_.set(isIdle ? Tick::max() : tick + 1);
     if (isIdle && !(intake_.empty() && cancelled_.empty())) ringBy(tick + 1);
 }
 
@@ -276,7 +268,7 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     // Whoever won a cancel before that, and pushes only now, sees that nobody else will come.
     hasEnded_.store(true, std::memory_order_seq_cst);
     unlinkCancelled();
-    nextWake_.store(Tick::kMax, std::memory_order_seq_cst);
+    nextWake_.set(Tick::max());
     {
         Section section{*this};
         madeShares_ += std::exchange(accepted_, 0);

@@ -102,7 +102,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
             Placement const placement = wheel_.place(entry);
             if (placement.isEarliest()) {
                 Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
-                lowerNextWake(expiration);
+                nextWake_.lower(expiration);
                 section.ringBy(expiration);
             }
             return &placement.bucket();
@@ -116,7 +116,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
             if (node != nullptr && node->periodicity().scheduled == word.deadline())
                 node->periodicity().scheduled = ready.deadline();
             arrivals_.add(entry);
-            lowerNextWake(ready.deadline());
+            nextWake_.lower(ready.deadline());
             section.ringBy(ready.deadline());
             return nullptr;
         }
@@ -303,7 +303,7 @@ void Shard::refreshNextWake() noexcept {
     Tick next = wheel_.nextExpiration().value_or(Tick::max());
     for (TimerTaskList const* list : {&due_, &arrivals_})
         if (!list->empty()) next = std::min(next, list->entries().front().deadline());
-    nextWake_.store(next.value(), std::memory_order_seq_cst);
+    nextWake_.set(next);
 }
 
 // ---- running ----------------------------------------------------------------------------------

@@ -151,12 +151,6 @@ bool TimeoutKeeper::returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noex
     return true;
 }
 
-/// Nobody else writes meanwhile, so it need not be one operation.
-void TimeoutKeeper::lowerNextWake(Tick tick) noexcept {
-    if (tick.value() < nextWake_.load(std::memory_order_relaxed))
-        nextWake_.store(tick.value(), std::memory_order_seq_cst);
-}
-
 // ---- observing --------------------------------------------------------------------------------
 
 // Out of line, so that an operation that nobody observes has no room for an event.

@@ -3,6 +3,7 @@
 #include "context/TimerContext.h"
 #include "driver/DroppedShares.h"
 #include "driver/EventLog.h"
+#include "driver/NextWake.h"
 #include "driver/Signal.h"
 #include "driver/TimeoutCounters.h"
 #include "run/ExecutorQueue.h"
@@ -47,7 +48,7 @@ public:
 
     TimerContext& context() const noexcept { return context_; }
     /// The tick at which the driver is next wanted here: Tick::max() if never.
-    Tick nextWake() const noexcept { return Tick{nextWake_.load(std::memory_order_seq_cst)}; }
+    Tick nextWake() const noexcept { return nextWake_.get(); }
 
     // For handles, from any thread.
 
@@ -94,7 +95,6 @@ protected:
     /// Gives an entry to stop() that was taken out. Returns false if a cancel() was faster.
     bool returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noexcept;
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
-    void lowerNextWake(Tick tick) noexcept;
 
     // Observing.
 
@@ -123,7 +123,7 @@ protected:
     // Written by everybody, without the lock: on a line of their own.
     alignas(kCacheLine) DroppedShares droppedShares_;
 
-    alignas(kCacheLine) std::atomic<std::int64_t> nextWake_{Tick::kMax};
+    alignas(kCacheLine) NextWake nextWake_;
     std::mutex mutex_;         // protects what follows
     std::size_t pending_ = 0;  // those that have not been entered
     std::int64_t madeShares_ = 0;

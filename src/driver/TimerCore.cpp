@@ -32,22 +32,14 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
     if (periodicity != nullptr) node->periodicity().scheduled = tick;
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
     try {
-        Tick const farthest = periodicity == nullptr ? tick : farthestRun(*periodicity, now);
+        Tick const farthest =
+            periodicity == nullptr ? tick : context_.intake(periodicity->horizon(now), {});
         accept(*node, shardOfThisThread(), tick, farthest, now);
     } catch (...) {
         TimeoutKeeper::discard(context_, *node);
         throw;
     }
     return handle;
-}
-
-/// How far the levels must reach for a periodic timeout, so that none of its runs needs another
-/// one. They reach by up to a slot of the coarsest less far when the clock stands at the end of
-/// one; that is at most half of their range, so twice the period is enough.
-Tick TimerCore::farthestRun(Periodicity const& periodicity, Clock::TimePoint now) const {
-    Clock::TimePoint const first = std::max(periodicity.current, now);
-    Clock::TimePoint const second = timeAfter(first, periodicity.period);
-    return context_.intake(timeAfter(second, periodicity.period), {});
 }
 
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,

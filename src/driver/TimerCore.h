@@ -54,7 +54,6 @@ private:
     void collect(StoppedTimeouts& stopped) noexcept override;
     void orphanKeepers() noexcept override;
 
-    Tick farthestRun(Periodicity const& periodicity, Clock::TimePoint now) const;
     void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                 Clock::TimePoint now);

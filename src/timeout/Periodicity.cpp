@@ -2,6 +2,8 @@
 
 #include "base/TimeArithmetic.h"
 
+#include <algorithm>
+
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
@@ -23,6 +25,13 @@ Clock::TimePoint Periodicity::timeOfNext(TickScale const& scale, Tick deadline,
     if (!isMissed || missed == MissedTicks::catchUp) return following;
     if (missed == MissedTicks::shift) return timeAfter(ended, period);
     return timeAfter(ended, period - restOfPeriods(following, ended, period));
+}
+
+/// The levels reach by up to a slot of the coarsest less far when the clock stands at the end of
+/// one. That is at most half of their range, so twice the longest gap between two runs is enough.
+Clock::TimePoint Periodicity::horizon(Clock::TimePoint now) const noexcept {
+    Clock::TimePoint const first = std::max(current, now);
+    return timeAfter(timeAfter(first, period), period);
 }
 
 }  // namespace detail

@@ -32,6 +32,9 @@ struct Periodicity {
     /// The run that follows one that was due at `deadline` and returned at `ended`. Pure: it is
     /// asked for without the lock, by the thread that has run the task.
     NextRun next(TickScale const& scale, Tick deadline, Clock::TimePoint ended) const noexcept;
+    /// What the levels of a wheel must reach when it is scheduled, so that no later run needs
+    /// another one.
+    Clock::TimePoint horizon(Clock::TimePoint now) const noexcept;
     /// Makes that the current one.
     void moveTo(NextRun const& run) noexcept {
         current = run.time;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <timingwheel/Tick.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The tick at which a keeper next wants the driver: Tick::max() if never.
+///
+/// Who makes it earlier looks at the driver's alarm afterwards. The driver looks here after it has
+/// published until when it will sleep. All of that is sequentially consistent, so one of the two
+/// sees the other (Alarm.h).
+///
+/// Thread safety  any number of threads; set() may undo what another writes meanwhile, and lower()
+///                wants no other writer
+class NextWake {
+public:
+    Tick get() const noexcept { return Tick{tick_.load(std::memory_order_seq_cst)}; }
+    void set(Tick tick) noexcept { tick_.store(tick.value(), std::memory_order_seq_cst); }
+
+    /// Makes it `tick` if that is earlier.
+    void lower(Tick tick) noexcept {
+        if (tick.value() < tick_.load(std::memory_order_relaxed)) set(tick);
+    }
+    /// The same, beside others that do it. True if this made it earlier.
+    bool lowerBesideOthers(Tick tick) noexcept {
+        std::int64_t seen = tick_.load(std::memory_order_seq_cst);
+        while (tick.value() < seen) {
+            if (tick_.compare_exchange_weak(seen, tick.value(), std::memory_order_seq_cst))
+                return true;
+        }
+        return false;
+    }
+    /// Makes it `tick` if it is earlier than that, and returns what it is then.
+    Tick raise(Tick tick) noexcept {
+        std::int64_t seen = tick_.load(std::memory_order_seq_cst);
+        while (seen < tick.value() &&
+               !tick_.compare_exchange_weak(seen, tick.value(), std::memory_order_seq_cst)) {
+        }
+        return std::max(Tick{seen}, tick);
+    }
+
+private:
+    std::atomic<std::int64_t> tick_{Tick::kMax};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
