@@ -70,7 +70,7 @@ void HashedWheelCore::drive() noexcept {
     while (!life_.isStopRequested()) {
         Tick const next = worker_.nextTick();
         if (next <= context_.tickNow()) {
-            worker_.walk(next, frame);
+            worker_.wake(next, frame);
         } else {
             context_.alarm.sleep(next, context_.scale.timeOf(next), [this](Tick tick) {
                 return worker_.nextWake() < tick || life_.isStopRequested();

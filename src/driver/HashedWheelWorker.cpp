@@ -153,7 +153,7 @@ Tick HashedWheelWorker::nextTick() noexcept {
     return nextWake_.raise(wheel_.currentTick() + 1);
 }
 
-void HashedWheelWorker::walk(Tick tick, RunFrame& frame) noexcept {
+void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
     wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
     unlinkCancelled();
     transfer(tick);
@@ -179,21 +179,23 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
         if (word.state() == TimeoutState::cancelling &&
             TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
             endTask(node);
+        // Of the wheel's reference and of the stack's.
         if (wasPlaced) release(node);
         release(node);
     }
 }
 
+/// So many a tick, as in Netty. What finds no memory is tried again at the next one.
 void HashedWheelWorker::transfer(Tick tick) noexcept {
     backlog_.append(intake_.takeAll());
     for (std::size_t moved = 0; moved < kMostTransferred && !backlog_.empty(); ++moved) {
         auto& node = static_cast<TimeoutNode&>(backlog_.takeFirst());
-        if (!transferOne(node, tick)) return backlog_.putBack(node);
+        if (!place(node, tick)) return backlog_.putBack(node);
     }
 }
 
-/// Moves a node into its slot; into that of `tick` if it is late. False if there is no memory.
-bool HashedWheelWorker::transferOne(TimeoutNode& node, Tick tick) noexcept {
+/// Puts a node into its slot; into that of `tick` if it is late. False if there is no memory.
+bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     while (word.deadline() < tick && word.state() == TimeoutState::pending &&
            !TimeoutWord{tick, TimeoutState::pending}.replace(node, word)) {

@@ -52,9 +52,10 @@ public:
 
     // For the worker's thread.
 
-    /// The next tick to walk: Tick::max() while there is nothing to do.
+    /// The next tick to wake for: Tick::max() while there is nothing to do.
     Tick nextTick() noexcept;
-    void walk(Tick tick, RunFrame& frame) noexcept;
+    /// What happens at a tick, in the order above.
+    void wake(Tick tick, RunFrame& frame) noexcept;
 
     // For starting, stopping and looking.
 
@@ -76,7 +77,7 @@ private:
     bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
     bool cancelQueued(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;
-    bool transferOne(TimeoutNode& node, Tick tick) noexcept;
+    bool place(TimeoutNode& node, Tick tick) noexcept;
     void expire(TimeoutNode& node, RunFrame& frame) noexcept;
     void settle(Tick tick) noexcept;
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;

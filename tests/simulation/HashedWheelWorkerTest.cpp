@@ -38,7 +38,7 @@ public:
     }
     void walk(Tick tick) {
         RunFrame frame{*context_};
-        worker_.walk(tick, frame);
+        worker_.wake(tick, frame);
     }
     Tick nextWake() const { return worker_.nextWake(); }
 

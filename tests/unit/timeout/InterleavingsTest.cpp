@@ -251,7 +251,7 @@ bool stepWheelCancelNow(World& world, Actor& me, int who) {
     }
 }
 
-/// HashedWheelWorker::walk() with an executor: what was cancelled ends, what is due is handed over;
+/// HashedWheelWorker::wake() with an executor: what was cancelled ends, what is due is handed over;
 /// at last the stack of the cancelled is emptied once more.
 bool stepWorker(World& world, Actor& me, int who) {
     TimeoutWord const seen{me.seen};
