@@ -49,7 +49,7 @@ void Lifecycle::listenToClock() {
 }
 
 void Lifecycle::disown() noexcept {
-    context_.owner.store(nullptr, std::memory_order_release);
+    context_.owner.store(nullptr, std::memory_order_release);  // handles outlive their timer
     listener_.reset();
     engine_.orphanKeepers();
     context_.release();
@@ -75,7 +75,7 @@ void Lifecycle::start() {
     engine_.prepare();
     context_.alarm.setHasDriver(true);
     try {
-        thread_ = makeThread();
+        thread_ = makeThread();  // which says itself when it drives no more
     } catch (...) {
         context_.alarm.setHasDriver(false);
         throw;

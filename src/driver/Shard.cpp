@@ -34,10 +34,11 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
     Section section{*this};
     if (gate_ != Gate::open) return gate_;
     if (isPending(TimeoutWord::of(entry).state())) context_.refuseScheduled();
+    // What may throw comes before anything has changed.
     catchUp(now);
     reserve(farthest);
 
-    if (entry.keeper.load(std::memory_order_relaxed) != this) {
+    if (entry.keeper.load(std::memory_order_relaxed) != this) {  // else it has its share
         entry.keeper.store(this, std::memory_order_release);
         ++madeShares_;
     }
@@ -52,6 +53,7 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
     return Gate::open;
 }
 
+/// Somebody reschedules here: from now on the driver reckons with writers without the lock.
 void Shard::allowPushBacks() noexcept {
     Section const section{*this};
     isPushedBack_ = true;
@@ -126,6 +128,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
 bool Shard::cancel(TimeoutNode& node) noexcept {
     Cancelled const cancelled = markCancelled(node);
     if (cancelled == Cancelled::yes) {
+        // The limit comes first: what the user wrote may schedule.
         context_.limit.release();
         endCancelled(node);
     }
@@ -320,6 +323,7 @@ bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& 
         late_.add(node);
         return true;
     }
+    // What goes on for ever would let no drain() end.
     if (gate_ == Gate::draining) {
         ++counters_.fired;
         return false;
