@@ -2,8 +2,6 @@
 
 #include "base/OptionChecks.h"
 
-#include <timingwheel/wheel/RawTimingWheel.h>
-
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -56,6 +54,7 @@ TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent, Whole& wh
       isWatched{options.observer != nullptr ||
                 options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get()},
+      geometry{options.wheelSize},
       scale{clock.now(), options.tick.nanoseconds()},
       alarm{options.clock.get(), options.spin.nanoseconds()},
       pushedBack{shardsFor(options, concurrent)},
@@ -72,7 +71,7 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
     if (tick == Tick::max()) return tick;
     // The coarsest slot width that fits: a deadline at the start of a slot fires from there.
     std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
-    std::int64_t const granularity = RawTimingWheel::granularityWithin(ticks, options.wheelSize);
+    std::int64_t const granularity = geometry.granularityWithin(ticks);
     std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
     // No tolerance turns a deadline into "never".
     return rounded < Tick::kMax ? Tick{rounded} : tick;

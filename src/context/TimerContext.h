@@ -10,6 +10,7 @@
 
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/detail/platform/CacheLine.h>
+#include <timingwheel/wheel/LevelGeometry.h>
 
 #include <atomic>
 #include <cstddef>
@@ -90,6 +91,7 @@ public:
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out
     bool const isWatched;     ///< single runs are reported
     TimerClock clock;
+    LevelGeometry const geometry;     ///< of every shard's wheel
     TickScale scale;                  ///< not changed once something was accepted
     alignas(kCacheLine) Alarm alarm;  // on a line of its own: the driver writes it at every sleep
     alignas(kCacheLine) RunStatistics runs;

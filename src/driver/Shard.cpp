@@ -101,7 +101,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
     TimeoutWord word = TimeoutWord::of(entry);
     for (;;) {
         if (word.deadline() > wheel_.currentTick()) {
-            Placement const placement = wheel_.place(entry);
+            Placement const placement = wheel_.placeAhead(entry, word.deadline());
             if (placement.isEarliest()) {
                 Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
                 nextWake_.lower(expiration);
@@ -284,10 +284,10 @@ TimeoutEntry* Shard::expireOrCascade() noexcept {
         return &entry;
     }
     if (isObserved()) [[unlikely]] {
-        TimerTaskList const& bucket = cascade(entry);
+        TimerTaskList const& bucket = cascade(entry, word.deadline());
         recordPlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
     } else {
-        cascade(entry);
+        cascade(entry, word.deadline());
     }
     return nullptr;
 }

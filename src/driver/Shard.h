@@ -107,8 +107,8 @@ private:
     TimeoutEntry* takeDue() noexcept;
     TimeoutEntry* expireOrCascade() noexcept;
     bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
-    TimerTaskList const& cascade(TimeoutEntry& entry) noexcept {
-        TimerTaskList const& bucket = wheel_.place(entry).bucket();
+    TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
+        TimerTaskList const& bucket = wheel_.placeAhead(entry, deadline).bucket();
         if (bucket.level() < flush_->level) ++cascaded_[flush_->level];
         return bucket;
     }

@@ -9,45 +9,108 @@ inline namespace v1 {
 
 namespace {
 
+/// When the first bucket of a level expires.
+struct Earliest {
+    std::int64_t expiration;
+    std::uint32_t level;
+};
+
 // Boost.Heap keeps the largest on top: the earliest has to be the largest.
 struct Later {
-    bool operator()(DelayHeap::Item const& a, DelayHeap::Item const& b) const noexcept {
+    bool operator()(Earliest const& a, Earliest const& b) const noexcept {
         if (a.expiration != b.expiration) return a.expiration > b.expiration;
-        return a.bucket->level() > b.bucket->level();
+        return a.level > b.level;
     }
 };
 
 }  // namespace
 
-struct DelayHeap::Heap {
-    boost::heap::d_ary_heap<Item, boost::heap::arity<4>, boost::heap::compare<Later>> items;
-    std::size_t reserved = 0;
+/// An item for each level but the finest, whether one of its buckets is armed or not.
+struct DelayHeap::CoarserLevels {
+    using Heap = boost::heap::d_ary_heap<Earliest, boost::heap::arity<4>,
+                                         boost::heap::mutable_<true>, boost::heap::compare<Later>>;
+    Heap heap;
+    std::vector<Heap::handle_type> items;  // by level - 1
 };
 
-DelayHeap::DelayHeap() : heap_{std::make_unique<Heap>()} {}
+DelayHeap::DelayHeap() : coarser_{std::make_unique<CoarserLevels>()} {}
 DelayHeap::~DelayHeap() = default;
 
-void DelayHeap::reserve(std::size_t buckets) {
-    heap_->items.reserve(buckets);
-    heap_->reserved = buckets;
+void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granularity) {
+    auto const number = static_cast<std::uint32_t>(levels_.size());
+    auto const size = static_cast<std::uint32_t>(buckets.size());
+    coarser_->items.reserve(number);
+    levels_.push_back({SlotSet{size}, kNone, granularity, buckets.data(), size});
+    if (number == 0) return;
+    try {
+        coarser_->items.push_back(coarser_->heap.push({kNever, number}));
+    } catch (...) {
+        levels_.pop_back();
+        throw;
+    }
+}
+
+void DelayHeap::removeLevelsFrom(std::size_t first) noexcept {
+    for (; levels_.size() > first; levels_.pop_back()) {
+        assert(levels_.back().armed.empty());
+        if (levels_.size() == 1) continue;
+        coarser_->heap.erase(coarser_->items.back());
+        coarser_->items.pop_back();
+    }
 }
 
 void DelayHeap::push(TimerTaskList& bucket) noexcept {
-    assert(heap_->items.size() < heap_->reserved);
-    heap_->items.push(Item{bucket.expiration(), &bucket});
-    top_ = heap_->items.top();
+    Level& level = levels_[bucket.level()];
+    assert(!level.armed.contains(bucket.slot()));
+    level.armed.add(bucket.slot());
+    ++size_;
+    if (bucket.expiration() < level.earliest.expiration)
+        setEarliest(bucket.level(), {bucket.expiration(), &bucket});
 }
 
 void DelayHeap::pop() noexcept {
     assert(!empty());
-    heap_->items.pop();
-    top_ = heap_->items.empty() ? kNone : heap_->items.top();
+    Level& level = levels_[top_.bucket->level()];
+    level.armed.remove(top_.bucket->slot());
+    --size_;
+    setEarliest(top_.bucket->level(), level.armed.empty() ? kNone : level.after(top_));
 }
 
-std::size_t DelayHeap::size() const noexcept { return heap_->items.size(); }
+void DelayHeap::setEarliest(std::uint32_t level, Item item) noexcept {
+    levels_[level].earliest = item;
+    if (level > 0) {
+        auto const ofLevel = coarser_->items[level - 1];
+        (*ofLevel).expiration = item.expiration;
+        coarser_->heap.update(ofLevel);
+        std::uint32_t const first = coarser_->heap.top().level;
+        coarserTop_ = first == level ? item : levels_[first].earliest;
+    }
+    // What was just written half by half is not read as a whole: the processor would wait.
+    Item const finest = level == 0 ? item : levels_.front().earliest;
+    top_ = finest.expiration <= coarserTop_.expiration ? finest : coarserTop_;
+}
+
+/// The buckets of a level are a turn of the wheel, so the next one expires as many slots later as
+/// it lies farther on.
+DelayHeap::Item DelayHeap::Level::after(Item const& item) const noexcept {
+    std::uint32_t const slot = item.bucket->slot();
+    std::uint32_t const next = armed.nextAfter(slot);
+    std::uint32_t const slots = next > slot ? next - slot : next + size - slot;
+    return {item.expiration + slots * granularity, buckets + next};
+}
 
 std::vector<DelayHeap::Item> DelayHeap::items() const {
-    return {heap_->items.begin(), heap_->items.end()};
+    std::vector<Item> items;
+    items.reserve(size_);
+    for (Level const& level : levels_) {
+        if (level.earliest.bucket == nullptr) continue;
+        Item item = level.earliest;
+        do {
+            items.push_back(item);
+            item = level.after(item);
+        } while (item.bucket != level.earliest.bucket);
+    }
+    return items;
 }
 
 }  // namespace v1

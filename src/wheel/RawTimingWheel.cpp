@@ -14,23 +14,6 @@ inline namespace v1 {
 
 namespace {
 
-// No level needs to reach farther than any two ticks can lie apart.
-constexpr std::int64_t kWidest = std::int64_t{1} << 61;
-
-std::int64_t timesUpToWidest(std::int64_t granularity, std::int64_t wheelSize) noexcept {
-    return granularity > kWidest / wheelSize ? kWidest : granularity * wheelSize;
-}
-
-std::int64_t checkedWheelSize(std::int64_t wheelSize) {
-    if (wheelSize < RawTimingWheel::kMinWheelSize)
-        detail::refuseOption("wheelSize", std::to_string(wheelSize),
-                             "at least " + std::to_string(RawTimingWheel::kMinWheelSize));
-    if (wheelSize > RawTimingWheel::kMaxWheelSize)
-        detail::refuseOption("wheelSize", std::to_string(wheelSize),
-                             "at most " + std::to_string(RawTimingWheel::kMaxWheelSize));
-    return wheelSize;
-}
-
 [[noreturn]] void broken(char const* invariant, TimingWheelLevel const& level,
                          TimerTaskList const& bucket, std::int64_t value) {
     std::ostringstream message;
@@ -44,7 +27,7 @@ std::int64_t checkedWheelSize(std::int64_t wheelSize) {
 
 RawTimingWheel::RawTimingWheel(TimingWheelOptions options)
     : origin_{std::min<std::int64_t>(options.start.value(), 0)},
-      wheelSize_{checkedWheelSize(options.wheelSize)},
+      geometry_{options.wheelSize},
       lanesFrom_{options.lanesFrom} {
     clock_ = positionOf(options.start);
     buildLevels(clock_);
@@ -57,27 +40,31 @@ void RawTimingWheel::buildLevels(std::int64_t position) {
     std::size_t const built = levels_.size();
     try {
         while (levels_.empty() || position >= levels_.back().limit()) {
-            std::int64_t const granularity = levels_.empty() ? 1 : levels_.back().interval();
-            auto const number = static_cast<std::uint32_t>(levels_.size());
-            levels_.emplace_back(number, static_cast<std::uint32_t>(wheelSize_), granularity,
-                                 timesUpToWidest(granularity, wheelSize_), clock_);
-            if (number > 0) levels_.back().setLanesFrom(lanesFrom_);
+            std::size_t const number = levels_.size();
+            std::int64_t const granularity = number == 0 ? 1 : levels_.back().interval();
+            TimingWheelLevel& level = levels_.emplace_back(
+                static_cast<std::uint32_t>(number), geometry_.sizeOf(number), granularity,
+                geometry_.intervalOf(number, granularity), clock_);
+            if (number > 0) level.setLanesFrom(lanesFrom_);
+            heap_.addLevel(level.buckets(), granularity);
         }
-        heap_.reserve(levels_.size() * static_cast<std::size_t>(wheelSize_));
     } catch (...) {
+        heap_.removeLevelsFrom(built);
         levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(built), levels_.end());
         throw;
     }
-    reach_ = levels_.back().limit();
+    moveClockToTurn(clock_);
 }
 
-void RawTimingWheel::moveClock(std::int64_t position) noexcept {
+/// A level's clock moves when the next finer one's has passed a slot of it.
+void RawTimingWheel::moveClockToTurn(std::int64_t position) noexcept {
     clock_ = position;
-    for (TimingWheelLevel& level : levels_) {
-        if (position < level.clock() + level.granularity()) break;  // nor do coarser ones move
-        level.moveClock(position);
-    }
+    levels_.front().moveClock(position);
+    for (std::size_t i = 1; i < levels_.size() && position >= levels_[i].nextSlot(); ++i)
+        levels_[i].moveClock(position);
     reach_ = levels_.back().limit();
+    // With one level each step changes what that reaches.
+    nextTurn_ = levels_.size() == 1 ? position : levels_.front().nextTurn();
 }
 
 bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
@@ -163,6 +150,7 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
     };
 
     for (TimingWheelLevel const& level : levels_) {
+        std::int64_t const size = geometry_.sizeOf(level.number());
         for (TimerTaskList const& bucket : level.buckets()) {
             auto const inHeap = armed.find(&bucket);
             if (bucket.isArmed() != (inHeap != armed.end()))
@@ -181,7 +169,7 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
                 if (deadline < bucket.expiration())
                     broken("W3 (expiration <= deadline)", level, bucket, deadline);
                 if (deadlines == Deadlines::mayBeLater) continue;
-                if (deadline / level.granularity() % wheelSize_ != bucket.slot())
+                if (deadline / level.granularity() % size != bucket.slot())
                     broken("W2 (slot of the deadline)", level, bucket, deadline);
                 if (deadline >= bucket.expiration() + level.granularity())
                     broken("W3 (deadline within the slot)", level, bucket, deadline);

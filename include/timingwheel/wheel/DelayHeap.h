@@ -1,11 +1,13 @@
 #pragma once
 
 #include <timingwheel/detail/platform/export.h>
+#include <timingwheel/wheel/SlotSet.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace timingwheel {
@@ -13,14 +15,17 @@ inline namespace v1 {
 
 /// The armed buckets of a wheel, earliest expiration first.
 ///
-/// A Boost.Heap d-ary heap with the keys beside the bucket pointers, so that a comparison touches
-/// no bucket unless two are equal; hidden here because its header is large. It is touched when an
-/// empty bucket gets its first entry and when a bucket expires, not once per timeout. A bucket
-/// whose entries were all cancelled stays in it until it comes to the top. Of two buckets with the
-/// same expiration the one on the lower level comes first.
+/// The buckets of one level expire in the order of their slots. So a level's armed buckets are a
+/// set of slots, and a Boost.Heap orders no more than the earliest bucket of each level. The finest
+/// level, where most buckets come and go, stands beside that heap: its earliest is compared with
+/// the heap's top. (Boost.Heap is hidden here because its header is large.)
 ///
-/// Complexity     top O(1) and inline, push and pop O(log of the armed buckets)
-/// Memory         only `reserve` allocates; the wheel calls it when it builds a level
+/// The heap is touched when an empty bucket gets its first entry and when a bucket expires, not
+/// once per timeout. A bucket whose entries were all cancelled stays until it comes to the
+/// top. Of two buckets with the same expiration the one on the lower level comes first.
+///
+/// Complexity     top O(1) and inline, push and pop O(log levels + log64 slots)
+/// Memory         only `addLevel` allocates
 /// Thread safety  none
 class TIMINGWHEEL_API DelayHeap {
 public:
@@ -34,8 +39,14 @@ public:
     DelayHeap(DelayHeap const&) = delete;
     DelayHeap& operator=(DelayHeap const&) = delete;
 
-    void reserve(std::size_t buckets);
-    /// REQUIRES: room was reserved; the bucket is not in the heap.
+    /// Adds the next coarser level. Its slots are `granularity` wide. Strong exception safety.
+    void addLevel(std::span<TimerTaskList> buckets, std::int64_t granularity);
+    /// Takes the level `first` and all coarser ones away. REQUIRES: their buckets are not in the
+    /// heap.
+    void removeLevelsFrom(std::size_t first) noexcept;
+
+    /// REQUIRES: the bucket belongs to a level that was added, and is not in the heap; with the
+    /// others of its level it expires within one turn.
     void push(TimerTaskList& bucket) noexcept;
     /// REQUIRES: not empty.
     void pop() noexcept;
@@ -43,18 +54,34 @@ public:
     bool empty() const noexcept { return top_.bucket == nullptr; }
     /// The earliest bucket; one without a bucket, and never expiring, when there is none.
     Item const& top() const noexcept { return top_; }
-    std::size_t size() const noexcept;
+    std::size_t size() const noexcept { return size_; }
 
-    /// All items, in no order: for looking at, and for tests.
+    /// All items, by level and expiration: for looking at, and for tests.
     std::vector<Item> items() const;
 
 private:
-    struct Heap;
+    struct CoarserLevels;
+    struct Level {
+        /// The bucket that expires next after `item`, which is armed or was. REQUIRES: one is.
+        Item after(Item const& item) const noexcept;
 
-    static constexpr Item kNone{INT64_MAX, nullptr};
+        SlotSet armed;
+        Item earliest;
+        std::int64_t granularity;
+        TimerTaskList* buckets;
+        std::uint32_t size;
+    };
+
+    static constexpr std::int64_t kNever = INT64_MAX;
+    static constexpr Item kNone{kNever, nullptr};
+
+    void setEarliest(std::uint32_t level, Item item) noexcept;
 
     Item top_ = kNone;
-    std::unique_ptr<Heap> heap_;
+    Item coarserTop_ = kNone;
+    std::size_t size_ = 0;
+    std::vector<Level> levels_;
+    std::unique_ptr<CoarserLevels> coarser_;
 };
 
 }  // namespace v1

@@ -30,7 +30,9 @@ public:
         assert(empty());
         taken_ = 0;
         usesLanes_ = bucket.usesLanes();
-        bucket_.takeAll(bucket);
+        if (usesLanes_) return bucket_.takeAll(bucket);
+        TimerTaskList::List& lane = bucket_.lanes_[0];
+        if (!bucket.lanes_[0].empty()) lane.splice(lane.end(), bucket.lanes_[0]);
     }
 
     /// The next entry, taken out. REQUIRES: not empty.

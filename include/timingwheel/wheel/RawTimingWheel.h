@@ -4,6 +4,7 @@
 #include <timingwheel/detail/platform/export.h>
 #include <timingwheel/wheel/DelayHeap.h>
 #include <timingwheel/wheel/FlushedEntries.h>
+#include <timingwheel/wheel/LevelGeometry.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 #include <timingwheel/wheel/TimingWheelLevel.h>
 
@@ -76,15 +77,15 @@ private:
 ///
 /// Units          ticks; nothing is rounded
 /// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove
-///                and nextExpiration O(1); arming and flushing O(log of the armed buckets)
-/// Memory         64 bytes a bucket and 16 in the heap; only `reserve` allocates
+///                and nextExpiration O(1); arming and flushing O(levels)
+/// Memory         64 bytes and a bit for each bucket; only `reserve` allocates
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
 /// Errors         std::invalid_argument for an option out of range
 ///
 /// Invariants, checked by checkInvariants() but for W5, which only a move can show:
 ///   W1  a level's clock is the wheel's clock rounded down to the level's granularity
-///   W2  bucket i of a level holds only deadlines d with (d / granularity) mod wheelSize = i
+///   W2  bucket i of a level holds only deadlines d with (d / granularity) mod size = i
 ///   W3  a bucket that holds an entry is armed, and expiration <= d < expiration + granularity
 ///   W4  clock + granularity <= d < clock + interval, but for a bucket that expires at the very
 ///       clock and waits for its flush
@@ -100,12 +101,9 @@ private:
 /// in a delay queue: Apache Kafka's `TimingWheel`.
 class TIMINGWHEEL_API RawTimingWheel {
 public:
-    static constexpr std::int64_t kMinWheelSize = 2;
-    /// A level's buckets, 64 bytes each, are made at once: 64 MiB for the largest. So a mistyped
-    /// value does not exhaust the memory.
-    static constexpr std::int64_t kMaxWheelSize = 1'048'576;
-    /// No wheel has more levels: two slots each, over the whole range of ticks.
-    static constexpr std::size_t kMaxLevels = 60;
+    static constexpr std::int64_t kMinWheelSize = LevelGeometry::kMinWheelSize;
+    static constexpr std::int64_t kMaxWheelSize = LevelGeometry::kMaxWheelSize;
+    static constexpr std::size_t kMaxLevels = LevelGeometry::kMaxLevels;
     /// The finest level uses lanes only after one of its buckets held so many entries: mostly they
     /// hold few, which have just come from a coarser one and are in the cache still.
     static constexpr std::size_t kCrowdedBucket = 8;
@@ -117,7 +115,8 @@ public:
 
     /// The clock: all buckets that expired before it have been flushed.
     Tick currentTick() const noexcept { return tickOf(clock_); }
-    std::int64_t wheelSize() const noexcept { return wheelSize_; }
+    std::int64_t wheelSize() const noexcept { return geometry_.sizeOf(0); }
+    LevelGeometry const& geometry() const noexcept { return geometry_; }
     /// Entries in the wheel, those of the flushed bucket included.
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
@@ -140,11 +139,27 @@ public:
 
     /// Puts an entry into the bucket of its deadline, unless it is due.
     /// REQUIRES: the entry is in no wheel.
-    Placement place(TimerTaskEntry& entry) noexcept {
-        assert(!entry.isQueued());
-        std::int64_t const position = positionOf(entry.deadline());
-        if (position <= clock_) return {};
-        return put(entry, position);
+    Placement place(TimerTaskEntry& entry) noexcept { return place(entry, entry.deadline()); }
+    /// The same for a caller who knows the entry's deadline.
+    Placement place(TimerTaskEntry& entry, Tick deadline) noexcept {
+        if (positionOf(deadline) <= clock_) return {};
+        return placeAhead(entry, deadline);
+    }
+    /// The same for a caller who knows that it is not due.
+    Placement placeAhead(TimerTaskEntry& entry, Tick deadline) noexcept {
+        assert(!entry.isQueued() && positionOf(deadline) > clock_);
+        // Only an entry that nobody reserved for can lie beyond the last level: it waits in the
+        // farthest bucket and is placed again from there. So some level always reaches.
+        std::int64_t position = positionOf(deadline);
+        if (position >= reach_) [[unlikely]]
+            position = reach_ - 1;
+        TimingWheelLevel* level = levels_.data();
+        while (position >= level->limit()) ++level;
+        auto const [bucket, start] = level->slotOf(position);
+        bucket.add(entry, size_ < level->lanesFrom() ? 0 : TimerTaskList::laneOf(entry));
+        ++size_;
+        // An armed bucket has this stamp already: each is taken off before the clock passes it.
+        return {bucket, !bucket.isArmed() && arm(bucket, start)};
     }
 
     /// Takes an entry out. Its bucket stays armed until it expires.
@@ -159,6 +174,13 @@ public:
     /// bucket that holds an entry, and past at most 64 whose entries were all cancelled, so that
     /// the work is bounded. Returns the clock.
     Tick advanceClock(Tick tick) noexcept;
+    /// The same if nothing expires by `tick`. Returns false, and does nothing, if something does.
+    bool advanceIdleClock(Tick tick) noexcept {
+        std::int64_t const position = positionOf(tick);
+        if (position >= heap_.top().expiration || hasFlushed()) return false;
+        if (position > clock_) moveClock(position);
+        return true;
+    }
 
     /// Where a flushed bucket stood.
     struct Flush {
@@ -168,7 +190,7 @@ public:
     };
     /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out;
     /// all may have been cancelled since. The bucket can be used again at once. Returns nothing if
-    /// there is no such bucket. O(log of the armed buckets).
+    /// there is no such bucket. O(levels).
     /// REQUIRES: all entries of the last flush have been taken.
     std::optional<Flush> flush(Tick limit) noexcept {
         if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
@@ -190,17 +212,6 @@ public:
     std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
     DelayHeap const& delayHeap() const noexcept { return heap_; }
 
-    /// The granularity of the coarsest level whose slots are at most `ticks` wide, built or not; 1
-    /// when `ticks` is less than a turn of the finest.
-    std::int64_t granularityWithin(std::int64_t ticks) const noexcept {
-        return granularityWithin(ticks, wheelSize_);
-    }
-    static std::int64_t granularityWithin(std::int64_t ticks, std::int64_t wheelSize) noexcept {
-        std::int64_t granularity = 1;
-        while (granularity <= ticks / wheelSize) granularity *= wheelSize;
-        return granularity;
-    }
-
     /// Positions count from the wheel's origin: 0, or the start when that is negative. Kafka's
     /// formulas want them not negative.
     std::int64_t positionOf(Tick tick) const noexcept { return tick.value() - origin_; }
@@ -211,25 +222,12 @@ public:
     void checkInvariants(Deadlines deadlines = Deadlines::asPlaced) const;
 
 private:
-    Placement put(TimerTaskEntry& entry, std::int64_t position) noexcept {
-        // Only an entry that nobody reserved for can lie beyond the last level: it waits in the
-        // farthest bucket and is placed again from there. So some level always reaches.
-        if (position >= reach_) [[unlikely]]
-            position = reach_ - 1;
-        TimingWheelLevel* level = levels_.data();
-        while (position >= level->limit()) ++level;
-        auto const [bucket, start] = level->slotOf(position);
-        bucket.add(entry, size_ < level->lanesFrom() ? 0 : TimerTaskList::laneOf(entry));
-        ++size_;
-        return {bucket, bucket.setExpiration(start) && arm(bucket)};
-    }
-
-    /// Returns true if the bucket is now the earliest. The stamp was new, so the bucket was not in
-    /// the heap (H1): every stamp is taken off before the clock passes it.
-    bool arm(TimerTaskList& bucket) noexcept {
-        bool const earliest = bucket.expiration() < heap_.top().expiration;
+    /// Returns true if the bucket is now the earliest.
+    bool arm(TimerTaskList& bucket, std::int64_t expiration) noexcept {
+        bool const isEarliest = expiration < heap_.top().expiration;
+        bucket.arm(expiration);
         heap_.push(bucket);
-        return earliest;
+        return isEarliest;
     }
 
     /// For assertions: false if the entry is known to be in another wheel. Looks at no more than
@@ -237,20 +235,28 @@ private:
     bool mayHold(TimerTaskEntry const& entry) const noexcept;
     static constexpr std::size_t kMostLookedAt = 64;
 
+    /// Nearly every step moves the finest level's clock only.
+    void moveClock(std::int64_t position) noexcept {
+        if (position >= nextTurn_) return moveClockToTurn(position);
+        clock_ = position;
+        levels_.front().moveFinestClock(position);
+    }
+    void moveClockToTurn(std::int64_t position) noexcept;
+
     Flush flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;
     void buildLevels(std::int64_t position);
-    void moveClock(std::int64_t position) noexcept;
 
     std::int64_t clock_ = 0;
     std::int64_t origin_;
     std::int64_t reach_ = 0;
+    std::int64_t nextTurn_ = 0;  // when the finest level begins one, and so moves the next
     std::size_t size_ = 0;
     std::vector<TimingWheelLevel> levels_;
     DelayHeap heap_;
     FlushedEntries flushed_;
     std::uint32_t flushedLevel_ = kMaxLevels;  // none
-    std::int64_t wheelSize_;
+    LevelGeometry geometry_;
     std::size_t lanesFrom_;
 };
 

@@ -99,21 +99,20 @@ public:
             if (!other.lanes_[i].empty()) lanes_[i].splice(lanes_[i].end(), other.lanes_[i]);
     }
 
-    /// Asks for the entries at the ends of all lanes, which are soon to be taken.
+    /// Asks for the entries that are taken first: those at the ends of all lanes, or the first one
+    /// where no lanes are used.
     void prefetchEnds() const noexcept {
+        prefetch(lanes_[0].begin());
+        if (!usesLanes()) return;
         for (List const& lane : lanes_) {
             prefetch(lane.begin());
             prefetch(std::prev(lane.end()));
         }
     }
 
-    /// Stamps the bucket. Returns true if the stamp changed: the bucket then has to enter
-    /// the delay heap. It does so once per turn of the wheel, however many entries go in.
-    bool setExpiration(std::int64_t position) noexcept {
-        if (expiration_ == position) return false;
-        expiration_ = position;
-        return true;
-    }
+    /// Stamps the bucket, which then has to enter the delay heap: once per turn of the wheel,
+    /// however many entries go in.
+    void arm(std::int64_t expiration) noexcept { expiration_ = expiration; }
     std::int64_t expiration() const noexcept { return expiration_; }
     bool isArmed() const noexcept { return expiration_ != kUnarmed; }
     void disarm() noexcept { expiration_ = kUnarmed; }

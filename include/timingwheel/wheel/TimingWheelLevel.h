@@ -32,6 +32,7 @@ public:
           interval_{interval},
           number_{number} {
         for (std::uint32_t slot = 0; slot < size; ++slot) buckets_[slot].standAt(number, slot);
+        limit_ = interval;
         moveClock(clock);
     }
 
@@ -43,7 +44,11 @@ public:
     /// expressed.
     std::int64_t interval() const noexcept { return interval_; }
     /// This level's clock: the wheel's, rounded down to the granularity.
-    std::int64_t clock() const noexcept { return clock_; }
+    std::int64_t clock() const noexcept { return limit_ - interval_; }
+    /// The first position at which the clock moves.
+    std::int64_t nextSlot() const noexcept { return clock() + granularity_; }
+    /// The first position at which the clock is in slot 0 again.
+    std::int64_t nextTurn() const noexcept { return turn_ + interval_; }
     /// The first position that this level cannot hold.
     std::int64_t limit() const noexcept { return limit_; }
 
@@ -51,14 +56,24 @@ public:
     std::size_t lanesFrom() const noexcept { return lanesFrom_; }
     void setLanesFrom(std::size_t entries) noexcept { lanesFrom_ = entries; }
 
+    std::span<TimerTaskList> buckets() noexcept { return {buckets_.get(), size_}; }
     std::span<TimerTaskList const> buckets() const noexcept { return {buckets_.get(), size_}; }
 
     /// Rounds `position` down to this level's granularity and makes that the clock.
+    /// REQUIRES: clock() <= position.
     void moveClock(std::int64_t position) noexcept {
-        std::uint64_t const slots = slotsUpTo(position);
-        clock_ = static_cast<std::int64_t>(slots) * granularity_;
-        limit_ = clock_ + interval_;
-        clockSlot_ = static_cast<std::uint32_t>(slots - bySize_.divide(slots) * size_);
+        assert(position >= clock());
+        std::uint64_t slots = slotsUpTo(position - turn_);
+        std::uint64_t const turns = bySize_.divide(slots);
+        turn_ += static_cast<std::int64_t>(turns) * interval_;
+        slots -= turns * size_;
+        limit_ = turn_ + static_cast<std::int64_t>(slots) * granularity_ + interval_;
+    }
+    /// The same within a turn of the finest level, whose clock moves at every step of the wheel's.
+    /// REQUIRES: clock() <= position < nextTurn().
+    void moveFinestClock(std::int64_t position) noexcept {
+        assert(granularity_ == 1 && position >= clock() && position < nextTurn());
+        limit_ = position + interval_;
     }
 
     std::int64_t startOfSlot(std::int64_t position) const noexcept {
@@ -72,12 +87,12 @@ public:
     };
     /// REQUIRES: clock() <= position < limit().
     Slot slotOf(std::int64_t position) noexcept {
-        assert(position >= clock_ && position < limit_);
-        // Counted from the clock's slot it is less than a turn ahead: the modulo is a comparison.
-        std::uint64_t const ahead = slotsUpTo(position - clock_);
-        std::uint64_t slot = clockSlot_ + ahead;
-        if (slot >= size_) slot -= size_;
-        return {buckets_[slot], clock_ + static_cast<std::int64_t>(ahead) * granularity_};
+        assert(position >= clock() && position < limit_);
+        // Counted from the turn's slot 0 it is less than two turns ahead: the modulo is a
+        // comparison.
+        std::uint64_t const slots = slotsUpTo(position - turn_);
+        std::uint64_t const slot = slots < size_ ? slots : slots - size_;
+        return {buckets_[slot], turn_ + static_cast<std::int64_t>(slots) * granularity_};
     }
 
 private:
@@ -87,13 +102,12 @@ private:
     }
 
     // All that placing an entry reads comes first: a cache line.
-    std::int64_t limit_ = 0;
-    std::int64_t clock_ = 0;
+    std::int64_t limit_ = 0;  // the clock, and the interval
+    std::int64_t turn_ = 0;   // where the clock's turn began, in slot 0
     std::int64_t granularity_;
     Divisor byGranularity_;
     std::unique_ptr<TimerTaskList[]> buckets_;
     std::uint32_t size_;
-    std::uint32_t clockSlot_ = 0;
     std::size_t lanesFrom_ = SIZE_MAX;
     Divisor bySize_;
     std::int64_t interval_;

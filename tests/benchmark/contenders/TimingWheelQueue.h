@@ -83,7 +83,7 @@ private:
     Tick tickOf(std::int64_t deadline) {
         if constexpr (deadlines == Deadlines::tolerant) {
             std::int64_t const tolerance = (deadline - now()) / kTolerance;
-            std::int64_t const granularity = wheel_.raw().granularityWithin(tolerance);
+            std::int64_t const granularity = wheel_.raw().geometry().granularityWithin(tolerance);
             return Tick{(deadline + granularity - 1) / granularity * granularity};
         } else {
             return Tick{deadline};

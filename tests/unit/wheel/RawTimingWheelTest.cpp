@@ -426,30 +426,6 @@ TEST_F(RawTimingWheelTest, CanBeUsedAgainAfterTakeAny) {
     EXPECT_EQ(wheel_.nextExpiration(), Tick{5});
 }
 
-// Granularities.
-
-TEST_F(RawTimingWheelTest, GranularityWithinIsTheCoarsestThatFits) {
-    struct Case {
-        std::int64_t ticks;
-        std::int64_t granularity;
-    };
-    for (auto const& [ticks, granularity] :
-         {Case{INT64_MIN, 1}, Case{-1, 1}, Case{0, 1}, Case{1, 1}, Case{19, 1}, Case{20, 20},
-          Case{21, 20}, Case{399, 20}, Case{400, 400}, Case{7'999, 400}, Case{8'000, 8'000}})
-        EXPECT_EQ(wheel_.granularityWithin(ticks), granularity) << ticks;
-    EXPECT_EQ(wheel_.levels().size(), 1U) << "built or not";
-}
-
-TEST_F(RawTimingWheelTest, GranularityWithinDoesNotOverflow) {
-    for (std::int64_t wheelSize : {2, 3, 20, 1'048'576}) {
-        RawTimingWheel const wheel{{.wheelSize = wheelSize, .start = Tick{0}}};
-        std::int64_t const granularity = wheel.granularityWithin(Tick::kMax);
-        EXPECT_LE(granularity, Tick::kMax);
-        EXPECT_GT(granularity, Tick::kMax / wheelSize);
-        EXPECT_GT(wheel.granularityWithin(INT64_MAX), INT64_MAX / wheelSize);
-    }
-}
-
 // The checker of invariants: each of them, broken on purpose, must be named.
 
 class BrokenRawTimingWheel : public RawTimingWheelTest {
@@ -516,7 +492,7 @@ TEST_F(BrokenRawTimingWheel, W4ADeadlineThatTheLevelDoesNotReachYet) {
     bucket.disarm();
     wheel_.advanceClock(Tick{5});
     setDeadline(entries_[0], Tick{25});  // the level's limit, and the first beyond it
-    bucket.setExpiration(25);
+    bucket.arm(25);
     const_cast<DelayHeap&>(wheel_.delayHeap()).push(bucket);
     EXPECT_EQ(broken(), "W4");
 }
@@ -526,15 +502,9 @@ TEST_F(BrokenRawTimingWheel, W4AnEntryInTheSlotThatTheClockHasEntered) {
     const_cast<DelayHeap&>(wheel_.delayHeap()).pop();
     bucket.disarm();
     wheel_.advanceClock(Tick{25});
-    bucket.setExpiration(20);
+    bucket.arm(20);
     const_cast<DelayHeap&>(wheel_.delayHeap()).push(bucket);
     EXPECT_EQ(broken(), "W4");
-}
-
-TEST_F(BrokenRawTimingWheel, H1ABucketIsInTheHeapTwice) {
-    TimerTaskList& bucket = bucketOf(place(0, 5));
-    const_cast<DelayHeap&>(wheel_.delayHeap()).push(bucket);
-    EXPECT_EQ(broken(), "H1");
 }
 
 TEST_F(BrokenRawTimingWheel, H1AnArmedBucketIsNotInTheHeap) {
@@ -549,7 +519,7 @@ TEST_F(BrokenRawTimingWheel, H1ABucketInTheHeapIsNotArmed) {
 }
 
 TEST_F(BrokenRawTimingWheel, H2TheExpirationOfAnArmedBucketChanges) {
-    bucketOf(place(0, 25)).setExpiration(21);
+    bucketOf(place(0, 25)).arm(21);
     EXPECT_EQ(broken(), "H2");
 }
 

@@ -146,28 +146,18 @@ TEST_F(TimerTaskListTest, IsUnarmedAtFirst) {
     EXPECT_EQ(bucket_.expiration(), TimerTaskList::kUnarmed);
 }
 
-TEST_F(TimerTaskListTest, SaysOnceThatItsExpirationChanged) {
-    EXPECT_TRUE(bucket_.setExpiration(20));
-    EXPECT_FALSE(bucket_.setExpiration(20));
-    EXPECT_FALSE(bucket_.setExpiration(20));
-    EXPECT_TRUE(bucket_.isArmed());
-    EXPECT_EQ(bucket_.expiration(), 20);
-}
-
-TEST_F(TimerTaskListTest, CanBeArmedAtPositionZero) {
-    EXPECT_TRUE(bucket_.setExpiration(0));
-    EXPECT_TRUE(bucket_.isArmed());
-}
-
-TEST_F(TimerTaskListTest, AnswersAnewAfterItWasDisarmed) {
-    bucket_.setExpiration(20);
-    bucket_.disarm();
-    EXPECT_FALSE(bucket_.isArmed());
-    EXPECT_TRUE(bucket_.setExpiration(20));
+TEST_F(TimerTaskListTest, IsArmedFromItsStampOnUntilItIsDisarmed) {
+    for (std::int64_t expiration : {20, 0}) {
+        bucket_.arm(expiration);
+        EXPECT_TRUE(bucket_.isArmed());
+        EXPECT_EQ(bucket_.expiration(), expiration);
+        bucket_.disarm();
+        EXPECT_FALSE(bucket_.isArmed());
+    }
 }
 
 TEST_F(TimerTaskListTest, DoesNotDisarmItselfWhenItRunsEmpty) {
-    bucket_.setExpiration(20);
+    bucket_.arm(20);
     bucket_.add(leases_[0]);
     bucket_.takeFirst();
     EXPECT_TRUE(bucket_.isArmed());
