@@ -1,4 +1,4 @@
-// What the common face of all timers promises, tested through that face: the same suite on each.
+// What the interface of all timers promises, tested through it: the same suite on each.
 
 #include <support/AnyTimer.h>
 #include <support/CountOfEach.h>
