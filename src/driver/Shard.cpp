@@ -396,9 +396,12 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
 
 /// Takes any entry that counts as pending out of its list; null when there is none.
 TimeoutEntry* Shard::takePending() noexcept {
-    for (TimerTaskList* list : {&arrivals_, &due_})
-        if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
-    if (queue_.size() > 0) return &queue_.takeFirst();
+    // To look at all lists costs as much as to take an entry: once they are empty it is left out.
+    if (pending_ > wheel_.size()) {
+        for (TimerTaskList* list : {&arrivals_, &due_})
+            if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
+        return &queue_.takeFirst();
+    }
     return static_cast<TimeoutEntry*>(wheel_.takeAny());
 }
 
