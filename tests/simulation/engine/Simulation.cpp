@@ -145,8 +145,8 @@ Summary tryAll(std::size_t departures, std::uint64_t atMost, Body const& body, s
     static Decisions& decisions = makeShared<Decisions>();
     new (&decisions) Decisions;
     Sample sample{.oneIn = oneIn};
-    if (char const* const seed = std::getenv("TIMINGWHEEL_SEED"))
-        sample.random.seed(static_cast<unsigned>(std::strtoul(seed, nullptr, 10)));
+    for (char const* const name : {"TIMINGWHEEL_EXPLORE_FROM", "TIMINGWHEEL_SEED"})
+        if (auto const seed = numberIn(name)) sample.random.seed(*seed);
     Summary summary;
     summary.oneIn = oneIn;
     do {
