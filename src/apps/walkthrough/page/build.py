@@ -28,8 +28,7 @@ SOURCES = [
     *("src/apps/walkthrough/" + name + ".cpp"
       for name in "Story Sentences Json Playback wasm".split()),
     "src/base/OptionChecks.cpp",
-    *("src/wheel/" + name + ".cpp"
-      for name in "DelayHeap RawHashedWheel HashedWheelSlot RawTimingWheel".split()),
+    *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
 ]  # fmt: skip
 CALLS = "Begin MaxDelay Schedule ScheduleExample Cancel Wake Wait TakeBackTo Frame".split()
 FLAGS = [
