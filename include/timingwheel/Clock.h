@@ -3,9 +3,7 @@
 #include <timingwheel/detail/platform/export.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace timingwheel {
@@ -33,10 +31,32 @@ public:
 
     virtual TimePoint now() const noexcept = 0;
 
-    /// Blocks until `condition` is notified, or this clock reaches `until` (`TimePoint::max()`:
-    /// until notified). May return early: the caller checks again.
-    virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-                      TimePoint until) = 0;
+    /// How one thread sleeps under a clock, and how others wake it. Each timer with a thread has
+    /// one of its own.
+    ///
+    /// Thread safety  waitUntil: one thread at a time. wake: any thread, at any time
+    /// Lifetime       handles and hooks keep it, so it may outlive its clock: only waitUntil may
+    ///                use the clock
+    /// Errors         neither function may throw
+    class TIMINGWHEEL_API Waiter {
+    public:
+        Waiter() = default;
+        virtual ~Waiter();
+        Waiter(Waiter const&) = delete;
+        Waiter& operator=(Waiter const&) = delete;
+
+        /// Blocks until the clock reaches `until` (`TimePoint::max()`: never), or until woken.
+        /// Returns at once if it was woken since it last returned. May return early, and does if
+        /// the clock is set to `until` or beyond: the caller looks at the clock again.
+        virtual void waitUntil(TimePoint until) noexcept = 0;
+
+        /// Ends the waitUntil that is under way, or else the next one.
+        virtual void wake() noexcept = 0;
+    };
+
+    /// Makes a waiter for the constructor of a timer with a thread, which throws what this throws.
+    /// A clock that shows the time of the steady one may return `steady().makeWaiter()`.
+    virtual std::unique_ptr<Waiter> makeWaiter() = 0;
 
     /// A timer announces itself. Only a clock that is set by hand needs its listeners.
     virtual void subscribe(std::weak_ptr<ClockListener> listener);

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 namespace timingwheel {
@@ -43,8 +45,8 @@ public:
     void jump(Duration duration);
     void jumpTo(TimePoint time);
 
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override;
+    /// Its waiters sleep until they are woken: whoever moves this clock wakes the drivers.
+    std::unique_ptr<Waiter> makeWaiter() override;
     void subscribe(std::weak_ptr<ClockListener> listener) override;
 
 private:

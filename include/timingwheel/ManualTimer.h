@@ -22,8 +22,11 @@ inline namespace v1 {
 /// Delays count from the clock's now, also inside a task. If its clock is a ManualClock, moving
 /// that clock drives the timer.
 ///
+/// A loop that may wait while somebody else uses the timer is a TimerLoop: it is told when it must
+/// come earlier, and that nothing is pending any more.
+///
 /// Order          as SystemTimer inline
-/// Thread safety  none: one thread at a time
+/// Thread safety  none: one thread at a time, in turn under a lock of yours
 /// Lifetime       as SystemTimer
 /// Errors         as SystemTimer; std::invalid_argument for an executor, shards or thread factory
 class TIMINGWHEEL_API ManualTimer final : public WheelTimer {
@@ -32,7 +35,8 @@ public:
     ~ManualTimer() override;
 
     /// When advanceTo must be called at the latest; nothing if never. Earlier than the earliest
-    /// deadline if an entry has to move down a level first. O(1).
+    /// deadline if an entry has to move down a level first. From then on a TimerLoop is told of
+    /// what is earlier. O(1).
     std::optional<TimePoint> nextExpiration() const noexcept;
 
     /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so

@@ -17,6 +17,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
+class TimerLoop;
 class TimerObserver;
 
 /// What a timer's error handler receives.
@@ -83,6 +84,9 @@ struct TimerOptions {
     std::function<void(SlowTask const&)> slowTaskHandler = {};
     /// Receives every step; must outlive the timer.
     TimerObserver* observer = nullptr;
+    /// Is told when it must come earlier, and when nothing is pending any more; must outlive the
+    /// timer. ManualTimer only.
+    TimerLoop* loop = nullptr;
 };
 
 /// Options of one timeout.

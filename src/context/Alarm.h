@@ -2,26 +2,31 @@
 
 #include "base/TimeArithmetic.h"
 #include "platform/Pause.h"
+#include "timeout/TickScale.h"
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
+#include <timingwheel/TimerLoop.h>
+#include <timingwheel/TimerOptions.h>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Where the driver thread sleeps until a given time, unless another thread wakes it earlier.
+/// Until when the driver stays away, and how it is called earlier. A driver thread sleeps here. A
+/// loop sleeps elsewhere and is told.
 ///
-/// No wake-up is lost:
+/// No call is lost:
 ///
-///   - The driver publishes until when it will sleep, then looks whether something is earlier, and
-///     only then sleeps.
+///   - The driver publishes until when it will stay away, then looks whether something is earlier,
+///     and only then sleeps.
 ///   - A caller that schedules publishes the new expiration first, and then reads the driver's
 ///     time.
 ///   - Both are sequentially consistent, so one of the two sees the other.
@@ -30,31 +35,56 @@ namespace detail {
 /// only once: it writes its own time over the driver's.
 class Alarm {
 public:
-    /// The driver wakes `spin` before a time and busy-waits for it, if the clock is the steady one.
-    Alarm(Clock& clock, std::chrono::nanoseconds spin) noexcept
-        : clock_{clock}, spin_{&clock == &Clock::steady() ? spin : std::chrono::nanoseconds{0}} {}
+    /// Of a driver thread, or else of `options.loop`, if there is one. Under the steady clock the
+    /// thread wakes `options.spin` before a time and busy-waits for it.
+    Alarm(TimerOptions const& options, bool hasThread, TickScale const& scale)
+        : clock_{options.clock.get()},
+          scale_{scale},
+          loop_{hasThread ? nullptr : options.loop},
+          spin_{&clock_ == &Clock::steady() ? options.spin.nanoseconds()
+                                            : std::chrono::nanoseconds{0}},
+          until_{loop_ == nullptr ? kAwake : Tick::kMax},
+          waiter_{hasThread ? clock_.makeWaiter() : nullptr} {}
 
-    /// Wakes the driver if it would sleep beyond `expiration`.
+    /// Calls the driver if it would stay away beyond `expiration`.
     void ring(Tick expiration) noexcept {
         std::int64_t until = until_.load(std::memory_order_seq_cst);
         while (expiration.value() < until) {
             if (until_.compare_exchange_weak(until, expiration.value(), std::memory_order_seq_cst))
-                return wake();
+                return call(expiration);
         }
     }
 
-    /// Wakes the driver.
+    // For a loop.
+
+    /// The loop is awake, and will ask before it sleeps: until then it is not called.
+    void rise() noexcept { until_.store(kAwake, std::memory_order_seq_cst); }
+
+    /// The loop asks how long it may stay away: until `nextKey()`.
+    template <class NextKey>
+    void stayAwayUntil(NextKey&& nextKey) noexcept {
+        for (Tick until = nextKey(), key = until;; until = key) {
+            until_.store(until.value(), std::memory_order_seq_cst);
+            key = nextKey();
+            if (key >= until) return;
+        }
+    }
+
+    // For a driver thread.
+
+    /// Wakes it.
     void wake() noexcept {
         {
             std::lock_guard const lock{mutex_};
+            if (woken_) return;
             woken_ = true;
+            if (!asleep_) return;
         }
-        condition_.notify_one();
+        waiter_->wake();
     }
 
     /// Sleeps until `time`, which is when `tick` begins, or until woken. Does not sleep if it was
-    /// woken since it last slept, or if `isEarlier(tick)` finds something due before. For the
-    /// driver.
+    /// woken since it last slept, or if `isEarlier(tick)` finds something due before.
     template <class IsEarlier>
     void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
         until_.store(tick.value(), std::memory_order_seq_cst);
@@ -75,7 +105,7 @@ public:
             if (asleep_ && !woken_) {
                 if (isDue()) {
                     woken_ = true;
-                    condition_.notify_one();
+                    waiter_->wake();
                 } else if (!isBusy()) {
                     break;
                 }
@@ -105,12 +135,20 @@ private:
 
     static bool isNever(Clock::TimePoint time) noexcept { return time == Clock::TimePoint::max(); }
 
+    void call(Tick expiration) noexcept {
+        if (loop_ == nullptr) return wake();
+        Clock::TimePoint const time = scale_.timeOf(expiration);
+        if (!isNever(time)) loop_->onEarlier(time);
+    }
+
     void rest(Clock::TimePoint time) {
         std::unique_lock lock{mutex_};
         if (!woken_) {
             asleep_ = true;
             if (watchers_ > 0) rest_.notify_all();
-            clock_.wait(lock, condition_, time);
+            lock.unlock();
+            waiter_->waitUntil(time);
+            lock.lock();
             asleep_ = false;
             wakeUps_.fetch_add(1, std::memory_order_relaxed);
         }
@@ -124,15 +162,17 @@ private:
     }
 
     Clock& clock_;
+    TickScale const& scale_;
+    TimerLoop* const loop_;
     std::chrono::nanoseconds const spin_;
-    std::atomic<std::int64_t> until_{kAwake};
+    std::atomic<std::int64_t> until_;
     std::atomic<std::uint64_t> wakeUps_{0};
+    std::unique_ptr<Clock::Waiter> const waiter_;
 
     std::mutex mutex_;  // protects what follows
-    std::condition_variable condition_;
     std::condition_variable rest_;
     int watchers_ = 0;
-    bool woken_ = false;
+    bool woken_ = false;  // the waiter was woken, or need not be: the driver is awake
     bool asleep_ = false;
     bool hasDriver_ = false;
 };

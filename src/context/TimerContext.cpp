@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
 constexpr std::chrono::nanoseconds kLongestSpin = std::chrono::seconds{1};
 
-TimerOptions checked(TimerOptions options) {
+TimerOptions checked(TimerOptions options, bool concurrent) {
     std::int64_t const tick = options.tick.count();
     if (tick < 1) refuseOption("tick", std::to_string(tick) + " ns", "at least 1 ns");
     if (tick > kLongestTick)
@@ -35,6 +35,8 @@ TimerOptions checked(TimerOptions options) {
     if (options.slowTaskThreshold.count() <= 0)
         refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
                      "at least 1 ns");
+    if (options.loop != nullptr && concurrent)
+        refuseOption("loop", "set", "left out, only a ManualTimer is driven by a loop");
     return options;
 }
 
@@ -49,14 +51,14 @@ std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
 }  // namespace
 
 TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent, Whole& whole)
-    : options{checked(std::move(timerOptions))},
+    : options{checked(std::move(timerOptions), concurrent)},
       isConcurrent{concurrent},
       isWatched{options.observer != nullptr ||
                 options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get()},
       geometry{options.wheelSize},
       scale{clock.now(), options.tick.nanoseconds()},
-      alarm{options.clock.get(), options.spin.nanoseconds()},
+      alarm{options, concurrent, scale},
       pushedBack{shardsFor(options, concurrent)},
       limit{options.maxPendingTimeouts, options.name},
       reports{options},

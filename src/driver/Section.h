@@ -14,16 +14,17 @@ namespace detail {
 /// A hold of a keeper's lock. What it owes to the outside is paid after unlocking:
 ///
 ///   - recorded events are delivered,
+///   - a loop is told that nothing is pending any more,
 ///   - the driver is woken if the next wake became earlier,
 ///   - a node that has ended is released.
 class TimeoutKeeper::Section {
 public:
-    /// What is owed to the driver's alarm: to ring by a tick, nothing at all, or nothing but that
-    /// recorded events are delivered. So one comparison answers both. No tick is one of the two: a
-    /// clock may stand at the last one.
+    /// What is owed to the driver's alarm: to ring by a tick, nothing at all, or nothing, but
+    /// something to an observer or a loop. So one comparison answers both. No tick is one of the
+    /// two: a clock may stand at the last one.
     static constexpr std::int64_t kNothing = INT64_MAX;
-    static constexpr std::int64_t kOnlyEvents = INT64_MAX - 1;
-    static_assert(kOnlyEvents > Tick::kMax);
+    static constexpr std::int64_t kOnlyToOthers = INT64_MAX - 1;
+    static_assert(kOnlyToOthers > Tick::kMax);
 
     explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
         keeper_.lock();
@@ -71,6 +72,7 @@ private:
     }
     void unlockAndPay(TimeoutNode* ended) noexcept;
     void unlockAndRing(std::int64_t tick) noexcept;
+    void unlockRingAndReport(std::int64_t tick) noexcept;
     void unlockRingAndDeliver(std::int64_t tick) noexcept;
     /// Shares are given back together: a runner releases one node after the other.
     void release(TimeoutNode* node) noexcept {

@@ -60,6 +60,13 @@ public:
     void waitForRun(TimeoutEntry const& entry);
     std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
 
+    // For the loop that drives a ManualTimer, if there is one. Outside the lock.
+
+    /// Tells it that nothing is pending, once each time; not while it drives: then later.
+    void reportIdle() noexcept;
+    /// Tells it even so.
+    void reportIdleNow() noexcept;
+
     // Memory.
 
     /// Drops a reference to a node. The last one gives the node's share back to its keeper.
@@ -132,6 +139,7 @@ protected:
     RunFrameList running_;
     Signal runEnded_;
     Signal drained_;
+    bool isBusy_ = false;  // something was pending since the loop was told that nothing is
     EventLog events_;
 
 private:

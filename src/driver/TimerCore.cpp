@@ -136,6 +136,25 @@ void TimerCore::checkInvariants() const {
 
 // ---- the driver -------------------------------------------------------------------------------
 
+std::optional<Clock::TimePoint> TimerCore::nextExpiration() noexcept {
+    if (context_.options.loop != nullptr)
+        context_.alarm.stayAwayUntil([this] { return nextKey(); });
+    return life_.nextExpiration();
+}
+
+bool TimerCore::advance(Tick limit, std::size_t atMost) {
+    bool const hasLoop = context_.options.loop != nullptr;
+    bool isMoreDue = false;
+    {
+        RunFrame frame{context_};
+        if (hasLoop) context_.alarm.rise();
+        isMoreDue = runDue(limit, frame, atMost);
+        if (!hasLoop || life_.isStopRequested()) return isMoreDue;  // by a task: all may be gone
+    }
+    shards_.front()->reportIdle();
+    return isMoreDue;
+}
+
 bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
     if (!context_.isConcurrent) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
@@ -192,12 +211,20 @@ void TimerCore::drive() noexcept {
     }
 }
 
+/// A clock that is set by hand drives, and asks on behalf of the loop.
 void TimerCore::runDueHere() {
-    RunFrame frame{context_};
-    runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
+    advance(context_.tickNow(), std::numeric_limits<std::size_t>::max());
+    static_cast<void>(nextExpiration());
 }
 
 // ---- start and stop ---------------------------------------------------------------------------
+
+StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) {
+    StoppedTimeouts stopped = life_.stop(caller);
+    // In a task that destroys the timer the loop has not been told.
+    if (context_.options.loop != nullptr) shards_.front()->reportIdleNow();
+    return stopped;
+}
 
 void TimerCore::open() noexcept {
     for (auto const& shard : shards_) shard->open();

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace timingwheel {
@@ -32,12 +33,18 @@ public:
                        TimeoutOptions timeout, Periodicity const* periodicity);
     void schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                   TimeoutOptions timeout);
+    /// Lifecycle::stop, which a loop is told of.
+    StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;
     TimerStatistics statistics() const;
     void checkInvariants() const;
 
     // For the driver.
 
+    /// When the caller must advance at the latest. A loop is told of what is earlier from now on.
+    std::optional<Clock::TimePoint> nextExpiration() noexcept;
+    /// The caller is the driver: makes one pass.
+    bool advance(Tick limit, std::size_t atMost);
     /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
     /// Returns true if more is due, which then waits for the next pass.
     bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);

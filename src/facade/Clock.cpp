@@ -1,5 +1,8 @@
 #include <timingwheel/Clock.h>
 
+#include <condition_variable>
+#include <mutex>
+
 namespace timingwheel {
 inline namespace v1 {
 
@@ -9,22 +12,46 @@ namespace {
 /// limits, where some standard libraries return at once.
 constexpr std::chrono::hours kLongestWait{1};
 
+class SteadyWaiter final : public Clock::Waiter {
+public:
+    void waitUntil(Clock::TimePoint until) noexcept override {
+        std::unique_lock lock{mutex_};
+        if (!isWoken_) wait(lock, until);
+        isWoken_ = false;
+    }
+
+    void wake() noexcept override {
+        {
+            std::lock_guard const lock{mutex_};
+            isWoken_ = true;
+        }
+        condition_.notify_one();
+    }
+
+private:
+    void wait(std::unique_lock<std::mutex>& lock, Clock::TimePoint until) {
+        if (until == Clock::TimePoint::max()) return condition_.wait(lock);
+        Clock::TimePoint const start = Clock::steady().now();
+        bool const isFar = until > start && until - start > kLongestWait;
+        condition_.wait_until(lock, isFar ? start + kLongestWait : until);
+    }
+
+    std::mutex mutex_;  // protects what follows
+    std::condition_variable condition_;
+    bool isWoken_ = false;
+};
+
 class SteadyClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return std::chrono::steady_clock::now(); }
-
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        if (until == TimePoint::max()) return condition.wait(lock);
-        TimePoint const start = now();
-        bool const isFar = until > start && until - start > kLongestWait;
-        condition.wait_until(lock, isFar ? start + kLongestWait : until);
-    }
+    std::unique_ptr<Waiter> makeWaiter() override { return std::make_unique<SteadyWaiter>(); }
 };
 
 }  // namespace
 
 Clock::~Clock() = default;
+
+Clock::Waiter::~Waiter() = default;
 
 void Clock::subscribe(std::weak_ptr<ClockListener>) {}
 

@@ -9,6 +9,21 @@
 namespace timingwheel {
 inline namespace v1 {
 
+namespace {
+
+class WaiterUntilWoken final : public Clock::Waiter {
+public:
+    void waitUntil(Clock::TimePoint) noexcept override {
+        steady_->waitUntil(Clock::TimePoint::max());
+    }
+    void wake() noexcept override { steady_->wake(); }
+
+private:
+    std::unique_ptr<Clock::Waiter> const steady_ = Clock::steady().makeWaiter();
+};
+
+}  // namespace
+
 ManualClock::ManualClock(TimePoint start) noexcept : now_{start.time_since_epoch().count()} {}
 ManualClock::~ManualClock() = default;
 
@@ -49,10 +64,8 @@ void ManualClock::jumpTo(TimePoint time) {
     runDue();
 }
 
-void ManualClock::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-                       TimePoint) {
-    // Whoever moves this clock wakes the drivers.
-    condition.wait(lock);
+std::unique_ptr<Clock::Waiter> ManualClock::makeWaiter() {
+    return std::make_unique<WaiterUntilWoken>();
 }
 
 void ManualClock::subscribe(std::weak_ptr<ClockListener> listener) {

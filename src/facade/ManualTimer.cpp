@@ -39,7 +39,7 @@ ManualTimer::ManualTimer(TimerOptions options)
 ManualTimer::~ManualTimer() { stopForGood(); }
 
 std::optional<WheelTimer::TimePoint> ManualTimer::nextExpiration() const noexcept {
-    return core().life().nextExpiration();
+    return core().nextExpiration();
 }
 
 int ManualTimer::pollTimeout() const noexcept {
@@ -56,8 +56,7 @@ bool ManualTimer::advanceTo(TimePoint now, std::size_t atMost) {
     if (detail::RunFrame::isInside(core().context()))
         throw std::logic_error{"timer \"" + name() +
                                "\": advanceTo() was called from inside one of its tasks"};
-    detail::RunFrame frame{core().context()};
-    return core().runDue(core().context().scale.nowToTick(now), frame, atMost);
+    return core().advance(core().context().scale.nowToTick(now), atMost);
 }
 
 }  // namespace v1

@@ -78,10 +78,10 @@ bool WheelTimer::rescheduleTo(Timeout const& timeout, Tick deadline) {
 }
 
 void WheelTimer::stopForGood() noexcept {
-    static_cast<void>(core_->life().stop(detail::Lifecycle::Caller::destructor));
+    static_cast<void>(core_->stop(detail::Lifecycle::Caller::destructor));
 }
 
-StoppedTimeouts WheelTimer::stop() { return core_->life().stop(detail::Lifecycle::Caller::user); }
+StoppedTimeouts WheelTimer::stop() { return core_->stop(detail::Lifecycle::Caller::user); }
 
 std::size_t WheelTimer::pendingTimeouts() const { return core_->pending(); }
 

@@ -8,9 +8,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -167,10 +166,8 @@ public:
     TimePoint now() const noexcept override {
         return TimePoint{nanoseconds{runs_ ? time_.fetch_add(kStep) : time_.load()}};
     }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable&, TimePoint) override {
-        lock.unlock();
-        std::this_thread::yield();
-        lock.lock();
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat([](Waiter&, TimePoint) { std::this_thread::yield(); });
     }
     void run() { runs_ = true; }
 

@@ -7,10 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -195,11 +194,11 @@ TEST(Wake, NeverComesForATimerThatIsNeverDue) {
 class RecordingClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return TimePoint{}; }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        wanted = until;
-        asleep.open();
-        condition.wait(lock);
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterUntilWoken([this](TimePoint until) {
+            wanted = until;
+            asleep.open();
+        });
     }
     std::atomic<TimePoint> wanted{TimePoint{}};
     Latch asleep;
@@ -230,10 +229,8 @@ public:
         if (isOther && calls_++ == after_) std::thread{act_}.join();
         return TimePoint{};
     }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        wanted = until;
-        condition.wait(lock);
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterUntilWoken([this](TimePoint until) { wanted = until; });
     }
     std::atomic<TimePoint> wanted{TimePoint{}};
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <set>
@@ -128,7 +129,7 @@ private:
 class StillClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return now_; }
-    void wait(std::unique_lock<std::mutex>&, std::condition_variable&, TimePoint) override {}
+    std::unique_ptr<Waiter> makeWaiter() override { return steady().makeWaiter(); }
     void add(std::chrono::nanoseconds duration) { now_ += duration; }
 
 private:

@@ -158,14 +158,15 @@ Clock::TimePoint SteppingClock::now() const noexcept {
     return steady + offset_;
 }
 
-void SteppingClock::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-                         TimePoint until) {
-    Scarcity const enough{false};
-    Sleepers::Registration const sleeper{sleepers_, *lock.mutex(), condition};
-    if (until == TimePoint::max())
-        condition.wait(lock);
-    else if (nanoseconds const left = until - now(); left > nanoseconds{0})
-        condition.wait_until(lock, steadyNow() + left);
+std::unique_ptr<Clock::Waiter> SteppingClock::makeWaiter() {
+    return waiterThat([this](Waiter& inner, TimePoint until) {
+        Scarcity const enough{false};
+        Sleepers::Registration const sleeper{sleepers_, inner};
+        if (until == TimePoint::max())
+            inner.waitUntil(until);
+        else if (nanoseconds const left = until - now(); left > nanoseconds{0})
+            inner.waitUntil(steadyNow() + left);
+    });
 }
 
 void SteppingClock::step(nanoseconds by) {

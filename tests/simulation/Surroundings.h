@@ -3,7 +3,7 @@
 #include "Dice.h"
 #include "Simulation.h"
 
-#include <support/Sleepers.h>
+#include <support/Waiters.h>
 #include <timingwheel/Clock.h>
 #include <timingwheel/Executor.h>
 
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -117,8 +118,7 @@ public:
     explicit SteppingClock(std::chrono::nanoseconds farthest) : farthest_{farthest} {}
 
     TimePoint now() const noexcept override;
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override;
+    std::unique_ptr<Waiter> makeWaiter() override;
 
     /// REQUIRES: the timer that uses it is there.
     void step(std::chrono::nanoseconds by);

@@ -4,6 +4,7 @@
 #include "Trial.h"
 
 #include <support/Executors.h>
+#include <support/Waiters.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/RejectedExecution.h>
 #include <timingwheel/TimerObserver.h>
@@ -13,9 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -297,9 +296,10 @@ TYPED_TEST(TimerInterleavings, HandlesMayBeUsedWhileTheTimerGoes) {
 class UsersClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return steady_->now(); }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        steady_->wait(lock, condition, until);
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat([this](Waiter& inner, TimePoint until) {
+            if (now() < until) inner.waitUntil(until);
+        });
     }
 
 private:

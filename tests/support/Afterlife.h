@@ -127,10 +127,10 @@ public:
         beAlive("now()");
         return TimePoint{nanoseconds{now_.load()}};
     }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint) override {
-        beAlive("wait()");
-        condition.wait(lock);  // nothing here is due later: the driver is woken
+    std::unique_ptr<Waiter> makeWaiter() override {
+        beAlive("makeWaiter()");
+        // Nothing here is due later: the driver is woken.
+        return waiterUntilWoken([this](TimePoint) { beAlive("waitUntil()"); });
     }
     void subscribe(std::weak_ptr<ClockListener>) override { beAlive("subscribe()"); }
 

@@ -3,7 +3,7 @@
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/Figure.h>
-#include <support/Sleepers.h>
+#include <support/Waiters.h>
 #include <timingwheel/Clock.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -59,10 +60,11 @@ public:
     }
     void add(Duration duration) { set(now() + duration.nanoseconds()); }
 
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        Sleepers::Registration const sleeper{sleepers_, *lock.mutex(), condition};
-        if (now() < until) condition.wait(lock);
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat([this](Waiter& inner, TimePoint until) {
+            Sleepers::Registration const sleeper{sleepers_, inner};
+            if (now() < until) inner.waitUntil(TimePoint::max());
+        });
     }
 
 private:

@@ -10,11 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -33,10 +32,7 @@ public:
     void set(nanoseconds time) noexcept { now_ = TimePoint{time}; }
 
     /// Only a timer with a thread waits.
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint) override {
-        condition.wait(lock);
-    }
+    std::unique_ptr<Waiter> makeWaiter() override { return steady().makeWaiter(); }
 
 private:
     TimePoint now_{};

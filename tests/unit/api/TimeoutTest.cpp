@@ -9,11 +9,9 @@
 #include <atomic>
 #include <compare>
 #include <concepts>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -213,10 +211,7 @@ public:
         ++asked;
         return TimePoint{};
     }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint) override {
-        condition.wait(lock);
-    }
+    std::unique_ptr<Waiter> makeWaiter() override { return waiterUntilWoken(); }
     mutable std::atomic<int> asked{0};
 };
 

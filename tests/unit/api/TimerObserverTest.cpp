@@ -7,10 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -203,7 +202,7 @@ TEST(TimerObserverTest, SeesEmptiedBucketsLeaveTheHeapWhenTheNextIsScheduled) {
     class Still final : public Clock {  // wakes nobody
     public:
         TimePoint now() const noexcept override { return now_; }
-        void wait(std::unique_lock<std::mutex>&, std::condition_variable&, TimePoint) override {}
+        std::unique_ptr<Waiter> makeWaiter() override { return steady().makeWaiter(); }
         TimePoint now_{};
     } clock;
     Recorder recorder;

@@ -1,21 +1,28 @@
 #include "context/Alarm.h"
 
+#include <support/Waiters.h>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
+#include <memory>
+#include <utility>
+#include <vector>
 
 namespace timingwheel::detail {
 namespace {
+
+using namespace std::chrono_literals;
+
+TickScale const kMilliseconds{Clock::TimePoint{}, 1ms};
 
 /// A clock under which nobody sleeps: it counts how often somebody would.
 class WakefulClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return TimePoint{}; }
-    void wait(std::unique_lock<std::mutex>&, std::condition_variable&, TimePoint) override {
-        ++waits;
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return test::waiterThat([this](Waiter&, TimePoint) { ++waits; });
     }
     int waits = 0;
 };
@@ -34,7 +41,7 @@ protected:
     }
 
     WakefulClock clock_;
-    Alarm alarm_{clock_, std::chrono::nanoseconds{0}};
+    Alarm alarm_{{.clock = clock_}, true, kMilliseconds};
 };
 
 // G22. Bug pattern: each schedule for the tick at which the driver wakes anyway wakes it.
@@ -57,14 +64,55 @@ TEST_F(AlarmTest, IsRungOnceForOneExpiration) {
     EXPECT_TRUE(sleepsThrough(Tick{10}, Tick{10}));
 }
 
+/// Keeps what it is told.
+class CalledLoop final : public TimerLoop {
+public:
+    void onEarlier(TimePoint expiration) noexcept override { told.push_back(expiration); }
+    std::vector<TimePoint> told;
+};
+
+// G22: the same for a loop.
+TEST_F(AlarmTest, CallsALoopOnlyForWhatIsEarlierThanItKnows) {
+    CalledLoop loop;
+    Alarm alarm{{.loop = &loop}, false, kMilliseconds};
+    alarm.ring(Tick{9});
+    alarm.ring(Tick{9});
+    alarm.ring(Tick{8});
+    alarm.rise();
+    alarm.ring(Tick{1});
+    alarm.stayAwayUntil([] { return Tick{5}; });
+    alarm.ring(Tick{5});
+    alarm.ring(Tick{4});
+    EXPECT_EQ(loop.told,
+              (std::vector{Clock::TimePoint{9ms}, Clock::TimePoint{8ms}, Clock::TimePoint{4ms}}));
+}
+
+// Bug pattern: what is scheduled between the loop's look at the wheel and its answer is overslept.
+TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
+    CalledLoop loop;
+    Alarm alarm{{.loop = &loop}, false, kMilliseconds};
+    Tick key{9};
+    alarm.stayAwayUntil([&key] { return std::exchange(key, Tick{7}); });
+    alarm.ring(Tick{8});
+    EXPECT_TRUE(loop.told.empty());
+    alarm.ring(Tick{6});
+    EXPECT_EQ(loop.told, std::vector{Clock::TimePoint{6ms}});
+}
+
+TEST_F(AlarmTest, WithoutALoopNobodyIsCalled) {
+    Alarm alarm{{}, false, kMilliseconds};
+    alarm.ring(Tick{1});
+    alarm.wake();
+    EXPECT_EQ(alarm.wakeUps(), 0U);
+}
+
 // It wakes before the time, and looks again and again until that has come. A machine that is busy
 // may wake it too late for that; it may take several attempts.
 TEST(SpinningAlarm, IsAwakeBeforeItsTime) {
-    using namespace std::chrono_literals;
     int looks = 0;
     std::uint64_t sleeps = 0;
     for (int attempt = 0; attempt < 1'000 && (looks < 10 || sleeps == 0); ++attempt) {
-        Alarm alarm{Clock::steady(), 2ms};
+        Alarm alarm{{.spin = 2ms}, true, kMilliseconds};
         looks = 0;
         alarm.sleep(Tick{1}, Clock::steady().now() + 4ms, [&looks](Tick) {
             ++looks;

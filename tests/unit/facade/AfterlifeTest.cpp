@@ -44,17 +44,25 @@ TEST(AfterlifeTable, HasEveryPublicMember) {
                                   "TimerObserver::onEvent",
                                   "TimerObserver::~TimerObserver",
                                   "Clock::Clock",
+                                  "Clock::makeWaiter",
                                   "Clock::subscribe",
-                                  "Clock::wait",
+                                  "Clock::Waiter::Waiter",
+                                  "Clock::Waiter::waitUntil",
+                                  "Clock::Waiter::wake",
+                                  "Clock::Waiter::~Waiter",
                                   "Clock::~Clock",
                                   "ClockListener::isInsideTask",
                                   "ClockListener::nextExpiration",
                                   "ClockListener::runDue",
                                   "ClockListener::~ClockListener",
                                   "ManualClock::ManualClock",
+                                  "ManualClock::makeWaiter",
                                   "ManualClock::subscribe",
-                                  "ManualClock::wait",
                                   "ManualClock::~ManualClock",
+                                  "TimerLoop::TimerLoop",
+                                  "TimerLoop::onEarlier",
+                                  "TimerLoop::onIdle",
+                                  "TimerLoop::~TimerLoop",
                                   "Timer::~Timer",
                                   "WheelTimer::~WheelTimer",
                                   "SystemTimer::SystemTimer",
@@ -67,7 +75,8 @@ TEST(AfterlifeTable, HasEveryPublicMember) {
     std::set<std::string> declared;
     for (char const* const header :
          {"Timeout", "TimerHook", "Executor", "TimerObserver", "StoppedTimeouts", "Clock",
-          "ManualClock", "Timer", "WheelTimer", "SystemTimer", "ManualTimer", "HashedWheelTimer"})
+          "ManualClock", "TimerLoop", "Timer", "WheelTimer", "SystemTimer", "ManualTimer",
+          "HashedWheelTimer"})
         declared.merge(membersOf(kRoot / "include/timingwheel" / (std::string{header} + ".h")));
     for (std::string const& member : declared)
         EXPECT_TRUE(covered.contains(member)) << member << " has no row";

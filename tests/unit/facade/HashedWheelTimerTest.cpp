@@ -473,10 +473,11 @@ TEST_F(HashedWheelTimerTest, RunsATaskThatSchedulesItselfForATickEverySecondTick
 class SleepLog final : public Clock {
 public:
     TimePoint now() const noexcept override { return inner_.now(); }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint until) override {
-        last_ = until;
-        inner_.wait(lock, condition, until);
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat(inner_.makeWaiter(), [this](Waiter& inner, TimePoint until) {
+            last_ = until;
+            inner.waitUntil(until);
+        });
     }
     void set(TimePoint time) { inner_.set(time); }
     /// Waits until the driver wants to sleep until then.

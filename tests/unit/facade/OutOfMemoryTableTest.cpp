@@ -15,9 +15,9 @@ namespace {
 
 TEST(OutOfMemoryTable, HasEveryPublicFunction) {
     // Called by timers and clocks, not by users: the tables have what makes them do so.
-    std::set<std::string> const called{"wait",    "subscribe",    "nextExpiration",
-                                       "runDue",  "isInsideTask", "onEvent",
-                                       "execute", "run",          "cancelled"};
+    std::set<std::string> const called{"makeWaiter",   "subscribe", "nextExpiration", "runDue",
+                                       "isInsideTask", "onEvent",   "onEarlier",      "onIdle",
+                                       "execute",      "run",       "cancelled"};
     std::string tables = textOf(kRoot / "tests/support/OutOfMemory.h");
     for (auto const& file : std::filesystem::directory_iterator{kRoot / "tests/unit/facade"})
         if (file.path().filename().string().starts_with("OutOfMemory"))

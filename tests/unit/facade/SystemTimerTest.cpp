@@ -9,11 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <pthread.h>
 #include <signal.h>
 #include <stdexcept>
@@ -39,9 +37,8 @@ public:
         }
         return time;
     }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint) override {
-        condition.wait_for(lock, 1ms);
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat([](Waiter& inner, TimePoint) { inner.waitUntil(steady().now() + 1ms); });
     }
 
     static inline thread_local bool stalls = false;

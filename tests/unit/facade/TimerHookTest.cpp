@@ -330,10 +330,7 @@ public:
         ++asked;
         return TimePoint{};
     }
-    void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
-              TimePoint) override {
-        condition.wait(lock);
-    }
+    std::unique_ptr<Waiter> makeWaiter() override { return waiterUntilWoken(); }
     static inline std::atomic<int> asked{0};
 };
 

@@ -1,0 +1,144 @@
+// How drivers sleep under a clock: what Clock::Waiter promises, of each clock of the library.
+
+#include <support/Effort.h>
+#include <support/TestTimers.h>
+#include <support/Threads.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <thread>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ClockWaiter : public testing::TestWithParam<bool> {
+protected:
+    Clock& clock() { return GetParam() ? static_cast<Clock&>(manual_) : Clock::steady(); }
+
+    Watchdog const watchdog_{"a waiter"};
+    ManualClock manual_;
+};
+INSTANTIATE_TEST_SUITE_P(OfEachClock, ClockWaiter, testing::Bool(),
+                         [](auto const& clock) { return clock.param ? "manual" : "steady"; });
+
+// Bug pattern: who wakes a thread that does not sleep yet wakes nobody.
+TEST_P(ClockWaiter, AWakeThatComesFirstIsNotLost) {
+    auto const waiter = clock().makeWaiter();
+    waiter->wake();
+    waiter->waitUntil(Clock::TimePoint::max());
+}
+
+TEST_P(ClockWaiter, IsWokenByAnotherThread) {
+    auto const waiter = clock().makeWaiter();
+    for (int round = 0; round < 100; ++round) {
+        std::thread other{[&waiter] { waiter->wake(); }};
+        waiter->waitUntil(Clock::TimePoint::max());
+        other.join();
+    }
+}
+
+// Bug pattern: wakes are counted, and a waiter that was woken often spins.
+TEST_P(ClockWaiter, SeveralWakesEndOneWait) {
+    auto const waiter = clock().makeWaiter();
+    for (int i = 0; i < 3; ++i) waiter->wake();
+    waiter->waitUntil(Clock::TimePoint::max());
+    std::atomic<bool> isWoken{false};
+    std::thread other{[&] {
+        std::this_thread::sleep_for(1ms);
+        isWoken = true;
+        waiter->wake();
+    }};
+    while (!isWoken) waiter->waitUntil(Clock::TimePoint::max());  // it may return early
+    other.join();
+}
+
+TEST_P(ClockWaiter, MayOutliveItsClock) {
+    std::unique_ptr<Clock::Waiter> waiter;
+    {
+        ManualClock brief;
+        waiter = GetParam() ? brief.makeWaiter() : Clock::steady().makeWaiter();
+    }
+    waiter->wake();
+}
+
+TEST(SteadyWaiter, ReturnsWhenItsTimeHasCome) {
+    Watchdog const watchdog{"a waiter of the steady clock"};
+    auto const waiter = Clock::steady().makeWaiter();
+    Clock::TimePoint const start = Clock::steady().now();
+    waiter->waitUntil(start - 1h);
+    waiter->waitUntil(Clock::TimePoint::min());
+    Clock::TimePoint const until = start + 5ms;
+    while (Clock::steady().now() < until) waiter->waitUntil(until);
+}
+
+/// Counts the waiters that it makes, or fails to.
+class CountingClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return TimePoint{}; }
+    std::unique_ptr<Waiter> makeWaiter() override {
+        if (isScarce) throw std::bad_alloc{};
+        ++made;
+        return waiterUntilWoken();
+    }
+    bool isScarce = false;
+    int made = 0;
+};
+
+TEST(ClockWaiters, ATimerHasOneIfItHasAThread) {
+    CountingClock clock;
+    { SystemTimer const timer{{.clock = clock}}; }
+    EXPECT_EQ(clock.made, 1);
+    { ManualTimer const timer{{.clock = clock}}; }
+    EXPECT_EQ(clock.made, 1);
+}
+
+// G16
+TEST(ClockWaiters, AClockThatCannotMakeOneRefusesTheTimer) {
+    CountingClock clock;
+    clock.isScarce = true;
+    EXPECT_THROW(SystemTimer({.clock = clock}), std::bad_alloc);
+    ManualTimer timer{{.clock = clock}};
+    timer.newTimeout([] {}, 0ms);
+    EXPECT_FALSE(timer.advanceTo(clock.now()));
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+/// Whatever its time is, drivers sleep by the steady clock.
+class ShiftedClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return steady().now() + kShift; }
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat([](Waiter& inner, TimePoint until) {
+            inner.waitUntil(until == TimePoint::max() ? until : until - kShift);
+        });
+    }
+
+private:
+    static constexpr auto kShift = 24h;
+};
+
+TEST(ClockWaiters, AUsersClockMayBuildOnOneOfTheSteadyClock) {
+    Watchdog const watchdog{"a timer under a shifted clock"};
+    ShiftedClock clock;
+    SystemTimer timer{{.clock = clock}};
+    Latch ran;
+    Clock::TimePoint const deadline = clock.now() + 3ms;
+    bool isEarly = true;
+    timer.newTimeout(
+        [&] {
+            isEarly = clock.now() < deadline;
+            ran.open();
+        },
+        deadline);
+    ran.wait();
+    EXPECT_FALSE(isEarly);
+}
+
+}  // namespace
+}  // namespace timingwheel::test
