@@ -60,13 +60,13 @@ public:
     /// The loop is awake, and will ask before it sleeps: until then it is not called.
     void rise() noexcept { until_.store(kAwake, std::memory_order_seq_cst); }
 
-    /// The loop asks how long it may stay away: until `nextKey()`.
-    template <class NextKey>
-    void stayAwayUntil(NextKey&& nextKey) noexcept {
-        for (Tick until = nextKey(), key = until;; until = key) {
+    /// The loop asks how long it may stay away: until `nextWake()`.
+    template <class Next>
+    void stayAwayUntil(Next&& nextWake) noexcept {
+        for (Tick until = nextWake(), wake = until;; until = wake) {
             until_.store(until.value(), std::memory_order_seq_cst);
-            key = nextKey();
-            if (key >= until) return;
+            wake = nextWake();
+            if (wake >= until) return;
         }
     }
 

@@ -138,7 +138,7 @@ void TimerCore::checkInvariants() const {
 
 std::optional<Clock::TimePoint> TimerCore::nextExpiration() noexcept {
     if (context_.options.loop != nullptr)
-        context_.alarm.stayAwayUntil([this] { return nextKey(); });
+        context_.alarm.stayAwayUntil([this] { return nextWake(); });
     return life_.nextExpiration();
 }
 
