@@ -111,7 +111,7 @@ private:
     Key key_;
 };
 
-TEST(LoopInterleavings, ALoopIsToldOfWhatIsEarlierThanItsAnswer) {
+TEST(AlarmInterleavings, ALoopIsToldOfWhatIsEarlierThanItsAnswer) {
     expectAll(
         "G26", "interleavings of a ring and a loop that asks with the loop not told",
         [] {
@@ -123,7 +123,7 @@ TEST(LoopInterleavings, ALoopIsToldOfWhatIsEarlierThanItsAnswer) {
         kAnyNumber);
 }
 
-TEST(LoopInterleavings, ALoopIsToldOfTheEarlierOfTwo) {
+TEST(AlarmInterleavings, ALoopIsToldOfTheEarlierOfTwo) {
     expectAll(
         "G26", "interleavings of two rings and a loop that asks with the loop not told",
         [] {

@@ -67,7 +67,7 @@ TEST_P(ClockWaiter, MayOutliveItsClock) {
     waiter->wake();
 }
 
-TEST(SteadyWaiter, ReturnsWhenItsTimeHasCome) {
+TEST(ClockWaiters, ThatOfTheSteadyClockReturnsWhenItsTimeHasCome) {
     Watchdog const watchdog{"a waiter of the steady clock"};
     auto const waiter = Clock::steady().makeWaiter();
     Clock::TimePoint const start = Clock::steady().now();
