@@ -35,7 +35,8 @@ public:
                 std::lock_guard const lock{mutex};
                 timer.advanceTo(timer.clock().now());
                 timeout = timer.pollTimeout();  // from now on it is told of what is earlier
-                isOver = isIdle_;
+                isOver = isIdle_ && timer.pendingTimeouts() == 0;
+                isIdle_ = false;
             }
             if (isOver) break;
             pollfd self{.fd = wake_.number, .events = POLLIN, .revents = 0};

@@ -28,7 +28,8 @@ inline namespace v1 {
 /// Order          as SystemTimer inline
 /// Thread safety  none: one thread at a time, in turn under a lock of yours
 /// Lifetime       as SystemTimer
-/// Errors         as SystemTimer; std::invalid_argument for an executor, shards or thread factory
+/// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin, or
+///                more than one shard
 class TIMINGWHEEL_API ManualTimer final : public WheelTimer {
 public:
     explicit ManualTimer(TimerOptions options = {});

@@ -37,7 +37,8 @@ inline namespace v1 {
 /// Source: the structure and its names are those of Apache Kafka's SystemTimer.
 class TIMINGWHEEL_API SystemTimer final : private detail::OnACacheLine, public WheelTimer {
 public:
-    /// Throws std::invalid_argument that names the option, its value and the bound.
+    /// Throws std::invalid_argument that names the option, its value and the bound; and what the
+    /// clock's makeWaiter throws.
     explicit SystemTimer(TimerOptions options = {});
 
     /// Stops. Drops what is pending and waits for tasks that run, except the one that destroys the

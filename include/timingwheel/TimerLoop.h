@@ -24,12 +24,14 @@ inline namespace v1 {
 /// - From the beginning of advanceTo until it asks, the loop is told of nothing earlier.
 /// - `onIdle` comes once each time that the last pending timeout ends, whatever ended it: its run,
 ///   a cancel, the death of its hook, stop(), the timer's destructor. During advanceTo it waits for
-///   the end of that call, and is left out if something is pending again by then.
+///   the end of that call, and is left out if something is pending again by then. Only if a task
+///   destroys the timer does it come at once, in the destructor.
 ///
 /// Nothing says that something is pending again: that is a call of the user's own.
 ///
 /// Thread safety  called on the thread that used the timer, before that call returns, without any
-///                lock of the timer's. It may question the timer, but do nothing else with it
+///                lock of the timer's. It may question the timer, but do nothing else with it,
+///                nor move its ManualClock
 /// Lifetime       must outlive the timer
 /// Errors         must not throw
 class TIMINGWHEEL_API TimerLoop {

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -31,8 +33,8 @@ namespace detail {
 ///     time.
 ///   - Both are sequentially consistent, so one of the two sees the other.
 ///
-/// Waking takes a lock and a system call. A caller pays it only if the driver would oversleep, and
-/// only once: it writes its own time over the driver's.
+/// Waking takes two locks and a system call. A caller pays it only if the driver would oversleep,
+/// and only once: it writes its own time over the driver's.
 class Alarm {
 public:
     /// Of a driver thread, or else of `options.loop`, if there is one. Under the steady clock the
@@ -44,7 +46,11 @@ public:
           spin_{&clock_ == &Clock::steady() ? options.spin.nanoseconds()
                                             : std::chrono::nanoseconds{0}},
           until_{loop_ == nullptr ? kAwake : Tick::kMax},
-          waiter_{hasThread ? clock_.makeWaiter() : nullptr} {}
+          waiter_{hasThread ? clock_.makeWaiter() : nullptr} {
+        if (hasThread && waiter_ == nullptr)
+            throw std::invalid_argument{"timer \"" + options.name +
+                                        "\": its clock's makeWaiter() returned null"};
+    }
 
     /// Calls the driver if it would stay away beyond `expiration`.
     void ring(Tick expiration) noexcept {
@@ -76,7 +82,6 @@ public:
     void wake() noexcept {
         {
             std::lock_guard const lock{mutex_};
-            if (woken_) return;
             woken_ = true;
             if (!asleep_) return;
         }
@@ -105,10 +110,12 @@ public:
             if (asleep_ && !woken_) {
                 if (isDue()) {
                     woken_ = true;
+                    lock.unlock();
                     waiter_->wake();
-                } else if (!isBusy()) {
-                    break;
+                    lock.lock();
+                    continue;
                 }
+                if (!isBusy()) break;
             }
             rest_.wait(lock);
         }

@@ -40,6 +40,7 @@ void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granular
     auto const number = static_cast<std::uint32_t>(levels_.size());
     auto const size = static_cast<std::uint32_t>(buckets.size());
     coarser_->items.reserve(number);
+    coarser_->heap.reserve(number);
     levels_.push_back({SlotSet{size}, kNone, granularity, buckets.data(), size});
     if (number == 0) return;
     try {
@@ -85,7 +86,7 @@ void DelayHeap::setEarliest(std::uint32_t level, Item item) noexcept {
         std::uint32_t const first = coarser_->heap.top().level;
         coarserTop_ = first == level ? item : levels_[first].earliest;
     }
-    // What was just written half by half is not read as a whole: the processor would wait.
+    // `item` is passed on, not read back: a load of 16 bytes right after two stores of 8 stalls.
     Item const finest = level == 0 ? item : levels_.front().earliest;
     top_ = finest.expiration <= coarserTop_.expiration ? finest : coarserTop_;
 }
@@ -105,10 +106,12 @@ std::vector<DelayHeap::Item> DelayHeap::items() const {
     for (Level const& level : levels_) {
         if (level.earliest.bucket == nullptr) continue;
         Item item = level.earliest;
-        do {
-            items.push_back(item);
+        items.push_back(item);
+        // Not round to the first again: no time says when that expires a turn later.
+        while (level.armed.nextAfter(item.bucket->slot()) != level.earliest.bucket->slot()) {
             item = level.after(item);
-        } while (item.bucket != level.earliest.bucket);
+            items.push_back(item);
+        }
     }
     return items;
 }

@@ -21,7 +21,7 @@ class Key {
 public:
     Tick get() const { return Tick{tick_.load()}; }
 
-    /// As TimeoutKeeper::callBy() does it, without a lock.
+    /// As NextWake::lowerBesideOthers() does it, without a lock.
     void callBy(std::int64_t tick, detail::Alarm& alarm) {
         std::int64_t seen = tick_.load();
         while (tick < seen)

@@ -22,7 +22,8 @@ public:
     static constexpr std::int64_t kMaxWheelSize = 1'048'576;
     /// No wheel has more levels: two slots each, over the whole range of ticks.
     static constexpr std::size_t kMaxLevels = 60;
-    /// No level needs to reach farther than any two ticks can lie apart.
+    /// Caps a level's range: two ticks lie less than 2^60 apart. Of a capped level, size times
+    /// granularity may not fit 64 bits.
     static constexpr std::int64_t kWidest = std::int64_t{1} << 61;
 
     explicit LevelGeometry(std::int64_t wheelSize);

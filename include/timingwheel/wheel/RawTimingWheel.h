@@ -78,7 +78,7 @@ private:
 /// Units          ticks; nothing is rounded
 /// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove
 ///                and nextExpiration O(1); arming and flushing O(levels)
-/// Memory         64 bytes and a bit for each bucket; only `reserve` allocates
+/// Memory         64 bytes and one bit for each bucket; only `reserve` allocates
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
 /// Errors         std::invalid_argument for an option out of range
@@ -174,7 +174,8 @@ public:
     /// bucket that holds an entry, and past at most 64 whose entries were all cancelled, so that
     /// the work is bounded. Returns the clock.
     Tick advanceClock(Tick tick) noexcept;
-    /// The same if nothing expires by `tick`. Returns false, and does nothing, if something does.
+    /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
+    /// and no flushed entries wait. Returns false otherwise, and changes nothing.
     bool advanceIdleClock(Tick tick) noexcept {
         std::int64_t const position = positionOf(tick);
         if (position >= heap_.top().expiration || hasFlushed()) return false;

@@ -2,10 +2,8 @@
 
 #include <bit>
 #include <cassert>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -20,6 +18,7 @@ class SlotSet {
 public:
     /// REQUIRES: 1 <= size <= 2^24.
     explicit SlotSet(std::uint32_t size) {
+        assert(size > 0);
         std::uint32_t words = size;
         std::uint32_t all = 0;
         do {

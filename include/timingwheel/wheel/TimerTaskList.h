@@ -102,8 +102,7 @@ public:
     /// Asks for the entries that are taken first: those at the ends of all lanes, or the first one
     /// where no lanes are used.
     void prefetchEnds() const noexcept {
-        prefetch(lanes_[0].begin());
-        if (!usesLanes()) return;
+        if (!usesLanes()) return prefetch(lanes_[0].begin());
         for (List const& lane : lanes_) {
             prefetch(lane.begin());
             prefetch(std::prev(lane.end()));

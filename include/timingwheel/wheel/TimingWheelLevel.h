@@ -40,8 +40,8 @@ public:
     std::uint32_t number() const noexcept { return number_; }
     /// Width of a slot, in ticks.
     std::int64_t granularity() const noexcept { return granularity_; }
-    /// Range of the whole level, in ticks: its granularity times its size, as far as that can be
-    /// expressed.
+    /// Range of the whole level, in ticks: its granularity times its size, but at most
+    /// LevelGeometry::kWidest.
     std::int64_t interval() const noexcept { return interval_; }
     /// This level's clock: the wheel's, rounded down to the granularity.
     std::int64_t clock() const noexcept { return limit_ - interval_; }

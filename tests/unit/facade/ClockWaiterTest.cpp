@@ -3,6 +3,7 @@
 #include <support/Effort.h>
 #include <support/TestTimers.h>
 #include <support/Threads.h>
+#include <timingwheel/HashedWheelTimer.h>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <chrono>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <thread>
 
 namespace timingwheel::test {
@@ -83,10 +85,12 @@ public:
     TimePoint now() const noexcept override { return TimePoint{}; }
     std::unique_ptr<Waiter> makeWaiter() override {
         if (isScarce) throw std::bad_alloc{};
+        if (isUnable) return nullptr;
         ++made;
         return waiterUntilWoken();
     }
     bool isScarce = false;
+    bool isUnable = false;
     int made = 0;
 };
 
@@ -96,6 +100,14 @@ TEST(ClockWaiters, ATimerHasOneIfItHasAThread) {
     EXPECT_EQ(clock.made, 1);
     { ManualTimer const timer{{.clock = clock}}; }
     EXPECT_EQ(clock.made, 1);
+}
+
+TEST(ClockWaiters, AClockThatMakesNoneRefusesTheTimer) {
+    CountingClock clock;
+    clock.isUnable = true;
+    EXPECT_THROW(SystemTimer({.clock = clock}), std::invalid_argument);
+    EXPECT_THROW(HashedWheelTimer({.clock = clock}), std::invalid_argument);
+    ManualTimer const timer{{.clock = clock}};
 }
 
 // G16

@@ -23,7 +23,7 @@ struct Levels {
             for (std::uint32_t slot = 0; slot < size; ++slot) level[slot].standAt(number, slot);
             granularities.push_back(granularity);
             heap.addLevel(level, granularity);
-            granularity *= size;
+            if (buckets.size() < sizes.size()) granularity *= size;
         }
     }
 
@@ -123,6 +123,16 @@ TEST(DelayHeap, ShowsAllItsItems) {
         EXPECT_EQ(items[i].bucket->expiration(), expected[i].second);
         EXPECT_EQ(items[i].expiration, expected[i].second);
     }
+}
+
+// A turn of the coarsest level is longer than 64 bits can say.
+TEST(DelayHeap, ShowsTheItemsOfALevelOfTheWidestSlots) {
+    Levels levels{std::vector<std::uint32_t>(7, 512)};
+    for (std::int64_t slots : {1, 3}) levels.arm(6, slots << 54);
+    std::vector<DelayHeap::Item> const items = levels.heap.items();
+    ASSERT_EQ(items.size(), 2U);
+    EXPECT_EQ(items[0].expiration, std::int64_t{1} << 54);
+    EXPECT_EQ(items[1].expiration, std::int64_t{3} << 54);
 }
 
 TEST(DelayHeap, AllocatesOnlyForItsLevels) {
