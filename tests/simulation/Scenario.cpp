@@ -335,7 +335,7 @@ void Scenario::operate(Dice& dice, bool isInTask) {
         case 1:
         case 2:
         case 3:
-            static_cast<void>(schedule(dice, delay(dice), wheel_ != nullptr));
+            static_cast<void>(schedule(dice, delay(dice), wheel_ != nullptr, shape_.isScarce));
             return;
         case 4:
         case 5:
@@ -392,14 +392,14 @@ void Scenario::letTimePass(Dice& dice) {
 }
 
 /// False if it was not accepted.
-bool Scenario::schedule(Dice& dice, Duration wait, bool mayRepeat) {
+bool Scenario::schedule(Dice& dice, Duration wait, bool mayRepeat, bool isScarce) {
     bool const isPeriodic = mayRepeat && shape_.end != Shape::End::drain && dice.oneIn(6);
     bool const isFixed = dice.oneIn(2);
     std::size_t const id = books_.open(after(earliest(), wait), isPeriodic);
     Timeout timeout;
     try {
         Task task{Capture{books_, id}, this};
-        Scarcity const scarce{shape_.isScarce};
+        Scarcity const scarce{isScarce};
         if (!isPeriodic)
             timeout = timer_->newTimeout(std::move(task), wait);
         else if (isFixed)
@@ -574,7 +574,8 @@ void Scenario::checkPlaces() {
     Dice dice{shape_.seed + 2};
     nanoseconds const far = shape_.tick * 1'000'000;
     std::size_t taken = 0;
-    // Tasks that still run may be faster, and a flat timer takes a tick to make room.
+    // Tasks that still run may be faster, and a flat timer takes a tick to make room. There is
+    // memory: where it is scarce, many levels at once are seldom had.
     for (int round = 0; round < 200 && taken < shape_.most; ++round) {
         std::unique_lock lock{mutex_};
         std::vector<Known> const known = known_;
@@ -582,11 +583,11 @@ void Scenario::checkPlaces() {
         for (Known const& each : known) books_.cancelled(each.id, each.timeout.cancel());
         std::this_thread::sleep_for(2 * shape_.tick);
         taken = 0;
-        while (taken < shape_.most && schedule(dice, far, false)) ++taken;
+        while (taken < shape_.most && schedule(dice, far, false, false)) ++taken;
     }
     require(taken == shape_.most, "a place under the limit is lost");
     // One more finds a place only where a task that still runs has cancelled one of them.
-    if (!schedule(dice, far, false)) return;
+    if (!schedule(dice, far, false, false)) return;
     std::lock_guard const lock{mutex_};
     auto const pending = std::count_if(known_.begin(), known_.end(),
                                        [](Known const& each) { return each.timeout.isPending(); });

@@ -88,7 +88,7 @@ private:
     void operate(Dice& dice, bool isInTask);
     void operateWithoutTimer(Dice& dice, std::unique_ptr<Session>& session);
     void letTimePass(Dice& dice);
-    bool schedule(Dice& dice, Duration wait, bool mayRepeat);
+    bool schedule(Dice& dice, Duration wait, bool mayRepeat, bool isScarce);
     void cancel(Dice& dice, bool isInTask);
     void reschedule(Dice& dice);
     void ask(Dice& dice, bool hasTimer);
