@@ -11,7 +11,7 @@ inline namespace v1 {
 
 class ClockListener;
 
-/// Where a timer takes the time from, and how its driver thread sleeps.
+/// Where a timer gets the time, and how its driver thread sleeps.
 ///
 /// All clocks share the time-point type of std::chrono::steady_clock. So a deadline is a plain
 /// steady time point, and one of the system clock does not compile. A timer expects a clock that
@@ -61,7 +61,7 @@ public:
     /// A clock that shows the time of the steady one may return `steady().makeWaiter()`.
     virtual std::unique_ptr<Waiter> makeWaiter() = 0;
 
-    /// A timer announces itself. Only a clock that is set by hand needs its listeners.
+    /// A timer registers here. Only a clock that is set by hand needs its listeners.
     virtual void subscribe(std::weak_ptr<ClockListener> listener);
 
     /// std::chrono::steady_clock, the default of every timer.
@@ -72,7 +72,7 @@ public:
 class TIMINGWHEEL_API ClockListener {
 public:
     virtual ~ClockListener();
-    /// When this timer next has something to do, at the latest; nothing if never.
+    /// When this timer next has something to do, or earlier; nothing if never.
     virtual std::optional<Clock::TimePoint> nextExpiration() = 0;
     /// Runs what is due now. Returns when all of it has run, whatever the executor.
     virtual void runDue() = 0;

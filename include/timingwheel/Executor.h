@@ -16,9 +16,10 @@ class TimeoutKeeper;
 
 /// What an executor is given: the right to run one of the queued tasks, not a particular one.
 ///
-/// Call it once. If it is destroyed uncalled, one queued task is rejected: that task never runs,
-/// and the timer's error handler is told. A claim may be copied, for executors that require it; the
-/// copies together are good for one task.
+/// - Call it once.
+/// - If it is destroyed uncalled, one queued task is rejected: that task never runs, and the
+///   timer's error handler is called.
+/// - An executor that requires it may copy a claim. All copies together stand for one task.
 class TIMINGWHEEL_API Claim {
 public:
     Claim(Claim const& other) noexcept;
@@ -29,8 +30,8 @@ public:
     }
     ~Claim();
 
-    /// Runs one task if one is left: it may have been cancelled, rescheduled or returned by stop().
-    /// What the task throws goes to the timer's error handler.
+    /// Runs one task, unless none is left: tasks may have been cancelled, rescheduled or returned
+    /// by stop(). What the task throws goes to the timer's error handler.
     void operator()() noexcept;
 
 private:
@@ -49,7 +50,7 @@ concept HasGetExecutor =
 /// Where tasks run: by default inline, on the thread that drives the timer.
 ///
 /// Refers to anything with `execute(f)` or `get_executor().execute(f)`, such as a
-/// boost::asio::thread_pool. Give tasks that block to one: inline they hold up all others.
+/// boost::asio::thread_pool. Use one for tasks that block: inline they hold up all others.
 ///
 /// Lifetime       the executor must outlive the timer, or the timer's stop()
 /// Errors         if the executor throws, or drops what it was given, that one task is rejected

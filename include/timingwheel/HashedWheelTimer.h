@@ -52,8 +52,8 @@ struct HashedWheelTimerOptions {
     Executor executor = {};
     /// Gives the timer a pool of its own for the tasks, instead of an executor.
     std::optional<TaskPoolOptions> taskPool = {};
-    /// If true, a task whose delay is zero or negative runs before newTimeout returns, on the
-    /// calling thread, or is given to the executor. By default it waits for the next tick.
+    /// If true, newTimeout runs a task whose delay is zero or negative on the calling thread, or
+    /// gives it to the executor, before it returns. By default such a task waits for the next tick.
     bool immediateIfDue = false;
     /// How many timeouts may be pending; 0: no limit.
     std::size_t maxPendingTimeouts = 0;
@@ -68,7 +68,7 @@ struct HashedWheelTimerOptions {
     Duration slowTaskThreshold = Duration::max();
     /// By default one line on stderr.
     std::function<void(SlowTask const&)> slowTaskHandler = {};
-    /// Receives warnings, among them of too many timers and of leaked ones. By default one line on
+    /// Receives warnings, such as of too many timers or of leaked ones. By default one line on
     /// stderr.
     std::function<void(TimerLog const&)> logger = {};
     /// Receives every step; must outlive the timer.
@@ -99,7 +99,7 @@ struct HashedWheelTimerOptions {
 ///
 /// States         created, started by start() or the first newTimeout, stopped by stop() for good
 /// Outcome        a timeout expires when its tick takes it out, before its task runs. From then on
-///                isExpired() is true and cancel() returns false, also inside the task and while
+///                isExpired() is true and cancel() returns false, even inside the task and while
 ///                it waits in an executor's queue. The worker unlinks a cancelled timeout at the
 ///                next tick, calls its `cancelled()` and destroys its task; cancelAndWait() does
 ///                that at once
@@ -145,9 +145,11 @@ public:
 
     /// Lets the worker finish the slot in progress, waits for tasks that run on an executor, and
     /// returns what will not run: what was pending, and what still waits in an executor's queue.
-    /// Each of these is cancelled, and its `cancelled()` is called. What was cancelled before is
-    /// not returned. Any other caller, even at the same time, gets an empty range at once. Throws
-    /// std::logic_error from inside a task of this timer.
+    ///
+    /// - Each timeout that it returns is cancelled, and its `cancelled()` is called.
+    /// - It does not return what was cancelled before.
+    /// - Any other caller, even at the same time, gets an empty range at once.
+    /// - From inside a task of this timer it throws std::logic_error.
     StoppedTimeouts stop() override;
 
     /// Timeouts accepted and not expired; a cancelled one counts until the next tick.

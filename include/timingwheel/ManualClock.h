@@ -12,7 +12,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// A clock that moves when it is told to: for tests of code that uses timers.
+/// A clock that you move by hand: for tests of code that uses timers.
 ///
 ///     timingwheel::ManualClock clock;
 ///     timingwheel::SystemTimer timer{{.clock = clock}};
@@ -45,7 +45,7 @@ public:
     void jump(Duration duration);
     void jumpTo(TimePoint time);
 
-    /// Its waiters sleep until they are woken: whoever moves this clock wakes the drivers.
+    /// Its waiters sleep until they are woken. Moving the clock wakes the drivers.
     std::unique_ptr<Waiter> makeWaiter() override;
     void subscribe(std::weak_ptr<ClockListener> listener) override;
 

@@ -10,8 +10,8 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// SystemTimer's engine without a thread or a lock: for event loops, which ask it how long they may
-/// wait, and for simulations.
+/// SystemTimer's engine without a thread or a lock: for simulations, and for event loops, which ask
+/// it how long they may wait.
 ///
 ///     timingwheel::ManualTimer timer;
 ///     for (;;) {
@@ -22,8 +22,8 @@ inline namespace v1 {
 /// Delays count from the clock's now, also inside a task. If its clock is a ManualClock, moving
 /// that clock drives the timer.
 ///
-/// A loop that may wait while somebody else uses the timer is a TimerLoop: it is told when it must
-/// come earlier, and that nothing is pending any more.
+/// A loop that may wait while other code uses the timer needs a TimerLoop. The timer tells it when
+/// it must come earlier, and when nothing is pending any more.
 ///
 /// Order          as SystemTimer inline
 /// Thread safety  none: one thread at a time, in turn under a lock of yours
@@ -36,8 +36,8 @@ public:
     ~ManualTimer() override;
 
     /// When advanceTo must be called at the latest; nothing if never. Earlier than the earliest
-    /// deadline if an entry has to move down a level first. From then on a TimerLoop is told of
-    /// what is earlier. O(1).
+    /// deadline if an entry has to move down a level first. From this call on, a TimerLoop is told
+    /// if it must come earlier. O(1).
     std::optional<TimePoint> nextExpiration() const noexcept;
 
     /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so
@@ -50,7 +50,8 @@ public:
     /// - A task that becomes due during the call runs in the next call.
     /// - If `now` is ahead of the clock, later ticks of this call still run before it.
     /// - If `atMost` stops inside a tick, the next call first finishes that tick.
-    /// - If `now` is earlier than in the last call, what that left of later ticks waits for them.
+    /// - If `now` is earlier than in the last call, what that call left of later ticks waits until
+    ///   they come again.
     bool advanceTo(TimePoint now, std::size_t atMost = std::numeric_limits<std::size_t>::max());
 };
 

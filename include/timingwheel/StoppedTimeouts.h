@@ -16,7 +16,7 @@ namespace detail {
 class TimeoutKeeper;
 }
 
-/// One timeout that stop() returned, with its task: to be stored, or scheduled again.
+/// One timeout that stop() returned, with its task, for you to store or to schedule again.
 class TIMINGWHEEL_API StoppedTimeout {
 public:
     Clock::TimePoint deadline() const noexcept { return timeout().deadline(); }

@@ -14,11 +14,11 @@ inline namespace v1 {
 ///     auto timeout = timer.newTimeout([] { std::puts("timed out"); }, 30s);
 ///     timeout.cancel();
 ///
-/// Scheduling and cancelling take the same steps however many timeouts are pending: they briefly
-/// lock one of several hierarchical timing wheels (see RawTimingWheel), over which the threads are
-/// spread. One driver thread sleeps until the earliest bucket of any wheel expires, then moves its
-/// entries down a level or runs them. While nothing is due it does not wake. The first schedule
-/// starts it.
+/// Scheduling and cancelling take the same number of steps however many timeouts are pending. They
+/// briefly lock one of several hierarchical timing wheels (see RawTimingWheel), over which the
+/// threads are spread. One driver thread, which the first schedule starts, sleeps until the
+/// earliest bucket of any wheel expires. Then it moves the bucket's entries down or runs them.
+/// While nothing is due it does not wake.
 ///
 /// Tasks run on the driver thread unless an executor is given. A task that blocks belongs on one.
 /// Not offered: wall-clock and calendar times, and deadlines that survive the process.
@@ -49,7 +49,7 @@ public:
     /// throws; the timer stays usable and a later call tries again.
     void start();
 
-    /// Accepts nothing more, waits until everything pending has run, however long that takes, then
+    /// Accepts nothing more, waits until everything pending has run, however long that takes, and
     /// stops. A periodic task runs once more. Throws std::logic_error from inside a task.
     void drain();
 };

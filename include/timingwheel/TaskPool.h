@@ -15,8 +15,8 @@ inline namespace v1 {
 
 /// What a TaskPool does with a task that finds its queue full.
 enum class WhenFull : std::uint8_t {
-    callerRuns,  ///< the thread that brings it runs it: the timer's driver, which is late meanwhile
-    reject,      ///< it is refused: the timer's error handler hears of a RejectedExecution
+    callerRuns,  ///< the thread that brings it runs it: the timer's driver, which falls behind
+    reject,      ///< refuses it: the timer's error handler receives a RejectedExecution
 };
 
 /// All are checked by the constructor, which throws std::invalid_argument with the option's name,
@@ -24,8 +24,8 @@ enum class WhenFull : std::uint8_t {
 struct TaskPoolOptions {
     /// At most 1024; 0: one for each core.
     std::size_t threads = 0;
-    /// How many tasks may wait, those not counted that run: at least 1. A task also waits for the
-    /// moment that an idle thread needs to take it up.
+    /// How many tasks may wait, not counting those that run: at least 1. A task also waits for the
+    /// moment that an idle thread needs to take it.
     std::size_t queueCapacity = 8'192;
     WhenFull whenFull = WhenFull::callerRuns;
     /// For error messages, and the threads' name: at most 15 bytes.
@@ -38,11 +38,11 @@ struct TaskPoolOptions {
 ///     timingwheel::SystemTimer timer{{.executor = pool}};
 ///
 /// For tasks that block: inline on the driver each would hold up all that come after it. One pool
-/// may serve many timers. Tasks are taken up in the order in which they were queued.
+/// may serve many timers. Its threads take tasks in the order in which they were queued.
 ///
 /// Memory         a pointer for each task that waits, in blocks that are allocated when needed
-/// Thread safety  any number of threads, the destructor excepted: from when it begins nobody may
-///                call execute(), so all timers that use the pool are stopped before
+/// Thread safety  any number of threads. Once the destructor has begun, nobody may call execute():
+///                stop all timers that use the pool first
 /// Lifetime       outlives the timers it serves, or their stop()
 /// Errors         std::system_error if a thread cannot be started: then there is no pool
 class TIMINGWHEEL_API TaskPool {
@@ -50,9 +50,8 @@ public:
     static constexpr std::size_t kMaxThreads = 1'024;
 
     explicit TaskPool(TaskPoolOptions options = {});
-    /// Waits until all tasks have run, and for the threads. May be called from inside a task of
-    /// this pool: then it waits for nothing, what is queued still runs, and the threads end by
-    /// themselves.
+    /// Waits until all tasks have run and the threads have ended. From inside a task of this pool
+    /// it waits for nothing: what is queued still runs, and the threads end by themselves.
     ~TaskPool();
     TaskPool(TaskPool const&) = delete;
     TaskPool& operator=(TaskPool const&) = delete;

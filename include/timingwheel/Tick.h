@@ -10,9 +10,9 @@ inline namespace v1 {
 /// The unit in which a wheel counts time: an integer type of its own, never a time point.
 ///
 /// A wheel does not know how long a tick lasts, nor when counting began; its driver does. A tick
-/// has 60 bits, so that an entry's deadline and its state fit one word. Construction and addition
-/// saturate to `min()` and `max()`. A deadline of `max()` means never: no clock gets there. The
-/// range is 18 years each way at 1 ns a tick, and 18 million years at 1 ms.
+/// has 60 bits, so that an entry's deadline and its state fit into one word. Construction and
+/// addition saturate to `min()` and `max()`. A deadline of `max()` means never: no clock gets
+/// there. The range is 18 years each way at 1 ns a tick, and 18 million years at 1 ms.
 class Tick {
 public:
     static constexpr std::int64_t kMax = (std::int64_t{1} << 59) - 1;

@@ -24,8 +24,8 @@ struct TimeoutAccess;
 /// A handle to one scheduled timeout: says what became of it, and cancels it.
 ///
 /// A small regular type: empty by default, copyable, comparable, hashable, usable in a map. Its
-/// answers stay true for as long as it is kept, also after its timer is gone. It keeps no capture
-/// of the task alive: captures are destroyed before cancel() returns, or when the task has run.
+/// answers stay true as long as it is kept, even after its timer is gone. It keeps no capture of
+/// the task alive: captures are destroyed before cancel() returns, or when the task has run.
 ///
 /// Each accepted timeout ends in exactly one way:
 ///
@@ -33,13 +33,13 @@ struct TimeoutAccess;
 /// - a cancel() returned true, or stop() returned it (isCancelled);
 /// - the executor rejected it (isRejected).
 ///
-/// A task that waits in an executor's queue is still pending, except that of a HashedWheelTimer,
-/// which has expired by then. HashedWheelTimer lists the other differences.
+/// A task that waits in an executor's queue is still pending; one of a HashedWheelTimer has expired
+/// by then. HashedWheelTimer lists the other differences.
 ///
 /// Complexity     everything O(1); cancel() takes the lock of one shard, questions take none
-/// Thread safety  like std::shared_ptr: different handles of one timeout from any threads, const
-///                functions of one handle too (of a ManualTimer: from its thread only).
-///                Everything may be called from inside a task
+/// Thread safety  like std::shared_ptr: any thread may use its own handle of a timeout, and call
+///                const functions of a shared one (of a ManualTimer: its thread only). Everything
+///                may be called from inside a task
 /// Lifetime       dropping the handle does not cancel; ScopedTimeout does
 class TIMINGWHEEL_API Timeout {
 public:
@@ -57,9 +57,9 @@ public:
         if (node_ != nullptr) release();
     }
 
-    /// Cancels. Returns true to exactly one caller; then the task never runs, even if it was
-    /// already due and waited for its turn, and its captures are destroyed when this returns. A
-    /// periodic task that is running does not run again. False for an empty handle.
+    /// Cancels. Returns true to exactly one caller. The task then never runs, even if it was due
+    /// and waited for its turn, and its captures are destroyed before this returns. A periodic task
+    /// that is running does not run again. False for an empty handle.
     bool cancel() const noexcept;
 
     /// Cancels, or else waits until a run that has begun is over and its captures are destroyed.
@@ -67,11 +67,12 @@ public:
     /// HashedWheelTimer it also wins over a task that waits in an executor's queue.
     bool cancelAndWait() const noexcept;
 
-    /// Accepted, and its task was not entered yet; also between two runs of a periodic one.
+    /// Accepted, and its task was not entered yet. Also true between two runs of a periodic task.
     bool isPending() const noexcept;
-    /// The task was entered: true inside it too. A periodic one expires when it will not run again.
+    /// The task was entered: true inside it too. A periodic one has expired once it will not run
+    /// again.
     bool isExpired() const noexcept;
-    /// The task returned or threw. A periodic one is done when it will not run again.
+    /// The task returned or threw. A periodic one is done once it will not run again.
     bool isDone() const noexcept;
     /// A cancel() returned true, or stop() returned it.
     bool isCancelled() const noexcept;
@@ -80,8 +81,8 @@ public:
     /// The executor refused or dropped it.
     bool isRejected() const noexcept;
 
-    /// When it is, or was, due, rounded up to the timer's tick; for one that was due at once, the
-    /// tick then current. max() means never.
+    /// When it is, or was, due, rounded up to the timer's tick. If it was due at once, the tick
+    /// that was current then. max() means never.
     Clock::TimePoint deadline() const noexcept;
     /// Time left until the deadline, never negative. After the timer has stopped: what was left
     /// then.
@@ -113,8 +114,8 @@ private:
 };
 
 /// Owns a timeout: its destructor cancels the timeout and waits for a run that has begun. What the
-/// task uses may be destroyed next, so declare it before this. If the class's destructor has a
-/// body, call reset() first in it.
+/// task uses may be destroyed after that, so declare it before this. If the class's destructor has
+/// a body, call reset() first in it.
 class ScopedTimeout {
 public:
     ScopedTimeout() noexcept = default;

@@ -33,9 +33,11 @@ public:
     Timer& operator=(Timer const&) = delete;
 
     /// Runs `task` once, when `delay` has passed: never earlier, and at most one tick plus the
-    /// wake-up latency later. Zero and negative delays are due at once (in a HashedWheelTimer: at
-    /// the next tick). A delay that the clock cannot express means never. The handle may be
-    /// dropped: the task still runs.
+    /// wake-up latency later.
+    ///
+    /// - Zero and negative delays are due at once (in a HashedWheelTimer: at the next tick).
+    /// - A delay that the clock cannot express means never.
+    /// - You may drop the handle: the task still runs.
     ///
     /// Throws, and then nothing has changed:
     ///
@@ -49,20 +51,20 @@ public:
         return accept(sourceOf(task), delay);
     }
 
-    /// Runs `function` on the object if that still lives by then; otherwise nothing. `function`
-    /// takes a T&, or is a member function of T.
+    /// Runs `function` on the object if that still lives when the timeout is due; otherwise does
+    /// nothing. `function` takes a T&, or is a member function of T.
     template <class T, std::invocable<T&> Function>
     Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay) {
         return newTimeout(onLiving(std::move(object), std::move(function)), delay);
     }
 
-    /// Stops the timer: it accepts nothing more and runs nothing more. Returns what was pending to
-    /// one caller; any other gets an empty range. Every caller waits until no task runs (in a
+    /// Stops the timer: it accepts nothing more and runs nothing more. One caller gets what was
+    /// pending; any other gets an empty range. Every caller waits until no task runs (in a
     /// HashedWheelTimer only the one that gets the tasks). Throws std::logic_error from inside a
     /// task of this timer.
     virtual StoppedTimeouts stop() = 0;
 
-    /// Timeouts accepted whose task was neither entered nor cancelled, including those that wait in
+    /// Accepted timeouts whose task was neither entered nor cancelled, including those that wait in
     /// an executor's queue. A HashedWheelTimer counts as Netty does. O(shards).
     virtual std::size_t pendingTimeouts() const = 0;
 

@@ -22,11 +22,13 @@ public:
     TimerHookBase& operator=(TimerHookBase const&) = delete;
 
     /// Moves the deadline to `delay` from now. Succeeds until the task starts. After that, and if
-    /// the hook is not scheduled, it returns false and changes nothing. To a later deadline it
-    /// takes no lock and allocates nothing; under a clock other than the steady one it also writes
-    /// a counter that all threads share. A tolerance is given anew each time.
+    /// the hook is not scheduled, it returns false and changes nothing. Give it a tolerance anew
+    /// each time.
+    ///
+    /// A push-back to a later deadline takes no lock and allocates nothing. Under a clock other
+    /// than the steady one it also writes a counter that all threads share.
     bool reschedule(Duration delay, TimeoutOptions options = {});
-    /// The same to a time point of the timer's clock; saves reading the clock.
+    /// The same to a time point of the timer's clock. Does not read the clock.
     bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
 
     /// True if the task was pending and will not run. The hook may then be scheduled again.
@@ -89,10 +91,12 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
 ///     };
 ///
 /// `function` is a member function without parameters, or a function or a captureless lambda that
-/// takes the object. Declare the hook last, also after `function`: it is then destroyed first, and
-/// its destructor cancels it and waits for a run that has begun. If the class's destructor has a
-/// body, call cancelAndWait() first in it. If the task uses members of a derived class, do so in
-/// that class's destructor. The task then never sees a partly destroyed object.
+/// takes the object. The task never sees a partly destroyed object if you keep three rules:
+///
+/// - Declare the hook last, even after `function`. It is then destroyed first; its destructor
+///   cancels it and waits for a run that has begun.
+/// - If the class's destructor has a body, call cancelAndWait() first in it.
+/// - If the task uses members of a derived class, do so in that class's destructor.
 ///
 /// The task may destroy the hook, and may schedule it again. A hook that is scheduled again during
 /// its run may run concurrently with itself if the executor has several threads. A hook belongs to
@@ -100,8 +104,8 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
 ///
 /// Memory         48 bytes
 /// Locks          a hook stays in the shard of the thread that first scheduled it. Threads that
-///                schedule or cancel hooks of one shard wait for each other, so schedule a hook
-///                first on the thread that will use it. A push-back takes no lock on any thread
+///                schedule or cancel hooks of one shard wait for each other. So let the thread that
+///                will use a hook be the first to schedule it. A push-back takes no lock
 /// Thread safety  every function from any thread, and from inside the task, except that the
 ///                destructor, and the first schedule on a different timer, must not run
 ///                concurrently with any other call

@@ -6,28 +6,26 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// An event loop that drives a ManualTimer: what the timer tells it.
+/// What a ManualTimer tells the event loop that drives it.
 ///
-/// A loop that asks nextExpiration() right before it waits needs none of this if all else happens
-/// on its own thread, between two waits. It does if somebody may use the timer while it waits:
-/// other threads under a lock, or code that cannot know the loop.
+/// A loop that asks nextExpiration() right before it waits does not need this if the timer is used
+/// only on its thread, between two waits. It does if the timer may be used while it waits: by other
+/// threads under a lock, or by code that cannot know the loop.
 ///
 ///     class Loop final : public timingwheel::TimerLoop {
 ///         void onEarlier(TimePoint) noexcept override { eventfd_write(wake_, 1); }
 ///         ...
 ///         timingwheel::ManualTimer timer_{{.loop = this}};
 ///
-/// - `onEarlier` comes once for each expiration that is earlier than what the loop knows: than the
-///   last answer of nextExpiration() or pollTimeout(), or the last onEarlier if that came since. So
-///   it comes for a schedule and for a reschedule of a handle or hook, but not if the loop wakes in
-///   time anyway.
-/// - From the beginning of advanceTo until it asks, the loop is told of nothing earlier.
-/// - `onIdle` comes once each time that the last pending timeout ends, whatever ended it: its run,
-///   a cancel, the death of its hook, stop(), the timer's destructor. During advanceTo it waits for
-///   the end of that call, and is left out if something is pending again by then. Only if a task
-///   destroys the timer does it come at once, in the destructor.
+/// - The timer calls `onEarlier` once for each expiration that is earlier than what the loop knows:
+///   the last answer of nextExpiration() or pollTimeout(), or a later onEarlier. A schedule, or a
+///   reschedule of a handle or hook, thus causes no call if the loop wakes in time anyway.
+/// - From the start of advanceTo until the loop asks, `onEarlier` is not called.
+/// - The timer calls `onIdle` once each time the last pending timeout ends, whatever ended it: its
+///   run, a cancel, the death of its hook, stop(), the timer's destructor. During advanceTo it
+///   waits for the end of that call, and calls nothing if something is pending again by then.
 ///
-/// Nothing says that something is pending again: that is a call of the user's own.
+/// No call says that something is pending again: only a call of your own can cause that.
 ///
 /// Thread safety  called on the thread that used the timer, before that call returns, without any
 ///                lock of the timer's. It may question the timer, but do nothing else with it,

@@ -31,10 +31,11 @@ class TimerHookBase;
 ///
 /// If a periodic timeout is cancelled, stopped or drained during a run, the event follows that run.
 ///
-/// The events show which entry is in which bucket, and which buckets are armed: place and cascade
-/// put an entry into a bucket; intake, wake, expire and cancel take it out; arm puts a bucket into
-/// the delay heap, wake takes it out. A push-back is not reported: the entry stays in its bucket
-/// and is placed again from there.
+/// The events show which entry is in which bucket, and which buckets are armed:
+///
+/// - place and cascade put an entry into a bucket; intake, wake, expire and cancel take it out.
+/// - arm puts a bucket into the delay heap; wake takes it out.
+/// - A push-back is not reported: the entry stays in its bucket and is placed again from there.
 ///
 /// A flat wheel has no heap and arms nothing. A cancelled entry stays in its slot until the
 /// worker's next tick. If it is placed at the very moment of its cancel, the place is reported
@@ -43,8 +44,8 @@ struct TimerEvent {
     enum class Stage : std::uint8_t {
         schedule,  ///< accepted on the caller's thread
         intake,    ///< its deadline became a tick; `deadline` is set from here on. Repeated for a
-                   ///< reschedule that is no push-back, and for the next run of a periodic one. A
-                   ///< place follows unless it is due at once
+                   ///< reschedule that is not a push-back, and for the next run of a periodic one.
+                   ///< A place follows unless it is due at once
         place,     ///< put into a bucket: `level`, `slot`, `expiration`. Repeated when that bucket
                    ///< expired after a push-back
         arm,       ///< that bucket entered the delay heap; also after a cascade

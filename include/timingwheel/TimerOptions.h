@@ -44,9 +44,11 @@ struct SlowTask {
 };
 
 /// Makes a timer's thread: starts a thread that calls `body`, and returns that thread, joinable.
-/// May throw: then the call that needed the thread throws, and a later one tries again. A thread
-/// that the factory has started nevertheless ends by itself. It is a std::logic_error to call
-/// `body` on the calling thread, or to return a thread that is not joinable.
+///
+/// - If it throws, the call that needed the thread throws, and a later call tries again. A thread
+///   that the factory has started nevertheless ends by itself.
+/// - If it calls `body` on the calling thread, or returns a thread that is not joinable, that call
+///   throws std::logic_error.
 using ThreadFactory = std::function<std::thread(std::function<void()> body)>;
 
 /// Options of SystemTimer and ManualTimer. All are checked by the constructor, which throws
@@ -56,7 +58,7 @@ struct TimerOptions {
     /// lengths that cannot be expressed saturate to it.
     Duration tick = std::chrono::milliseconds{1};
     /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
-    /// memory: 64 bytes and one bit a slot, in each level that a shard has built.
+    /// memory: 64 bytes a slot, in each level that a shard has built.
     std::int64_t wheelSize = 20;
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";
@@ -84,7 +86,7 @@ struct TimerOptions {
     std::function<void(SlowTask const&)> slowTaskHandler = {};
     /// Receives every step; must outlive the timer.
     TimerObserver* observer = nullptr;
-    /// Is told when it must come earlier, and when nothing is pending any more; must outlive the
+    /// Learns when it must come earlier, and when nothing is pending any more. Must outlive the
     /// timer. ManualTimer only.
     TimerLoop* loop = nullptr;
 };
@@ -92,12 +94,12 @@ struct TimerOptions {
 /// Options of one timeout.
 struct TimeoutOptions {
     /// How late it may be beyond the tick. The deadline is rounded up to a multiple of the widest
-    /// slot of the wheel that is not wider than this. So it is moved less often and shares its
+    /// slot of the wheel that is no wider than this. So the timeout moves less often and shares its
     /// wake-up with neighbours.
     Duration tolerance = {};
 };
 
-/// What becomes of the runs that a fixed-rate task has missed.
+/// What happens to the runs that a fixed-rate task has missed.
 enum class MissedTicks : std::uint8_t {
     skip,     ///< left out; the next run is at its usual time
     shift,    ///< left out; the next run is a period from now, and the later ones count from there

@@ -20,9 +20,12 @@ public:
 
     /// Called on the timer's executor when the deadline has been reached.
     virtual void run(Timeout const& timeout) = 0;
-    /// Called by the thread whose cancel() returns true, before it returns. If a periodic task is
-    /// cancelled during a run, the thread that runs it calls this after the run. In a
-    /// HashedWheelTimer the worker calls this at the next tick, and stop() for what it returns.
+    /// Called by the thread whose cancel() returns true, before that returns.
+    ///
+    /// - If a periodic task is cancelled during a run, the thread that runs it calls this after the
+    ///   run.
+    /// - In a HashedWheelTimer the worker calls this at the next tick, and stop() calls it for what
+    ///   it returns.
     virtual void cancelled(Timeout const& timeout);
 };
 

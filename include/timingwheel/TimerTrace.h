@@ -48,10 +48,11 @@ using TraceErrorHandler = std::function<void(std::system_error const&)>;
 /// Memory         a buffer of 64 KiB; some 80 bytes for each timeout that has not ended, and 40 for
 ///                each thread that reported an event. An event that arrives before an earlier one
 ///                of its shard waits for it, in 128 bytes. When more than 65,536 events of a shard
-///                wait (8 MiB), the missing one is given up, and dropped if it arrives after all
+///                wait (8 MiB), the trace goes on without the missing one, and drops it if it
+///                arrives after all
 /// Thread safety  as TimerObserver
-/// Lifetime       must outlive the timer, and a stream must outlive the trace. Give it every event
-///                of one timer: it waits for a missing one as said above
+/// Lifetime       must outlive the timer, and a stream must outlive the trace. Give it all events
+///                of one timer: it waits for a missing one, as above
 /// Errors         std::system_error with the path if the file cannot be opened
 class TIMINGWHEEL_API JsonLinesTrace final : public TimerObserver {
 public:
@@ -61,7 +62,7 @@ public:
     ~JsonLinesTrace() override;
 
     void onEvent(TimerEvent const& event) noexcept override;
-    /// Writes what is in the buffer, which is otherwise done when it is full.
+    /// Writes what is in the buffer, without waiting until it is full.
     void flush() noexcept;
 
 private:
@@ -74,9 +75,9 @@ private:
 ///     timingwheel::ChromeTrace trace{"timer.json"};
 ///     timingwheel::SystemTimer timer{{.observer = &trace}};
 ///
-/// A timeout is a span from its schedule to the end of its run or to its cancel; that of a periodic
-/// one ends with the cancel. Its other steps are marks on the span. Each thread has a track with
-/// its name: a run is a slice of its length there, a wake a slice without length, an arm a mark.
+/// A timeout is a span from its schedule to the end of its run or to its cancel; a periodic one's
+/// ends with the cancel. Its other steps are marks on the span. Each thread has a track with its
+/// name. On it a run is a slice as long as the run, a wake a slice without length, an arm a mark.
 /// The counter `pending` shows how many spans are open.
 ///
 /// The file is valid JSON once the trace has been destroyed. Until then the end of the array is

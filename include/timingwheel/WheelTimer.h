@@ -21,8 +21,8 @@ class TimerCore;
 
 /// The common part of SystemTimer and ManualTimer: what a wheel with levels can do beyond `Timer`.
 ///
-/// Time points are those of the timer's clock, of the type of std::chrono::steady_clock's: one of
-/// std::chrono::system_clock does not compile. A deadline in the past is due at once.
+/// Time points are those of the timer's clock and have the type of std::chrono::steady_clock's. One
+/// of std::chrono::system_clock does not compile. A deadline in the past is due at once.
 class TIMINGWHEEL_API WheelTimer : public Timer {
 public:
     using TimePoint = Clock::TimePoint;
@@ -38,14 +38,13 @@ public:
         return acceptAfter(sourceOf(task), delay, options);
     }
 
-    /// At a point of time of the timer's clock.
+    /// At a time point of the timer's clock.
     template <SchedulableTask Task>
     Timeout newTimeout(Task task, TimePoint deadline, TimeoutOptions options = {}) {
         return acceptAt(sourceOf(task), deadline, options);
     }
 
-    /// Runs `function` on the object if that still lives by then; with options, or at a point of
-    /// time.
+    /// Runs `function` on the object if that still lives by then; with options, or at a time point.
     template <class T, std::invocable<T&> Function>
     Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay,
                        TimeoutOptions options) {
@@ -58,7 +57,7 @@ public:
     }
 
     /// Runs `task` after `first`, then every `period`, measured from when each run was due. A run
-    /// never overlaps the next. The handle is pending between runs; cancelling it, also from inside
+    /// never overlaps the next. The handle is pending between runs. Cancelling it, even from inside
     /// the task, ends the series. Errors as in `newTimeout`; also std::invalid_argument for a
     /// period below one tick.
     template <SchedulableTask Task>
@@ -82,8 +81,12 @@ public:
     /// Moves the deadline to `delay` from now. Succeeds until the task starts, even if it is due
     /// and waits for its turn; after that it returns false and changes nothing. A periodic task
     /// continues from the new deadline. To a later deadline it takes no lock, except the first time
-    /// in a shard. Throws std::invalid_argument for another timer's timeout, std::bad_alloc if a
-    /// level has to be built; then nothing has changed.
+    /// in a shard.
+    ///
+    /// Throws, and then nothing has changed:
+    ///
+    /// - std::invalid_argument for another timer's timeout;
+    /// - std::bad_alloc if a level cannot be built.
     bool reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options = {});
     bool reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options = {});
 
@@ -105,7 +108,7 @@ protected:
     enum class Threading : bool { none, driverThread };
     WheelTimer(TimerOptions options, Threading threading);
 
-    /// For the destructors of the final classes: tasks that still run need the whole object.
+    /// Call it in the destructor of each final class: tasks that still run need the whole object.
     void stopForGood() noexcept;
 
     detail::TimerCore& core() const noexcept { return *core_; }

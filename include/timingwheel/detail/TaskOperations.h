@@ -15,7 +15,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What both kinds of entry begin their table of operations with.
+/// The beginning of both kinds of entries' tables of operations.
 struct EntryOperations {
     bool isHook;
 };
@@ -29,7 +29,7 @@ struct TaskOperations : EntryOperations {
     /// May throw what the task's destructor throws; null if that does nothing.
     void (*destroy)(void* task);
     void (*run)(void* task, Timeout const& timeout);
-    /// Null if the task does not want to hear of it.
+    /// Null if the task has no cancelled().
     void (*cancelled)(void* task, Timeout const& timeout);
     /// The TimerTask object; null if the task is a callable.
     std::shared_ptr<TimerTask> (*shared)(void const* task);
@@ -121,9 +121,11 @@ bool isEmptyTask(Task const& task) {
 
 }  // namespace detail
 
-/// What can be scheduled: a callable that takes nothing or the `Timeout const&`, move-only ones
-/// too; or a std::shared_ptr of a `TimerTask`. A callable that also has a member
-/// `cancelled(Timeout const&)` is told when it is cancelled.
+/// What can be scheduled:
+///
+/// - a callable that takes nothing or a `Timeout const&`; it may be move-only. If it has a member
+///   `cancelled(Timeout const&)`, that is called when the timeout is cancelled;
+/// - a std::shared_ptr of a `TimerTask`.
 template <class Task>
 concept SchedulableTask =
     std::same_as<Task, std::remove_cvref_t<Task>> && std::is_move_constructible_v<Task> &&

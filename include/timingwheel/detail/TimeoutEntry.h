@@ -14,8 +14,8 @@ class TimeoutKeeper;
 /// The part that both kinds of entry share: who keeps it, and what it can do.
 ///
 /// The owner's bits of the word hold the state: see docs/decisions/0001. `keeper` is set when the
-/// entry is first scheduled and stays, so that an entry is always guarded by one and the same lock.
-/// A hook's keeper is a Shard.
+/// entry is first scheduled and stays, so one lock guards the entry for life. A hook's keeper is a
+/// Shard.
 ///
 /// Memory         40 bytes
 class TimeoutEntry : public TimerTaskEntry {

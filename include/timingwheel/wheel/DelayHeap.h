@@ -16,13 +16,13 @@ inline namespace v1 {
 /// The armed buckets of a wheel, earliest expiration first.
 ///
 /// The buckets of one level expire in the order of their slots. So a level's armed buckets are a
-/// set of slots, and a Boost.Heap orders no more than the earliest bucket of each level. The finest
-/// level, where most buckets come and go, stands beside that heap: its earliest is compared with
-/// the heap's top. (Boost.Heap is hidden here because its header is large.)
+/// set of slots, and a Boost.Heap orders only the earliest bucket of each level. The finest level,
+/// where most buckets come and go, stands beside that heap: its earliest is compared with the
+/// heap's top. (Boost.Heap is hidden here because its header is large.)
 ///
-/// The heap is touched when an empty bucket gets its first entry and when a bucket expires, not
-/// once per timeout. A bucket whose entries were all cancelled stays until it comes to the
-/// top. Of two buckets with the same expiration the one on the lower level comes first.
+/// The heap changes when an empty bucket gets its first entry and when a bucket expires, not once
+/// per timeout. A bucket whose entries were all cancelled stays until it comes to the top. Of two
+/// buckets with the same expiration the one on the lower level comes first.
 ///
 /// Complexity     top O(1) and inline, push and pop O(log levels + log64 slots)
 /// Memory         only `addLevel` allocates
@@ -41,28 +41,28 @@ public:
 
     /// Adds the next coarser level. Its slots are `granularity` wide. Strong exception safety.
     void addLevel(std::span<TimerTaskList> buckets, std::int64_t granularity);
-    /// Takes the level `first` and all coarser ones away. REQUIRES: their buckets are not in the
-    /// heap.
+    /// Removes the level `first` and all coarser ones. REQUIRES: their buckets are not in the heap.
     void removeLevelsFrom(std::size_t first) noexcept;
 
-    /// REQUIRES: the bucket belongs to a level that was added, and is not in the heap; with the
-    /// others of its level it expires within one turn.
+    /// REQUIRES: the bucket belongs to a level that was added, and is not in the heap; it and the
+    /// armed ones of its level expire within one turn.
     void push(TimerTaskList& bucket) noexcept;
     /// REQUIRES: not empty.
     void pop() noexcept;
 
     bool empty() const noexcept { return top_.bucket == nullptr; }
-    /// The earliest bucket; one without a bucket, and never expiring, when there is none.
+    /// The earliest bucket. If there is none, an item without a bucket that never expires.
     Item const& top() const noexcept { return top_; }
     std::size_t size() const noexcept { return size_; }
 
-    /// All items, by level and expiration: for looking at, and for tests.
+    /// All items, by level and expiration: for inspection and tests.
     std::vector<Item> items() const;
 
 private:
     struct CoarserLevels;
     struct Level {
-        /// The bucket that expires next after `item`, which is armed or was. REQUIRES: one is.
+        /// The bucket that expires next after `item`. REQUIRES: a bucket is armed; `item` need not
+        /// be one any more.
         Item after(Item const& item) const noexcept;
 
         SlotSet armed;

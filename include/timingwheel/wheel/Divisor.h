@@ -9,7 +9,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// A number to divide by, many times: one multiplication instead of each division.
+/// A number to divide by many times: each division costs one multiplication.
 ///
 /// With l = ceil(log2 d) and m = ceil(2^(62 + l) / d), n / d is exactly n * m / 2^(62 + l), rounded
 /// down, for every n below 2^62 (T. Granlund, P. Montgomery, "Division by Invariant Integers using

@@ -20,23 +20,23 @@ struct EntryLocation {
     bool operator==(EntryLocation const&) const = default;
 };
 
-/// The two links of an entry, for those who keep it in something else than a bucket.
+/// The two links of an entry, for code that keeps it in something other than a bucket.
 ///
-/// A bucket of `TimingWheel` uses both. A `HashedWheel` holds its entries in arrays and needs no
-/// neighbours, but an entry has to know its location: the *first* link keeps it, as a number. No
-/// entry lies at an odd address, so an odd number is a location and anything else is a link. The
-/// *second* link is never touched by a flat wheel: whoever guards the wheel may build singly linked
-/// lists through it, even of entries that the wheel holds.
+/// - A bucket of `TimingWheel` uses both.
+/// - A `HashedWheel` holds its entries in arrays and needs no neighbours, but an entry has to know
+///   its location. The *first* link keeps it, as an odd number; no entry lies at an odd address.
+/// - A flat wheel never touches the *second* link. Whoever guards the wheel may build singly linked
+///   lists through it, even of entries that the wheel holds.
 ///
-/// Whatever it holds, `isQueued()` says whether the first link is anything but null. So the last
-/// entry of a list that runs through the first link counts as not queued, and an entry may only die
-/// with that link cleared (asserted).
+/// `isQueued()` says whether the first link is anything but null. So the last entry of a list that
+/// runs through the first link counts as not queued. An entry must have that link cleared when it
+/// dies (asserted).
 ///
 /// Complexity     everything O(1)
 /// Thread safety  none: plain words, guarded by whoever guards the entry
 class EntryLinks {
 public:
-    /// Links of 32 bits, those of WebAssembly, hold locations in smaller wheels.
+    /// Links of 32 bits, as in WebAssembly, hold locations in smaller wheels.
     static constexpr bool kIsWide = sizeof(std::uintptr_t) == 8;
     static constexpr unsigned kIndexBits = kIsWide ? 33 : 18;
     static constexpr unsigned kSlotBits = kIsWide ? 30 : 13;

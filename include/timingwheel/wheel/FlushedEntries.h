@@ -11,11 +11,10 @@ inline namespace v1 {
 
 /// The entries of a flushed bucket, until they are taken one by one.
 ///
-/// From a bucket that uses its lanes they are taken in turn from the front and the back of each.
-/// As soon as an entry is taken the one that is now at that end is prefetched: it comes from memory
-/// while those at the other ends are placed. A prefetch is only a hint, and nothing else is known
-/// of the next entries, so any of them may be removed meanwhile. A bucket that uses one lane is
-/// emptied in its order.
+/// A bucket that uses its lanes is emptied in turn from the front and the back of each. When an
+/// entry is taken, the one that is now at that end is prefetched: it comes from memory while those
+/// at the other ends are placed. Nothing but that hint depends on the next entries, so any of them
+/// may be removed meanwhile. A bucket that uses one lane is emptied in its order.
 ///
 /// Complexity     everything O(1)
 /// Thread safety  none: belongs to its wheel
@@ -45,7 +44,7 @@ public:
     /// How many entries of the last bucket have been taken so far.
     std::size_t taken() const noexcept { return taken_; }
 
-    /// Those that have not been taken, for looking at.
+    /// Those that have not been taken, for inspection.
     TimerTaskList::Entries entries() const noexcept { return bucket_.entries(); }
 
 private:

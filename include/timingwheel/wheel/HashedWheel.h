@@ -18,10 +18,10 @@ inline namespace v1 {
 ///     wheel.add(lease, timingwheel::Tick{25});
 ///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
-/// The workload it is built for: short delays on a clock that ticks anyway, in the order of their
-/// arrival. How it works, what it costs and its invariants stand at `RawHashedWheel`, which this
-/// only gives a type. `TimingWheel` has the same functions, never walks, and needs no memory to add
-/// an entry.
+/// Built for short delays, in the order of their arrival, on a clock that ticks anyway.
+/// `RawHashedWheel` describes how it works, what it costs and its invariants; this class only adds
+/// the type. `TimingWheel` has the same functions, never walks, and needs no memory to add an
+/// entry.
 ///
 /// Order          advanceTo hands entries over by deadline; within one tick in the order in which
 ///                they were added or rescheduled
@@ -34,7 +34,7 @@ class HashedWheel {
 public:
     explicit HashedWheel(HashedWheelOptions options = {}) : raw_{options} {}
 
-    /// Adds an entry. What is returned says whether it is due already; then it was not stored.
+    /// Adds an entry. The result says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.
     HashedPlacement add(Entry& entry, Tick deadline) {
         HashedPlacement const placement = raw_.place(entry, deadline);
@@ -57,15 +57,16 @@ public:
         return placement;
     }
 
-    /// Never later than the earliest deadline: the next tick; none when the wheel is empty. O(1).
+    /// The next tick, so never later than the earliest deadline; none if the wheel is empty. O(1).
     std::optional<Tick> nextExpiration() const noexcept { return raw_.nextExpiration(); }
 
-    /// Moves the clock to `now` and hands over every entry that is due by then, each once, by
-    /// deadline. `due` may add, cancel and move any entry, also the one it was given. An entry that
-    /// it adds at or before the clock is due at once (`add` says so) and not handed over here. When
-    /// `due` throws, the entry it was given counts as handed over, and the next call goes on.
-    /// Returns how many were handed over. Walks every tick up to `now` while the wheel holds
-    /// entries.
+    /// Moves the clock to `now` and hands over every entry that is due by then, once, by deadline.
+    /// Returns how many. While the wheel holds entries it walks every tick.
+    ///
+    /// - `due` may add, cancel and move any entry, even the one it was given.
+    /// - An entry that it adds at or before the clock is due at once (`add` says so) and not handed
+    ///   over here.
+    /// - If `due` throws, the entry it was given counts as handed over, and the next call goes on.
     template <std::invocable<Entry&> Due>
     std::size_t advanceTo(Tick now, Due&& due) {
         std::size_t handedOver = 0;
@@ -82,7 +83,7 @@ public:
     std::size_t size() const noexcept { return raw_.size(); }
     bool empty() const noexcept { return raw_.empty(); }
 
-    /// What is where: for looking at.
+    /// What is where, for inspection.
     std::span<HashedWheelSlot const> slots() const noexcept { return raw_.slots(); }
     /// REQUIRES: the entry is in this wheel.
     std::size_t slotOf(Entry const& entry) const noexcept { return raw_.slotOf(entry); }
@@ -95,8 +96,8 @@ public:
     /// The wheel without the type.
     RawHashedWheel& raw() noexcept { return raw_; }
 
-    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc where there
-    /// is no memory to say it. O(slots + entries).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc if there is no
+    /// memory for that. O(slots + entries).
     void checkInvariants() const { raw_.checkInvariants(); }
 
 private:

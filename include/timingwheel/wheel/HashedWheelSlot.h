@@ -13,20 +13,20 @@ inline namespace v1 {
 
 /// One slot of a flat wheel: its entries, in the order in which they arrived, of all turns.
 ///
-/// Two arrays side by side: the turn on which an entry is due (the number of turns that the wheel
-/// has made by then, cut to 32 bits), and where the entry is. So whoever visits the slot looks
-/// through 4 bytes an entry, 16 of them to a cache line, and touches no entry that is due on
-/// another turn. An entry that leaves makes a hole, so that the others keep their order and
-/// their indices; `tidy` closes the holes once they are more than half.
+/// Two parallel arrays: the turn on which an entry is due (the number of turns that the wheel has
+/// made by then, cut to 32 bits), and where the entry is. So a visit reads 4 bytes an entry, 16
+/// entries to a cache line, and touches no entry that is due on another turn. An entry that leaves
+/// makes a hole, so the others keep their order and their indices; `tidy` closes the holes once
+/// they are more than half.
 ///
-/// Complexity     everything O(1), amortised where holes are closed; `find` O(entries) / 16
+/// Complexity     everything O(1), amortised where holes are closed; `find` O(entries / 16)
 /// Memory         12 bytes an entry; 4 times that at most, for holes and for room to grow. `add`
 ///                and `makeRoom` allocate, and give back what has become far too large; `tidy`
 ///                gives back what an empty slot holds. The last holes go with the last entry
 /// Thread safety  none: belongs to its wheel
 class TIMINGWHEEL_API HashedWheelSlot {
 public:
-    /// As many entries as an emptied slot keeps room for.
+    /// How many entries an emptied slot keeps room for.
     static constexpr std::size_t kKept = 16;
 
     /// Entries and holes.
@@ -35,7 +35,7 @@ public:
     /// Entries without the holes.
     std::size_t size() const noexcept { return entries_.size() - holes_; }
     bool empty() const noexcept { return entries_.empty(); }
-    /// As many entries as there is room for.
+    /// How many entries there is room for.
     std::size_t capacity() const noexcept { return entries_.capacity(); }
 
     /// In the order of their arrival; a hole is a null pointer.
@@ -59,7 +59,7 @@ public:
         return entries_.size() - 1;
     }
 
-    /// Takes out what stands at `index`. No other index changes. REQUIRES: no hole.
+    /// Takes out the entry at `index`. No other index changes. REQUIRES: no hole.
     void remove(std::size_t index) noexcept {
         entries_[index] = nullptr;
         ++holes_;
@@ -73,15 +73,14 @@ public:
         return last;
     }
 
-    /// Closes the holes if they are more than half, and gives the entries that move their new
-    /// location; frees an empty slot's memory. Changes indices: not while somebody walks through
-    /// the slot.
+    /// Closes the holes if they are more than half, and updates the location of entries that move.
+    /// Frees an empty slot's memory. REQUIRES: nobody walks through the slot, as indices change.
     void tidy(std::uint32_t number) noexcept {
         if (holes_ > entries_.size() / 2 || (entries_.empty() && entries_.capacity() > kKept))
             tidyNow(number);
     }
 
-    /// The first index from `from` on that has this turn, a hole perhaps; extent() when none has.
+    /// The first index from `from` on with this turn, perhaps a hole; extent() if there is none.
     std::size_t find(std::uint32_t turn, std::size_t from) const noexcept;
 
 private:

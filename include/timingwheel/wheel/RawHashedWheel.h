@@ -32,7 +32,7 @@ public:
 
     /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
     bool isDue() const noexcept { return !stored_; }
-    /// The wheel was empty: there is a next expiration now, and whoever sleeps must be told.
+    /// The wheel was empty. It has a next expiration now, so the caller wakes whoever sleeps.
     bool isEarliest() const noexcept { return earliest_; }
 
 private:
@@ -44,18 +44,18 @@ private:
 ///
 /// One ring of slots, one tick each. An entry goes into the slot (deadline mod slots), whichever
 /// turn of the ring it is due on, and stays there until it is taken or removed: nothing cascades.
-/// While the wheel holds anything, every tick is walked, one by one, and the slot of each is looked
-/// through for what is due on this very turn. Within a tick entries come in the order of their
-/// arrival. An empty wheel's clock jumps.
+/// While the wheel holds anything, it walks every tick, one by one, and searches the tick's slot
+/// for what is due on this very turn. Within a tick entries come in the order of their arrival. An
+/// empty wheel's clock jumps.
 ///
-/// Built for deadlines that are mostly within a turn or a few, and for those who need the order of
-/// arrival or a tick as steady as a clock's. What waits for a later turn costs 4 bytes of reading
-/// at each visit, and is itself neither read nor written. `RawTimingWheel` sleeps where this one
-/// ticks, and costs nothing for what is far away.
+/// Built for deadlines that are mostly within a few turns, and for users who need the order of
+/// arrival or a steady tick. An entry that waits for a later turn costs 4 bytes of reading at each
+/// visit; the entry itself is neither read nor written. `RawTimingWheel` sleeps where this one
+/// ticks, and spends nothing on what is far away.
 ///
 /// Flow: `place` puts an entry into its slot; `beginTick` moves the clock one tick and opens the
 /// visit of its slot; `takeDue` hands over what is due there, one by one, and closes the visit.
-/// Nothing here calls back: what the caller must know is returned.
+/// Nothing here calls back: functions return what the caller must know.
 ///
 /// Worked example, 8 slots, ticks of one second, clock at 0 (slot, rounds to go):
 ///
@@ -67,11 +67,10 @@ private:
 /// Units          ticks; nothing is rounded
 /// Complexity     place, remove, move and nextExpiration O(1), amortised where a slot grows or
 ///                closes its holes; a tick O(entries of its slot / 16 + those due)
-/// Memory         56 bytes a slot, all made at once (28 KiB for 512, 56 GiB for the most that can
-///                be asked for); 12 bytes an entry in its slot's arrays, which have room for twice
-///                as many entries after they have grown, and may be half holes. `place`, `move` and
-///                `reserve` allocate; remove and walking do not, and give back what an emptied slot
-///                held
+/// Memory         56 bytes a slot, all made at once (28 KiB for 512, 56 GiB for the largest wheel);
+///                12 bytes an entry in its slot's arrays, which after growing have room for twice
+///                as many entries, and may be half holes. `place`, `move` and `reserve` allocate.
+///                remove and walking do not; they give back what an emptied slot held
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
 /// Errors         std::invalid_argument for an option out of range, std::bad_alloc from what
@@ -81,10 +80,10 @@ private:
 ///   F1  an entry's location names the slot and the index where the wheel keeps it
 ///   F2  slot and turn are those of its deadline: deadline mod slots, and deadline / slots mod 2^32
 ///   F3  the size is the number of entries that stand in slots
-///   F4  what stands in a slot is due later than the clock; while a visit is open, the visited
-///       slot may also hold what is due at the clock
-///   F5  a slot does not end with a hole, and but for the visited one at most half of it are holes
-/// All of them ask that a deadline does not change while its entry is placed: `move` moves it.
+///   F4  what is in a slot is due later than the clock; while a visit is open, the visited slot
+///       may also hold what is due at the clock
+///   F5  a slot does not end with a hole; at most half of it are holes, except in the visited one
+/// All of them require that a placed entry's deadline does not change, except by `move`.
 ///
 /// Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", 1987, scheme 6; Netty's
 /// `HashedWheelTimer` (there with linked slots, whose every entry's rounds are counted down).
@@ -106,8 +105,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
 
-    /// The next tick that has to be walked: none when the wheel is empty, the clock's own while a
-    /// visit is open, otherwise the one after it, whatever is due then. O(1).
+    /// The next tick to walk: none if the wheel is empty, the clock's own while a visit is open,
+    /// otherwise the one after it, whatever is due then. O(1).
     std::optional<Tick> nextExpiration() const noexcept {
         if (empty()) return std::nullopt;
         return visiting_ ? clock_ : clock_ + 1;
@@ -125,17 +124,17 @@ public:
     /// The same for a deadline that the caller stores into the entry afterwards, at once.
     HashedPlacement place(TimerTaskEntry& entry, Tick deadline);
 
-    /// Moves an entry to the slot of `deadline`, behind all that is there, or takes it out if that
-    /// is due. The caller stores the deadline into the entry afterwards, at once.
+    /// Moves an entry to the slot of `deadline`, behind all that is there, or takes it out if it is
+    /// due by then. The caller stores the deadline into the entry afterwards, at once.
     /// REQUIRES: the entry is in this wheel.
     HashedPlacement move(TimerTaskEntry& entry, Tick deadline);
 
     /// Takes an entry out. REQUIRES: the entry is in this wheel.
     void remove(TimerTaskEntry& entry) noexcept;
 
-    /// Moves the clock to the next tick and opens its visit, or goes on with the visit that is
-    /// open: true. When the next tick is beyond `limit`: false. An empty wheel's clock goes to
-    /// `limit` at once, never back: false.
+    /// Moves the clock to the next tick and opens its visit, or goes on with an open visit. Returns
+    /// false if there is none: the next tick is beyond `limit`, or the wheel is empty. An empty
+    /// wheel's clock goes to `limit` at once, but never back.
     bool beginTick(Tick limit) noexcept {
         if (visiting_) return true;
         if (empty()) {
@@ -148,7 +147,7 @@ public:
         return true;
     }
 
-    /// Takes out the next entry that is due at this tick, in the order of arrival; when there is
+    /// Takes out the next entry that is due at this tick, in the order of arrival. If there is
     /// none, closes the visit and returns nothing. Between two calls anything may be placed, moved
     /// and removed; what is placed is for a later tick.
     TimerTaskEntry* takeDue() noexcept;
@@ -156,11 +155,11 @@ public:
     /// True from beginTick until takeDue has returned nothing.
     bool isVisiting() const noexcept { return visiting_; }
 
-    /// Takes out any entry; nothing when the wheel is empty. The clock does not move.
+    /// Takes out any entry; nothing if the wheel is empty. The clock does not move.
     /// O(slots + entries) for all of them.
     TimerTaskEntry* takeAny() noexcept;
 
-    /// What is where: for looking at.
+    /// What is where, for inspection.
     std::span<HashedWheelSlot const> slots() const noexcept { return slots_; }
     /// REQUIRES: the entry is in this wheel.
     static std::size_t slotOf(TimerTaskEntry const& entry) noexcept {
@@ -174,13 +173,13 @@ public:
         return ticks == 0 ? 0 : (ticks - 1) / ticksPerWheel();
     }
 
-    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc where there
-    /// is no memory to say it. O(slots + entries).
+    /// Throws std::logic_error that names the first broken invariant; std::bad_alloc if there is no
+    /// memory for that. O(slots + entries).
     void checkInvariants() const;
 
 private:
-    // Ticks as unsigned numbers: they count on from the largest to 0 as the slots do, so a negative
-    // tick needs no other arithmetic.
+    // Ticks as unsigned numbers wrap from the largest to 0 as slots do. So a negative tick needs no
+    // special arithmetic.
     std::uint32_t slotOf(Tick tick) const noexcept {
         return static_cast<std::uint32_t>(static_cast<std::uint64_t>(tick.value()) &
                                           (slots_.size() - 1));
@@ -202,8 +201,8 @@ private:
     unsigned slotBits_;
     bool visiting_ = false;
 
-    // Where the visit stands. Some indices are found ahead of time, so that the entries' memory is
-    // on its way while those before them run.
+    // How far the visit is. Some indices are found ahead of time, so that entries are on their way
+    // from memory while those before them run.
     static constexpr std::size_t kAhead = 8;
     std::array<std::size_t, kAhead> found_{};
     std::size_t foundNext_ = 0;

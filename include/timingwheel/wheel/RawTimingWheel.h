@@ -24,8 +24,8 @@ struct TimingWheelOptions {
     std::int64_t wheelSize = 20;
     /// Where the wheel's clock begins.
     Tick start{0};
-    /// From how many entries on crowded buckets are emptied by lanes (see TimerTaskList), out of
-    /// order. While a wheel has never held as many, a bucket is emptied in the order in which its
+    /// With this many entries or more, crowded buckets are emptied by lanes (see TimerTaskList),
+    /// out of order. A wheel that has never held as many empties buckets in the order in which
     /// entries came. Below some ten thousand the caches hold them, and lanes cost more than they
     /// gain.
     std::size_t lanesFrom = 32'768;
@@ -40,8 +40,8 @@ public:
 
     /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
     bool isDue() const noexcept { return bucket_ == nullptr; }
-    /// The entry's bucket was empty and is now the earliest armed one: unless flushed entries still
-    /// wait, `nextExpiration()` has become earlier, and whoever sleeps until then must be told.
+    /// The entry's bucket is newly armed and now the earliest. Unless flushed entries still wait,
+    /// `nextExpiration()` has become earlier, so the caller wakes whoever sleeps until then.
     bool isEarliest() const noexcept { return earliest_; }
     /// Where the entry went. REQUIRES: not due.
     TimerTaskList const& bucket() const noexcept { return *bucket_; }
@@ -54,11 +54,11 @@ private:
 /// The hierarchical timing wheel, without the type of its entries: `TimingWheel` adds that.
 ///
 /// Level k has `wheelSize` buckets of wheelSize^k ticks each. An entry goes to the lowest level
-/// whose range its deadline lies in; levels are built, as far as is needed, by the first entry that
-/// overflows those that are there. When a bucket expires its entries are placed again: each lands
-/// on a lower level, nearer to its deadline, or is due. That is a cascade, and a timeout makes at
-/// most one per level, so adding and cancelling take the same steps however many are pending. The
-/// delay heap knows the earliest bucket, so nothing needs to tick while nothing is due.
+/// whose range its deadline lies in. The first entry that overflows the levels builds those that it
+/// needs. When a bucket expires its entries are placed again: each lands on a lower level, nearer
+/// to its deadline, or is due. That is a cascade, and a timeout makes at most one per level. So
+/// adding and cancelling take the same number of steps however many are pending. The delay heap
+/// knows the earliest bucket, so nothing needs to tick while nothing is due.
 ///
 /// Time is spent on memory: three cache lines to take an entry out, and the next entry of a bucket
 /// to wait for. So the arithmetic is short and has no division: the fewer instructions an operation
@@ -66,7 +66,8 @@ private:
 ///
 /// Flow: `place` puts an entry into a bucket and arms it; `flush` moves the clock to the earliest
 /// bucket's expiration and takes the bucket's entries out; `takeFlushed` hands them over one by
-/// one, to be placed again or run. Nothing here calls back: what the caller must know is returned.
+/// one, to be placed again or run. Nothing here calls back: functions return what the caller must
+/// know.
 ///
 /// Worked example, 20 slots, clock at 0 (level:slot@expiration):
 ///
@@ -76,26 +77,26 @@ private:
 ///     deadline 401   2:1@400   at 400 cascades to 0:1@401, skipping level 1
 ///
 /// Units          ticks; nothing is rounded
-/// Complexity     place O(levels), of which there are log_wheelSize of the longest delay; remove
-///                and nextExpiration O(1); arming and flushing O(levels)
+/// Complexity     place, arming and flushing O(levels): log_wheelSize of the longest delay; remove
+///                and nextExpiration O(1)
 /// Memory         64 bytes and one bit for each bucket; only `reserve` allocates
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
 /// Errors         std::invalid_argument for an option out of range
 ///
-/// Invariants, checked by checkInvariants() but for W5, which only a move can show:
+/// Invariants, checked by checkInvariants() except W5, which only a move can show:
 ///   W1  a level's clock is the wheel's clock rounded down to the level's granularity
 ///   W2  bucket i of a level holds only deadlines d with (d / granularity) mod size = i
 ///   W3  a bucket that holds an entry is armed, and expiration <= d < expiration + granularity
-///   W4  clock + granularity <= d < clock + interval, but for a bucket that expires at the very
-///       clock and waits for its flush
+///   W4  clock + granularity <= d < clock + interval, except in a bucket that expires exactly at
+///       the clock and waits for its flush
 ///   W5  placed again after its bucket expired, an entry lands on a lower level or is due
 ///   H1  a bucket is in the delay heap at most once, and exactly while it is armed
 ///   H2  its expiration does not change while it is there
 ///   L1  an entry is in its bucket's first lane, or in the one that its address says
-/// W2 to W5 hold for an entry at the deadline by which it was placed. For one whose deadline was
-/// moved later while it was queued, or that no level built so far reaches (it is put into the
-/// farthest bucket), only expiration <= d holds, and placing it again is a new place, no cascade.
+/// W2 to W5 hold for the deadline by which an entry was placed. If its deadline was moved later
+/// while it was queued, or no level reaches it (it is then in the farthest bucket), only
+/// expiration <= d holds, and placing it again is a new place, not a cascade.
 ///
 /// Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", 1987, scheme 6; buckets
 /// in a delay queue: Apache Kafka's `TimingWheel`.
@@ -104,8 +105,8 @@ public:
     static constexpr std::int64_t kMinWheelSize = LevelGeometry::kMinWheelSize;
     static constexpr std::int64_t kMaxWheelSize = LevelGeometry::kMaxWheelSize;
     static constexpr std::size_t kMaxLevels = LevelGeometry::kMaxLevels;
-    /// The finest level uses lanes only after one of its buckets held so many entries: mostly they
-    /// hold few, which have just come from a coarser one and are in the cache still.
+    /// The finest level uses lanes only after one of its buckets held so many entries. Most hold
+    /// few, which have just come from a coarser level and are still in the cache.
     static constexpr std::size_t kCrowdedBucket = 8;
 
     explicit RawTimingWheel(TimingWheelOptions options);
@@ -121,8 +122,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
 
-    /// Never later than the earliest deadline; earlier where an entry has to cascade first, or
-    /// where the bucket's entries were cancelled or moved since. O(1).
+    /// Never later than the earliest deadline. Earlier if an entry has to cascade first, or if the
+    /// bucket's entries were cancelled or moved since. O(1).
     std::optional<Tick> nextExpiration() const noexcept {
         if (!flushed_.empty()) return tickOf(clock_);
         if (heap_.empty()) return std::nullopt;
@@ -148,8 +149,8 @@ public:
     /// The same for a caller who knows that it is not due.
     Placement placeAhead(TimerTaskEntry& entry, Tick deadline) noexcept {
         assert(!entry.isQueued() && positionOf(deadline) > clock_);
-        // Only an entry that nobody reserved for can lie beyond the last level: it waits in the
-        // farthest bucket and is placed again from there. So some level always reaches.
+        // An entry that nobody reserved for may lie beyond the last level: it waits in the farthest
+        // bucket and is placed again from there. So some level always reaches.
         std::int64_t position = positionOf(deadline);
         if (position >= reach_) [[unlikely]]
             position = reach_ - 1;
@@ -158,7 +159,7 @@ public:
         auto const [bucket, start] = level->slotOf(position);
         bucket.add(entry, size_ < level->lanesFrom() ? 0 : TimerTaskList::laneOf(entry));
         ++size_;
-        // An armed bucket has this stamp already: each is taken off before the clock passes it.
+        // An armed bucket has this stamp already: a stamp comes off before the clock passes it.
         return {bucket, !bucket.isArmed() && arm(bucket, start)};
     }
 
@@ -170,12 +171,13 @@ public:
         --size_;
     }
 
-    /// Moves the clock to `tick`, or as far as it can go: never back, not past the expiration of a
-    /// bucket that holds an entry, and past at most 64 whose entries were all cancelled, so that
-    /// the work is bounded. Returns the clock.
+    /// Moves the clock to `tick` or as near as it can, and returns the clock. It goes
+    ///
+    ///   - never back,
+    ///   - not past the expiration of a bucket that holds an entry,
+    ///   - past at most 64 buckets whose entries were all cancelled: that bounds the work.
     Tick advanceClock(Tick tick) noexcept;
-    /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
-    /// and no flushed entries wait. Returns false otherwise, and changes nothing.
+    /// The same if nothing expires by `tick`; otherwise returns false and does nothing.
     bool advanceIdleClock(Tick tick) noexcept {
         std::int64_t const position = positionOf(tick);
         if (position >= heap_.top().expiration || hasFlushed()) return false;
@@ -189,9 +191,9 @@ public:
         std::uint32_t slot;
         Tick expiration;
     };
-    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out;
-    /// all may have been cancelled since. The bucket can be used again at once. Returns nothing if
-    /// there is no such bucket. O(levels).
+    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out, if
+    /// they were not all cancelled. The bucket can be used again at once. Returns nothing if there
+    /// is no such bucket. O(levels).
     /// REQUIRES: all entries of the last flush have been taken.
     std::optional<Flush> flush(Tick limit) noexcept {
         if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
@@ -206,15 +208,15 @@ public:
         return flushed_.takeNext();
     }
 
-    /// Takes out any entry, the earliest bucket's first; nothing when the wheel is empty. The
+    /// Takes out any entry, those of the earliest bucket first; nothing if the wheel is empty. The
     /// clock does not move.
     TimerTaskEntry* takeAny() noexcept;
 
     std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
     DelayHeap const& delayHeap() const noexcept { return heap_; }
 
-    /// Positions count from the wheel's origin: 0, or the start when that is negative. Kafka's
-    /// formulas want them not negative.
+    /// Positions count from the wheel's origin: 0, or the start if that is negative. So they are
+    /// never negative, as Kafka's formulas need.
     std::int64_t positionOf(Tick tick) const noexcept { return tick.value() - origin_; }
     Tick tickOf(std::int64_t position) const noexcept { return Tick{position + origin_}; }
 
@@ -232,11 +234,11 @@ private:
     }
 
     /// For assertions: false if the entry is known to be in another wheel. Looks at no more than
-    /// kMostLookedAt entries of its bucket, so that a crowded one does not make that slow.
+    /// kMostLookedAt entries of its bucket, so a crowded one does not make it slow.
     bool mayHold(TimerTaskEntry const& entry) const noexcept;
     static constexpr std::size_t kMostLookedAt = 64;
 
-    /// Nearly every step moves the finest level's clock only.
+    /// Nearly every step moves only the finest level's clock.
     void moveClock(std::int64_t position) noexcept {
         if (position >= nextTurn_) return moveClockToTurn(position);
         clock_ = position;
@@ -251,7 +253,7 @@ private:
     std::int64_t clock_ = 0;
     std::int64_t origin_;
     std::int64_t reach_ = 0;
-    std::int64_t nextTurn_ = 0;  // when the finest level begins one, and so moves the next
+    std::int64_t nextTurn_ = 0;  // when the finest level begins one, which moves the next level
     std::size_t size_ = 0;
     std::vector<TimingWheelLevel> levels_;
     DelayHeap heap_;

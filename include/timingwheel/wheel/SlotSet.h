@@ -8,8 +8,8 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// A set of slots, 0 to size - 1: a bitmap, with a bit for each of its words that is not 0 in a
-/// second one, and so on until one word is left.
+/// A set of slots, 0 to size - 1: a bitmap, then a bitmap of its words that are not 0, and so on
+/// until one word is left.
 ///
 /// Complexity     everything O(log64 of the size): one word up to 64 slots, four for 2^20 of them
 /// Memory         a bit a slot and 1.6 % more; only the constructor allocates
@@ -53,7 +53,7 @@ public:
 
     bool empty() const noexcept { return words_[begin_[depth_ - 1]] == 0; }
 
-    /// The first one after `slot`, in a circle: `slot` itself comes last. REQUIRES: not empty.
+    /// The next one after `slot`, in a circle: `slot` itself comes last. REQUIRES: not empty.
     std::uint32_t nextAfter(std::uint32_t slot) const noexcept {
         assert(!empty());
         for (std::uint32_t i = 0; i < depth_; ++i, slot /= 64) {

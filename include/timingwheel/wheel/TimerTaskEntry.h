@@ -14,9 +14,9 @@ inline namespace v1 {
 namespace detail {
 template <int boostVersion>
 struct TimerTaskTag;
-/// With a tag of its own, so that an entry may have other hooks beside it. The tag stands in the
-/// name of all that Boost.Intrusive does with the links, and Boost's version in the tag: where a
-/// program and the compiled library have two versions, the linker takes neither for the other.
+/// With a tag of its own, so that an entry may have other hooks beside it. The tag, with Boost's
+/// version, is part of the name of every Boost.Intrusive function for these links. If a program and
+/// the compiled library use two versions of Boost, the linker thus confuses none.
 using TimerTaskLinks =
     boost::intrusive::list_base_hook<boost::intrusive::tag<TimerTaskTag<BOOST_VERSION>>,
                                      boost::intrusive::void_pointer<TimerTaskTag<BOOST_VERSION>*>,
@@ -26,15 +26,14 @@ using TimerTaskLinks =
 /// One timeout as a wheel sees it: two links and a deadline.
 ///
 /// Derive from it to put objects of your own into a `TimingWheel`. The links belong to the bucket
-/// that holds the entry; the entry does not know which one that is, and need not: the lists are
-/// circular.
+/// that holds the entry. The entry need not know which one that is: the lists are circular.
 ///
 /// The deadline shares its word with four bits that belong to the entry's owner. RawTimingWheel
 /// reads the deadline, once per placement, and never writes the word (TimingWheel's add and
 /// reschedule do, with the bits 0). So an owner may move the deadline of a queued entry to a
-/// *later* tick at any time, even from another thread: the entry is found with it when its bucket
-/// expires, and is placed again. Beyond the wheel's reach() that costs one placing for every turn
-/// of its coarsest level.
+/// *later* tick at any time, even from another thread. The wheel sees that when the entry's bucket
+/// expires, and places the entry again. Beyond the wheel's reach() it does so once in every turn of
+/// its coarsest level.
 ///
 /// Memory         24 bytes
 /// Thread safety  the word is atomic; the links belong to whoever guards the wheel

@@ -15,20 +15,20 @@ inline namespace v1 {
 
 /// A bucket: the entries of one slot of one level, and when it expires.
 ///
-/// Circular, doubly linked Boost.Intrusive lists around sentinels, so that adding and removing an
-/// entry are four writes and no branch. `expiration()` is the *start* of the slot's range: it is
-/// the same for all entries of the bucket and does not grow with them. A bucket has an expiration
-/// exactly while it is armed, that is, while it stands in the delay heap.
+/// Circular, doubly linked Boost.Intrusive lists around sentinels: adding or removing an entry is
+/// four writes and no branch. `expiration()` is the *start* of the slot's range: it is the same for
+/// all entries of the bucket and does not grow with them. A bucket has an expiration exactly while
+/// it is armed, that is, while it is in the delay heap.
 ///
-/// There are several lists, the *lanes*, because of what emptying a long one costs: where the next
-/// entry lies is known only once this one has come from memory, so one list is one cache miss after
-/// the other. A crowded bucket's entries are spread over its lanes, which are emptied in turn and
-/// from both ends (see FlushedEntries): then as many misses are under way at a time as the lanes
-/// have ends, and expiring a million takes a quarter of the time. A bucket whose owner only adds to
-/// the first lane keeps the order in which the entries came.
+/// There are several lists, the *lanes*, because emptying a long one is slow: the next entry's
+/// address is known only once this one has come from memory, so each entry is a cache miss of its
+/// own. A crowded bucket's entries are spread over its lanes, which are emptied in turn and from
+/// both ends (see FlushedEntries). Then as many misses are under way at a time as the lanes have
+/// ends, and expiring a million takes a quarter of the time. If entries are added only to the first
+/// lane, the bucket keeps their order.
 ///
 /// Units          positions: ticks since the wheel's origin, never negative
-/// Complexity     everything O(1), but for what `entries()` shows
+/// Complexity     everything O(1), except what `entries()` shows
 /// Memory         one cache line, aligned to it: adding to any lane touches no other of the bucket
 /// Thread safety  none: belongs to its wheel
 ///
@@ -43,8 +43,8 @@ public:
     /// As many as fit a cache line beside the rest.
     static constexpr unsigned kLanes = 3;
 
-    /// The lane of an entry in a crowded bucket. Multiplied by 2^64 divided by the golden ratio,
-    /// addresses are spread evenly at whatever distance they lie.
+    /// The lane of an entry in a crowded bucket. Multiplying by 2^64 / the golden ratio spreads
+    /// addresses evenly, whatever their distance.
     static unsigned laneOf(TimerTaskEntry const& entry) noexcept {
         std::uint64_t const address = reinterpret_cast<std::uintptr_t>(&entry);
         std::uint64_t const spread = address * 0x9E37'79B9'7F4A'7C15U >> 32U;
@@ -62,7 +62,7 @@ public:
             if (!lane.empty()) return false;
         return true;
     }
-    /// Whether a lane but the first holds entries.
+    /// True if a lane other than the first holds entries.
     bool usesLanes() const noexcept {
         for (unsigned i = 1; i < kLanes; ++i)
             if (!lanes_[i].empty()) return true;
@@ -99,8 +99,8 @@ public:
             if (!other.lanes_[i].empty()) lanes_[i].splice(lanes_[i].end(), other.lanes_[i]);
     }
 
-    /// Asks for the entries that are taken first: those at the ends of all lanes, or the first one
-    /// where no lanes are used.
+    /// Prefetches the entries that are taken first: those at the ends of all lanes, or only the
+    /// first one if the bucket uses one lane.
     void prefetchEnds() const noexcept {
         if (!usesLanes()) return prefetch(lanes_[0].begin());
         for (List const& lane : lanes_) {
@@ -109,8 +109,8 @@ public:
         }
     }
 
-    /// Stamps the bucket, which then has to enter the delay heap: once per turn of the wheel,
-    /// however many entries go in.
+    /// Stamps the bucket, which then must enter the delay heap: once per turn of the wheel, however
+    /// many entries go in.
     void arm(std::int64_t expiration) noexcept { expiration_ = expiration; }
     std::int64_t expiration() const noexcept { return expiration_; }
     bool isArmed() const noexcept { return expiration_ != kUnarmed; }
@@ -120,7 +120,7 @@ public:
     std::uint32_t slot() const noexcept { return slot_; }
 
     class Entries;
-    /// The entries, lane by lane and in the order of each, for looking at.
+    /// The entries, lane by lane and in the order of each, for inspection.
     Entries entries() const noexcept;
     List const& lane(unsigned number) const noexcept { return lanes_[number]; }
 
@@ -138,8 +138,7 @@ private:
         return last;
     }
 
-    /// The links, and the word behind them: unless entries are a multiple of a cache line long,
-    /// some have them on two.
+    /// The links, and the word behind them: they may lie on two cache lines.
     static void prefetch(List::const_iterator entry) noexcept {
         detail::prefetch(entry.pointed_node());
         detail::prefetch(entry.pointed_node() + 1);

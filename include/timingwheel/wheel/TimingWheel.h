@@ -19,9 +19,8 @@ inline namespace v1 {
 ///     wheel.add(lease, timingwheel::Tick{25});
 ///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
-/// The workload it is built for: many entries, most of them cancelled or moved before they are due.
-/// How it works, what it costs and its invariants stand at `RawTimingWheel`, which this only gives
-/// a type.
+/// Built for many entries, most of them cancelled or moved before they are due. `RawTimingWheel`
+/// describes how it works, what it costs and its invariants; this class only adds the type.
 ///
 /// Order          advanceTo hands entries over by deadline; within one tick in no promised order
 /// Thread safety  none: one thread at a time
@@ -33,7 +32,7 @@ class TimingWheel {
 public:
     explicit TimingWheel(TimingWheelOptions options = {}) : raw_{options} {}
 
-    /// Adds an entry. What is returned says whether it is due already; then it was not stored.
+    /// Adds an entry. The result says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.
     Placement add(Entry& entry, Tick deadline) {
         raw_.reserve(deadline);
@@ -56,17 +55,19 @@ public:
         return raw_.place(entry, deadline);
     }
 
-    /// Never later than the earliest deadline; none when the wheel holds no bucket. O(1).
+    /// Never later than the earliest deadline; none if no bucket is armed. O(1).
     std::optional<Tick> nextExpiration() const noexcept { return raw_.nextExpiration(); }
 
-    /// Moves the clock to `now` and hands over every entry that is due by then, each once, by
-    /// deadline. `due` may add, cancel and move any entry, also the one it was given. An entry that
-    /// it adds at or before the clock is due at once (`add` says so) and not handed over here. When
-    /// `due` throws, the entry it was given counts as handed over, and the next call goes on.
-    /// Returns how many were handed over.
+    /// Moves the clock to `now` and hands over every entry that is due by then, once, by deadline.
+    /// Returns how many.
+    ///
+    /// - `due` may add, cancel and move any entry, even the one it was given.
+    /// - An entry that it adds at or before the clock is due at once (`add` says so) and not handed
+    ///   over here.
+    /// - If `due` throws, the entry it was given counts as handed over, and the next call goes on.
     template <std::invocable<Entry&> Due>
     std::size_t advanceTo(Tick now, Due&& due) {
-        // Most steps of a clock find nothing to do: they get by without the rest.
+        // Most steps of a clock find nothing to do and skip the rest.
         if (raw_.advanceIdleClock(now)) [[likely]]
             return 0;
         return handOver(now, due);
@@ -76,7 +77,7 @@ public:
     std::size_t size() const noexcept { return raw_.size(); }
     bool empty() const noexcept { return raw_.empty(); }
 
-    /// What is where: for looking at.
+    /// What is where, for inspection.
     std::span<TimingWheelLevel const> levels() const noexcept { return raw_.levels(); }
     DelayHeap const& delayHeap() const noexcept { return raw_.delayHeap(); }
 

@@ -14,9 +14,9 @@ inline namespace v1 {
 
 /// One level of a wheel: a ring of buckets, each `granularity()` ticks wide.
 ///
-/// A deadline d belongs into the slot (d / granularity) mod size, whose bucket expires at the start
-/// of the slot's range. The slot that the clock stands in never receives anything: its range is
-/// covered by the level below.
+/// A deadline d belongs in the slot (d / granularity) mod size, whose bucket expires at the start
+/// of the slot's range. The slot that the clock is in never receives anything: the level below
+/// covers its range.
 ///
 /// Units          positions: ticks since the wheel's origin
 /// Thread safety  none: belongs to its wheel
@@ -40,7 +40,7 @@ public:
     std::uint32_t number() const noexcept { return number_; }
     /// Width of a slot, in ticks.
     std::int64_t granularity() const noexcept { return granularity_; }
-    /// Range of the whole level, in ticks: its granularity times its size, but at most
+    /// Range of the whole level, in ticks: its granularity times its size, at most
     /// LevelGeometry::kWidest.
     std::int64_t interval() const noexcept { return interval_; }
     /// This level's clock: the wheel's, rounded down to the granularity.
@@ -52,7 +52,8 @@ public:
     /// The first position that this level cannot hold.
     std::int64_t limit() const noexcept { return limit_; }
 
-    /// From how many entries in the wheel on its buckets use all their lanes: never, unless said.
+    /// With this many entries in the wheel, or more, its buckets use all their lanes. By default
+    /// never.
     std::size_t lanesFrom() const noexcept { return lanesFrom_; }
     void setLanesFrom(std::size_t entries) noexcept { lanesFrom_ = entries; }
 
@@ -69,7 +70,7 @@ public:
         slots -= turns * size_;
         limit_ = turn_ + static_cast<std::int64_t>(slots) * granularity_ + interval_;
     }
-    /// The same within a turn of the finest level, whose clock moves at every step of the wheel's.
+    /// The same within a turn of the finest level, whose clock moves at each step of the wheel's.
     /// REQUIRES: clock() <= position < nextTurn().
     void moveFinestClock(std::int64_t position) noexcept {
         assert(granularity_ == 1 && position >= clock() && position < nextTurn());
@@ -88,8 +89,8 @@ public:
     /// REQUIRES: clock() <= position < limit().
     Slot slotOf(std::int64_t position) noexcept {
         assert(position >= clock() && position < limit_);
-        // Counted from the turn's slot 0 it is less than two turns ahead: the modulo is a
-        // comparison.
+        // Less than two turns lie between the turn's slot 0 and this one, so a comparison replaces
+        // the modulo.
         std::uint64_t const slots = slotsUpTo(position - turn_);
         std::uint64_t const slot = slots < size_ ? slots : slots - size_;
         return {buckets_[slot], turn_ + static_cast<std::int64_t>(slots) * granularity_};
@@ -101,7 +102,7 @@ private:
         return byGranularity_.divide(static_cast<std::uint64_t>(position));
     }
 
-    // All that placing an entry reads comes first: a cache line.
+    // All that placing an entry reads comes first, on one cache line.
     std::int64_t limit_ = 0;  // the clock, and the interval
     std::int64_t turn_ = 0;   // where the clock's turn began, in slot 0
     std::int64_t granularity_;

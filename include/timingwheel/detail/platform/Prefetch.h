@@ -4,8 +4,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Asks the processor to fetch the cache line at `address`, which need not be valid. A hint: where
-/// the compiler knows no such thing, nothing happens.
+/// Asks the processor to fetch the cache line at `address`, which need not be valid. A hint: does
+/// nothing if the compiler has no such function.
 inline void prefetch([[maybe_unused]] void const* address) noexcept {
 #if defined(__GNUC__)
     __builtin_prefetch(address);
