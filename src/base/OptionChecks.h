@@ -10,7 +10,7 @@ namespace detail {
 [[noreturn]] void refuseOption(std::string const& option, std::string const& value,
                                std::string const& bound);
 
-/// Refuses a name that no thread can have: on Linux it has at most 15 bytes, and no NUL.
+/// Refuses a name that no thread can have: on Linux a name has at most 15 bytes and no NUL.
 void checkThreadName(std::string const& name);
 
 }  // namespace detail

@@ -11,7 +11,7 @@ namespace detail {
 
 // Times and durations that stop at the ends of their range instead of wrapping.
 
-/// A Clock's.
+/// The same type as Clock::TimePoint.
 using TimePoint = std::chrono::steady_clock::time_point;
 
 /// `time` + `delay`. The longest delay means never, whatever the clock shows.
@@ -32,13 +32,13 @@ inline std::chrono::nanoseconds timeBetween(TimePoint earlier, TimePoint later) 
     return std::chrono::nanoseconds{difference};
 }
 
-/// The same; 0 where `later` is not later.
+/// The same; 0 if `later` is not later.
 inline std::chrono::nanoseconds timeSince(TimePoint earlier, TimePoint later) noexcept {
     return later > earlier ? timeBetween(earlier, later) : std::chrono::nanoseconds{0};
 }
 
-/// What is left of `later` - `earlier` after whole periods, also where the difference itself does
-/// not fit. REQUIRES: earlier <= later.
+/// The remainder of (`later` - `earlier`) / `period`, even if the difference does not fit.
+/// REQUIRES: earlier <= later.
 inline std::chrono::nanoseconds restOfPeriods(TimePoint earlier, TimePoint later,
                                               std::chrono::nanoseconds period) noexcept {
     auto const count = [](TimePoint time) {

@@ -22,8 +22,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Until when the driver stays away, and how it is called earlier. A driver thread sleeps here. A
-/// loop sleeps elsewhere and is told.
+/// Until when the driver stays away, and how to call it earlier. A driver thread sleeps here. A
+/// loop sleeps elsewhere; the alarm calls it.
 ///
 /// No call is lost:
 ///
@@ -37,8 +37,8 @@ namespace detail {
 /// and only once: it writes its own time over the driver's.
 class Alarm {
 public:
-    /// Of a driver thread, or else of `options.loop`, if there is one. Under the steady clock the
-    /// thread wakes `options.spin` before a time and busy-waits for it.
+    /// For a driver thread, or else for `options.loop`, if there is one. Under the steady clock the
+    /// thread wakes `options.spin` before its time and busy-waits.
     Alarm(TimerOptions const& options, bool hasThread, TickScale const& scale)
         : clock_{options.clock.get()},
           scale_{scale},
@@ -63,7 +63,7 @@ public:
 
     // For a loop.
 
-    /// The loop is awake, and will ask before it sleeps: until then it is not called.
+    /// The loop is awake, and will ask before it sleeps. Until then nobody calls it.
     void rise() noexcept { until_.store(kAwake, std::memory_order_seq_cst); }
 
     /// The loop asks how long it may stay away: until `nextWake()`.
@@ -88,8 +88,8 @@ public:
         waiter_->wake();
     }
 
-    /// Sleeps until `time`, which is when `tick` begins, or until woken. Does not sleep if it was
-    /// woken since it last slept, or if `isEarlier(tick)` finds something due before.
+    /// Sleeps until `time`, when `tick` begins, or until woken. Does not sleep if it was woken
+    /// since it last slept, or if `isEarlier(tick)` finds something due before.
     template <class IsEarlier>
     void sleep(Tick tick, Clock::TimePoint time, IsEarlier&& isEarlier) {
         until_.store(tick.value(), std::memory_order_seq_cst);
@@ -100,8 +100,9 @@ public:
         until_.store(kAwake, std::memory_order_seq_cst);
     }
 
-    /// Waits until the driver sleeps, nothing `isDue()` and nothing `isBusy()`. Wakes the driver
-    /// while something is due. Returns at once without a driver. For a clock that is set by hand.
+    /// For a clock that is set by hand: waits until the driver sleeps and neither `isDue()` nor
+    /// `isBusy()` is true. Wakes the driver while something is due. Returns at once if there is no
+    /// driver.
     template <class IsDue, class IsBusy>
     void waitUntilIdle(IsDue&& isDue, IsBusy&& isBusy) {
         std::unique_lock lock{mutex_};
@@ -122,7 +123,7 @@ public:
         --watchers_;
     }
 
-    /// Has waitUntilIdle() look again.
+    /// Makes waitUntilIdle() look again.
     void notifyIdle() noexcept {
         std::lock_guard const lock{mutex_};
         if (watchers_ > 0) rest_.notify_all();

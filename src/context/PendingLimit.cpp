@@ -6,7 +6,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Never beyond the limit, not even for a moment: that would refuse another thread too much.
+/// The count never exceeds the limit, not even for a moment: otherwise another thread might be
+/// refused although there is room.
 void PendingLimit::acquireCounted() {
     std::size_t count = count_.load(std::memory_order_acquire);
     do {

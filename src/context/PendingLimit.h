@@ -15,7 +15,7 @@ namespace detail {
 /// Thread safety  any number of threads
 class PendingLimit {
 public:
-    /// `most` 0 is no limit. `timerName` must outlive this.
+    /// `most` 0 means no limit. `timerName` must outlive this.
     PendingLimit(std::size_t most, std::string const& timerName) noexcept
         : most_{most}, timerName_{timerName} {}
 

@@ -4,7 +4,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Constant initialisation: each schedule asks, and pays for no guard.
+/// Each schedule calls this, so constant initialisation spares it a guard.
 std::size_t indexOfThisThread() noexcept {
     constexpr std::size_t kNone = SIZE_MAX;
     static constinit std::atomic<std::size_t> next{0};

@@ -11,11 +11,11 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A small number for each thread: 0 for the first that asked, 1 for the next, and so on.
+/// A small number for each thread: 0 for the first that calls this, 1 for the next, and so on.
 std::size_t indexOfThisThread() noexcept;
 
-/// Counts what threads do without a lock. Threads count on different cache lines, as long as there
-/// are enough: on one line for all, two threads are slower than one.
+/// Counts without a lock. Threads count on different cache lines while there are enough: on a
+/// single line two threads are slower than one.
 class StripedCounter {
 public:
     /// REQUIRES: a power of two.

@@ -10,7 +10,7 @@ namespace detail {
 
 namespace {
 
-/// One line on stderr. Needs no memory: what went wrong may be that there is none.
+/// One line on stderr. Needs no memory, since the failure may be that there is none.
 void print(std::string const& name, char const* what,
            std::exception_ptr const& exception) noexcept {
     auto const line = [&](char const* said) {

@@ -6,8 +6,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Reports to the user's handlers what went wrong with a task, and prints one line on stderr where
-/// there is none. What a handler throws is dropped.
+/// Reports to the user's handlers what went wrong with a task. Without a handler it prints one line
+/// on stderr. What a handler throws is dropped.
 ///
 /// Thread safety  any number of threads, outside every lock
 class TaskReports {

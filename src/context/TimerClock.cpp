@@ -9,13 +9,13 @@ namespace detail {
 void TimerClock::freeze() noexcept {
     frozenAt_ = now();
     isFrozen_.store(true, std::memory_order_seq_cst);
-    // Whoever saw the clock running is counted here. Reading a clock takes no time to speak of.
+    // A thread that saw the clock running is counted here. Reading a clock is quick, so yield.
     while (askers_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
 }
 
 Clock::TimePoint TimerClock::nowOrFrozen() const noexcept {
     if (!mayGo_) return isFrozen() ? frozenAt_ : now();
-    // The count first, then the question: freeze() does it the other way round, so one of the two
+    // Count first, then look whether it is frozen: freeze() does the reverse, so one of the two
     // sees the other.
     askers_.fetch_add(1, std::memory_order_seq_cst);
     bool const mayAsk = !isFrozen_.load(std::memory_order_seq_cst);

@@ -8,8 +8,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A timer's clock, and what stands for it afterwards: a clock other than the steady one may be
-/// destroyed as soon as its timer has stopped, and hooks and handles outlive both.
+/// A timer's clock, and the time at which it was frozen. A clock other than the steady one may be
+/// destroyed as soon as its timer has stopped, while hooks and handles outlive both.
 ///
 /// Thread safety  any number of threads; freeze() once
 class TimerClock {
@@ -19,14 +19,15 @@ public:
     TimerClock(TimerClock const&) = delete;
     TimerClock& operator=(TimerClock const&) = delete;
 
-    /// REQUIRES: not frozen yet, as for everything but the last three functions.
+    /// REQUIRES: not frozen yet, as for all but the last three functions.
     Clock& get() const noexcept { return clock_; }
     bool isSteady() const noexcept { return !mayGo_; }
     Clock::TimePoint now() const noexcept { return clock_.now(); }
 
-    /// For stop(): keeps the time, and waits for those who ask the clock. It may go afterwards.
+    /// For stop(): keeps the time, and waits for threads that are reading the clock. Afterwards the
+    /// clock may be destroyed.
     void freeze() noexcept;
-    /// The time, or when the clock was frozen.
+    /// The time, or the time at which the clock was frozen.
     Clock::TimePoint nowOrFrozen() const noexcept;
     bool isFrozen() const noexcept { return isFrozen_.load(std::memory_order_acquire); }
 

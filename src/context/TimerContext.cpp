@@ -71,7 +71,8 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
     if (tolerance < 0)
         refuseOption("tolerance", std::to_string(tolerance) + " ns", "at least 0 ns");
     if (tick == Tick::max()) return tick;
-    // The coarsest slot width that fits: a deadline at the start of a slot fires from there.
+    // The coarsest slot width that fits: a deadline at the start of such a slot needs no cascade
+    // from it.
     std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
     std::int64_t const granularity = geometry.granularityWithin(ticks);
     std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;

@@ -25,11 +25,11 @@ namespace detail {
 
 /// What all parts of one timer share.
 ///
-/// It also counts what keeps the timer's memory: the owner, the driver thread, every frame that
-/// runs tasks, every claim, and every keeper that has entries left hold a reference.
+/// It also counts what keeps the timer's memory. These hold a reference: the owner, the driver
+/// thread, every frame that runs tasks, every claim, and every keeper that has entries left.
 class TimerContext {
 public:
-    /// The timer as a block of memory, of which this is a part.
+    /// The block of memory that this is a part of.
     class Whole {
     public:
         /// Nobody refers to it any more.
@@ -39,7 +39,7 @@ public:
         ~Whole() = default;
     };
 
-    /// A timer has no more shards, whether the user says how many or the number of cores does.
+    /// The most shards that a timer has, whether the user or the number of cores decides.
     static constexpr std::size_t kMaxShards = 64;
 
     /// Throws std::invalid_argument that names the option, its value and the bound.
@@ -52,12 +52,12 @@ public:
         if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) whole_.destroy();
     }
 
-    /// A claim was handed out: it holds a reference, and a clock that is set by hand waits for it.
+    /// A claim was made. It holds a reference, and a clock that is set by hand waits for it.
     void addClaim() noexcept {
         claims_.fetch_add(1, std::memory_order_relaxed);
         retain();
     }
-    /// It has run, or died.
+    /// A claim has run, or died.
     void endClaim() noexcept {
         if (claims_.fetch_sub(1, std::memory_order_acq_rel) == 1) alarm.notifyIdle();
         release();
@@ -70,7 +70,7 @@ public:
     /// The tick of a deadline: rounded up once, to a tick or to what the tolerance allows. Throws
     /// std::invalid_argument for a negative tolerance.
     Tick intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const;
-    /// The same; a deadline that `now` has reached is due at once.
+    /// The same, except that a deadline that `now` has reached is due at once.
     Tick intake(Clock::TimePoint deadline, Clock::TimePoint now,
                 TimeoutOptions const& timeout) const {
         Tick const tick = intake(deadline, timeout);
@@ -80,19 +80,19 @@ public:
     /// Throws std::logic_error for a hook that is pending.
     [[noreturn]] void refuseScheduled() const;
 
-    /// Among how many shards the threads are spread.
+    /// Over how many shards the threads are spread.
     std::size_t shards() const noexcept { return pushedBack.stripes(); }
 
-    /// True after stop(). A task that still runs then has destroyed its own timer: clock and
-    /// observer, which need not outlive that, may be gone.
+    /// True after stop(). If a task still runs then, it has destroyed its own timer, and clock and
+    /// observer may be gone.
     bool hasStopped() const noexcept { return clock.isFrozen(); }
 
     TimerOptions const options;
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out
-    bool const isWatched;     ///< single runs are reported
+    bool const isWatched;     ///< each run is measured alone, for an observer or a threshold
     TimerClock clock;
     LevelGeometry const geometry;     ///< of every shard's wheel
-    TickScale scale;                  ///< not changed once something was accepted
+    TickScale scale;                  ///< does not change once something was accepted
     alignas(kCacheLine) Alarm alarm;  // on a line of its own: the driver writes it at every sleep
     alignas(kCacheLine) RunStatistics runs;
     /// Push-backs that took no lock: a stripe for each shard.

@@ -7,10 +7,10 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-// Each stores the result and returns false, or returns true where it does not fit; `result` is then
-// not to be used.
+// Each stores the result and returns false, or returns true if it does not fit: do not use `result`
+// then.
 
-/// The same in plain C++, for compilers that have no function for it.
+/// The same in plain C++, for compilers without such functions.
 namespace portable {
 
 using Limits = std::numeric_limits<std::int64_t>;

@@ -4,7 +4,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Tells the processor that this is a loop that waits.
+/// Tells the processor that this loop waits.
 inline void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -14,8 +14,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// While it lives all signals are blocked in this thread, and in threads that it makes: signals are
-/// for the program's own threads.
+/// While it lives, this thread blocks all signals, and so do threads that it makes: signals are for
+/// the program's own threads.
 #if defined(__unix__) || defined(__APPLE__)
 class SignalsBlocked {
 public:
@@ -51,8 +51,8 @@ inline std::string nameOfThisThread() {
     return {};
 }
 
-/// This thread's sleeps end as early after their time as the system can have them end. Linux adds
-/// 50 us to them otherwise.
+/// Lets this thread's sleeps end as soon after their time as the system can. Otherwise Linux adds
+/// 50 us.
 inline void sleepPunctually() noexcept {
 #if defined(__linux__)
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

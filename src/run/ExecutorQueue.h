@@ -11,9 +11,9 @@ namespace detail {
 
 /// The tasks that wait for an executor, and how many claims the executor holds.
 ///
-/// An executor is given claims, never entries: a claim says "run one of the queued tasks", so a
-/// task can leave the queue while the claim is on its way (docs/decisions/0001). There are never
-/// fewer claims than tasks.
+/// An executor gets claims, never entries. A claim says "run one of the queued tasks", so a task
+/// can leave the queue while its claim is on its way (docs/decisions/0001). There are never fewer
+/// claims than tasks.
 ///
 /// Thread safety  none: guarded by the keeper's lock
 class ExecutorQueue {
@@ -30,13 +30,13 @@ public:
     }
     void copyClaim() noexcept { ++claims_; }
 
-    /// Uses a claim up. Returns the task that it runs, the oldest; null if all of them have left.
+    /// Uses a claim up. Returns the task that it runs, the oldest; null if all tasks have left.
     TimeoutEntry* useClaim() noexcept {
         --claims_;
         return list_.empty() ? nullptr : &takeFirst();
     }
-    /// Gives a claim up that has run nothing. Returns the task that has no claim left, the newest;
-    /// null if there are claims enough.
+    /// Gives up a claim that has run nothing. Returns the task that has no claim left, the newest;
+    /// null if there are enough claims.
     TimeoutEntry* dropClaim() noexcept {
         --claims_;
         if (claims_ >= size_) return nullptr;
@@ -49,7 +49,7 @@ public:
         TimerTaskList::remove(entry);
         --size_;
     }
-    /// The same for the oldest. REQUIRES: size() > 0.
+    /// The same for the oldest task. REQUIRES: size() > 0.
     TimeoutEntry& takeFirst() noexcept {
         --size_;
         return static_cast<TimeoutEntry&>(list_.takeFirst());

@@ -34,7 +34,7 @@ bool RunFrame::isRunningHere(TimeoutEntry const& entry) noexcept {
     return false;
 }
 
-/// The address of a thread-local variable: another in each thread, and cheaper than an id.
+/// The address of a thread-local variable differs in each thread and is cheaper than an id.
 void const* RunFrame::thisThread() noexcept { return &innermost; }
 
 }  // namespace detail

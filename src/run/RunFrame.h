@@ -13,8 +13,8 @@ class TimeoutEntry;
 
 /// Who runs what. A frame lies on the stack of the thread that runs tasks of a timer.
 ///
-///   - While a task runs, the frame is linked into the task's keeper and guarded by its lock. Who
-///     waits for a run waits for the frame: the entry is not touched once its task was entered.
+///   - While a task runs, the frame is linked into the task's keeper and guarded by its lock. To
+///     wait for a run is to wait for its frame: the entry is not touched once its task was entered.
 ///   - The frames of one thread form a chain, since a task may drive another timer.
 ///   - A frame keeps its timer in memory, since the task may destroy it.
 class RunFrame {
@@ -24,15 +24,15 @@ public:
     RunFrame(RunFrame const&) = delete;
     RunFrame& operator=(RunFrame const&) = delete;
 
-    /// True when the calling thread runs tasks of this timer, or is its driver.
+    /// True if the calling thread runs tasks of this timer, or is its driver.
     static bool isInside(TimerContext const& context) noexcept;
 
-    /// True when the calling thread is inside a run of `entry`.
+    /// True if the calling thread is inside a run of `entry`.
     static bool isRunningHere(TimeoutEntry const& entry) noexcept;
 
     bool isOfThisThread() const noexcept { return thread_ == thisThread(); }
 
-    TimeoutEntry const* entry = nullptr;  ///< what runs; null when the hook died in its own task
+    TimeoutEntry const* entry = nullptr;  ///< what runs; null if the hook died in its own task
     RunMeter meter;                       ///< of the runs in this frame
 
 private:
@@ -47,7 +47,7 @@ private:
     RunFrame* outer_;
 };
 
-/// The frames that run tasks of one shard: as many as threads run at once, so a search is short.
+/// The frames that run tasks of one shard: one for each thread that runs one, so a search is short.
 class RunFrameList {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
@@ -59,7 +59,7 @@ public:
         first_ = &frame;
     }
 
-    /// Ends it.
+    /// Ends the run.
     void remove(RunFrame& frame) noexcept {
         RunFrame** link = &first_;
         while (*link != &frame) link = &(*link)->next_;
@@ -81,7 +81,7 @@ public:
         return any([&](RunFrame const& frame) { return frame.entry == &entry; });
     }
 
-    /// The entry's object dies inside its own run: its address may be another's soon.
+    /// The entry's object dies inside its own run. Its address may soon belong to another.
     void forget(TimeoutEntry const& entry) noexcept {
         for (RunFrame* frame = first_; frame != nullptr; frame = frame->next_)
             if (frame->entry == &entry) frame->entry = nullptr;

@@ -24,13 +24,13 @@ void RunMeter::finish() noexcept {
     isUnderWay_ = false;
 }
 
-/// Its end is the start of the next one.
+/// The end of a group is the start of the next, so each group costs one reading of the clock.
 void RunMeter::endGroup() noexcept {
     Clock::TimePoint const ended = context_.now();
     auto const duration = timeSince(started_, ended);
     bool const isShort = duration < kShort;
     context_.runs.ranFor(duration);
-    // The first one did begin when the group did.
+    // Only the first is certain to have begun when the group did.
     std::size_t const certain = isShort ? count_ : 1;
     recordLateness(0, certain, started_);
     recordLateness(certain, count_, ended);

@@ -16,14 +16,14 @@ class TimerContext;
 /// Measures how late the tasks of one thread begin and how long they run.
 ///
 /// Reading the clock takes longer than most tasks that run by the million. So short tasks that
-/// follow each other are measured together: a group grows while all of it takes less than kShort,
-/// and shrinks to one when it does not. No lateness is reported too low: the tasks of a group that
-/// took longer count as begun when it ended, and its time as that of one run.
+/// follow each other are measured together. The groups grow while each takes less than kShort, and
+/// shrink to one task when one takes longer. The tasks of such a group, except the first, count as
+/// begun when it ended, and its time counts as that of one run.
 class RunMeter {
 public:
     explicit RunMeter(TimerContext& context) noexcept;
 
-    /// False where each run is measured alone: it is observed, other threads run tasks too, or the
+    /// False if each run is measured alone: runs are watched, other threads run tasks too, or the
     /// clock is not the steady one.
     bool groups() const noexcept { return groups_; }
 
@@ -33,7 +33,7 @@ public:
         if (!isUnderWay_) start();
         deadlines_[count_++] = deadline;
     }
-    /// No further task will follow at once.
+    /// Ends the group: no further task follows at once.
     void finish() noexcept;
 
 private:

@@ -73,8 +73,8 @@ void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept {
 }
 
 void awaitEnd(TimeoutNode const& node) noexcept {
-    // Two threads that cancel one timeout at the same moment: rare, and over in no time unless a
-    // destructor of a capture takes long. A notification would cost every cancel().
+    // Two threads cancel one timeout at the same moment: rare, and quickly over unless a capture's
+    // destructor takes long. A notification would cost every cancel().
     for (unsigned round = 0; !node.isTaskGone() && !Ending::isInside(node); ++round) {
         if (round < 64)
             std::this_thread::yield();

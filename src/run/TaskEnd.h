@@ -12,7 +12,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-// How a task ends. All of this calls what the user wrote, so it happens outside every lock.
+// How a task ends. All of this calls the user's code, so it happens outside every lock.
 
 /// Calls the error handler.
 void reportFailure(TimerContext const& context, TaskSubject const& subject, TaskFailure::Kind kind,
@@ -27,7 +27,7 @@ void callCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
 /// Both, for a timeout whose cancellation this thread has won.
 void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept;
 
-/// Waits until whoever cancelled `node` has ended its task; returns at once inside that.
+/// Waits until the thread that cancelled `node` has ended its task. Returns at once on that thread.
 void awaitEnd(TimeoutNode const& node) noexcept;
 
 }  // namespace detail

@@ -18,7 +18,7 @@ TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry
       shard_{shard} {}
 
 void TaskRun::invoke(RunMeter& meter) noexcept {
-    // When a periodic one ended decides when its next run is.
+    // A periodic one is measured alone: its end decides when its next run is.
     if (meter.groups() && !isPeriodic()) {
         meter.begin(deadline_);
         return callTask();

@@ -16,9 +16,9 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// One run of one task: measured; what it throws is caught and reported.
+/// Runs one task once: measures it, and catches and reports what it throws.
 ///
-/// All that is needed is read from the entry beforehand, under the keeper's lock. A hook is not
+/// The constructor, under the keeper's lock, reads all it needs from the entry. A hook is not
 /// touched once its task was entered, since the task may destroy it.
 class TaskRun {
 public:

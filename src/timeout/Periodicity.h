@@ -26,16 +26,16 @@ struct Periodicity {
     MissedTicks missed = MissedTicks::skip;
     /// The exact time of the current run. Each run is rounded to a tick anew, so nothing drifts.
     Clock::TimePoint current{};
-    /// The tick that it was scheduled for. A deadline that differs was rescheduled.
+    /// The tick that it was scheduled for. If the deadline differs, it was rescheduled.
     Tick scheduled{};
 
-    /// The run that follows one that was due at `deadline` and returned at `ended`. Pure: it is
-    /// asked for without the lock, by the thread that has run the task.
+    /// The run that follows one that was due at `deadline` and returned at `ended`. Pure: the
+    /// thread that has run the task calls it without the lock.
     NextRun next(TickScale const& scale, Tick deadline, Clock::TimePoint ended) const noexcept;
-    /// What the levels of a wheel must reach when it is scheduled, so that no later run needs
-    /// another one.
+    /// How far a wheel's levels must reach when it is scheduled, so that no later run needs another
+    /// level.
     Clock::TimePoint horizon(Clock::TimePoint now) const noexcept;
-    /// Makes that the current one.
+    /// Makes `run` the current one.
     void moveTo(NextRun const& run) noexcept {
         current = run.time;
         scheduled = run.tick;

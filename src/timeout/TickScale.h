@@ -18,7 +18,7 @@ namespace detail {
 /// Time to ticks and ticks to time: nothing else converts them.
 ///
 /// Ticks count from the timer's start. A deadline is rounded up and now is rounded down, each once.
-/// So a deadline's tick is never reached before its time: nothing is early. Differences are
+/// So now never reaches a deadline's tick before its time: nothing is early. Differences are
 /// unsigned, so the start may be any time.
 class TickScale {
 public:
@@ -33,8 +33,8 @@ public:
 
     std::chrono::nanoseconds tick() const noexcept { return std::chrono::nanoseconds{tick_}; }
 
-    /// The first tick that is not before `deadline`. One whose tick may begin beyond
-    /// TimePoint::max() becomes Tick::max(): never.
+    /// The first tick that is not before `deadline`. If it may begin beyond TimePoint::max(),
+    /// Tick::max(): never.
     Tick deadlineToTick(Clock::TimePoint deadline) const noexcept {
         std::int64_t const time = deadline.time_since_epoch().count();
         if (time <= origin_) return Tick{0};
@@ -63,7 +63,7 @@ public:
         std::int64_t time = 0;
         if (tick == Tick::max() || multiplyOverflows(tick.value(), tick_, elapsed) ||
             addOverflows(origin_, elapsed, time)) {
-            // Elapsed alone may not fit where the origin is far below zero: count unsigned.
+            // If the origin is far below zero, elapsed alone may not fit: count unsigned.
             auto const ticks = static_cast<std::uint64_t>(tick.value());
             std::uint64_t wide = 0;
             if (tick == Tick::max() || multiplyOverflows(ticks, unsignedTick(), wide) ||
@@ -80,7 +80,7 @@ private:
     }
     std::uint64_t unsignedTick() const noexcept { return static_cast<std::uint64_t>(tick_); }
 
-    /// Every schedule asks, so nothing is divided until 146 years have passed.
+    /// Every schedule calls this, so it does not divide until 146 years have passed.
     std::uint64_t ticksIn(std::uint64_t elapsed) const noexcept {
         if (elapsed <= divisible_) [[likely]]
             return divisor_.divide(elapsed);

@@ -43,8 +43,8 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
 }
 
 bool TimeoutNode::release() noexcept {
-    // The last one need not write: no other thread can add one. Once it has written, and was not
-    // the last, the node may be gone.
+    // The last one need not write, since no other thread can add one. After a write by one that was
+    // not the last, the node may be gone.
     std::uint32_t references = references_.load(std::memory_order_acquire);
     while (!isLast(references)) {
         if (references_.compare_exchange_weak(references, references - 1, std::memory_order_acq_rel,

@@ -16,7 +16,8 @@ namespace detail {
 /// The entry behind a handle, with its task in the same block of memory.
 ///
 /// References are counted: the driver has one until the timeout has ended, and each handle has one.
-/// The thread that ends the timeout destroys the task, exactly once, and drops the driver's.
+/// The thread that ends the timeout destroys the task, exactly once, and drops the driver's
+/// reference.
 ///
 /// Memory         48 bytes and the task; 32 more if it is periodic
 class TimeoutNode final : public TimeoutEntry {
@@ -26,8 +27,8 @@ public:
     static TimeoutNode* create(TaskSource source, Periodicity const* periodicity);
 
     void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-    /// Drops a reference. Returns true if it was the last one: the node is freed, and the caller
-    /// owes its keeper a share. See TimeoutKeeper::release.
+    /// Drops a reference. Returns true if it was the last one: it has freed the node, and the
+    /// caller owes the keeper a share. See TimeoutKeeper::release.
     bool release() noexcept;
     /// Gives up the driver's reference without counting. For a cancel(): its caller has a handle,
     /// and the last handle then knows that it is the last. REQUIRES: isTaskGone().
@@ -63,9 +64,9 @@ private:
 
     enum class Gone : std::uint8_t { nothing, task, taskAndDriver };
 
-    /// True if the caller's is the last of so many references: the only one, or one of two whose
-    /// other is the driver's and was given up. With two, nobody else has a handle, so nobody can
-    /// cancel, and the answer stands.
+    /// True if the caller's reference is the last of so many: the only one, or one of two if the
+    /// other is the driver's and was given up. With two, nobody else has a handle to cancel by, so
+    /// the answer stays true.
     bool isLast(std::uint32_t references) const noexcept {
         return references == 1 ||
                (references == 2 && gone_.load(std::memory_order_acquire) == Gone::taskAndDriver);
@@ -82,14 +83,14 @@ static_assert(sizeof(TimeoutNode) == 48 || sizeof(void*) != 8);
 
 /// Turns nodes into handles and back.
 struct TimeoutAccess {
-    /// A handle that owns a reference which is counted already.
+    /// A handle that takes over a reference that is already counted.
     static Timeout adopt(TimeoutNode& node) noexcept { return Timeout{&node}; }
     static TimeoutNode* node(Timeout const& timeout) noexcept { return timeout.node_; }
     /// Gives up a handle without dropping its reference.
     static void forget(Timeout& timeout) noexcept { timeout.node_ = nullptr; }
 };
 
-/// A handle that borrows the reference of whoever runs or ends the timeout: nothing is counted.
+/// A handle that borrows the reference of the code that runs or ends the timeout. Counts nothing.
 class BorrowedTimeout {
 public:
     explicit BorrowedTimeout(TimeoutNode& node) noexcept : timeout_{TimeoutAccess::adopt(node)} {}

@@ -10,15 +10,15 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Where a timeout is in its life: the owner's bits of its entry's word. Who may change it, and who
-/// owns what in each state, stands in docs/decisions/0001.
+/// Where a timeout is in its life: the owner's bits of its entry's word. docs/decisions/0001 says
+/// who may change it, and who owns what in each state.
 enum class TimeoutState : unsigned {
     idle,        ///< a hook that was never scheduled
     intake,      ///< a hook between schedule() and its bucket
     pending,     ///< in the wheel
     ready,       ///< taken out of the wheel, or due on arrival: waits for its turn
     queued,      ///< handed to an executor as a claim
-    handedOver,  ///< the same, for good: cancel() wins no more (HashedWheelTimer)
+    handedOver,  ///< the same, but cancel() cannot win any more (HashedWheelTimer)
     running,     ///< inside its task (handles only)
     expired,     ///< its task was entered, or ended
     cancelling,  ///< a cancel() won; the worker or a waiter will end it (HashedWheelTimer)
