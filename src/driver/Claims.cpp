@@ -12,7 +12,7 @@ inline namespace v1 {
 namespace detail {
 
 /// A claim on its way to the executor, on the stack of the thread that submits it. If the executor
-/// refuses, the claim dies first and the exception comes after it: a rejection waits here for that.
+/// refuses, the claim dies before the exception arrives, so the rejection waits here for it.
 class TimeoutKeeper::Claims::Submission {
 public:
     explicit Submission(TimeoutKeeper& home) noexcept
@@ -23,7 +23,7 @@ public:
 
     static Submission* current() noexcept { return current_; }
 
-    /// While it lives, a task runs inside execute(): a claim that dies there is another one.
+    /// While it lives, a task runs inside execute(). A claim that dies there is another one.
     class Suspended {
     public:
         Suspended() noexcept : submission_{std::exchange(current_, nullptr)} {}
@@ -58,7 +58,7 @@ void TimeoutKeeper::Claims::dispatch(TimeoutKeeper& keeper, Section& section, Ti
     submit(keeper);
 }
 
-/// Gives the executor a claim. Tells the error handler if it refuses.
+/// Gives the executor a claim. Calls the error handler if it refuses.
 void TimeoutKeeper::Claims::submit(TimeoutKeeper& keeper) {
     Submission submission{keeper};
     std::exception_ptr exception;
@@ -93,8 +93,8 @@ void TimeoutKeeper::Claims::run(TimeoutKeeper& keeper) noexcept {
 }
 
 void TimeoutKeeper::Claims::drop(TimeoutKeeper& keeper) noexcept {
-    // Of several that die while one is being submitted, the newest is that one: submit() will know
-    // the exception.
+    // Of the claims that die during a submission, the first to reject a task counts as the
+    // submitted one: submit() will have the exception for it.
     Submission* const submission = Submission::current();
     bool const isSubmitted =
         submission != nullptr && &submission->keeper == &keeper && !submission->rejected;
@@ -109,8 +109,8 @@ void TimeoutKeeper::Claims::drop(TimeoutKeeper& keeper) noexcept {
     keeper.context_.endClaim();
 }
 
-/// Gives a claim up, and with it the newest queued task if no claim is left for that. `frame`
-/// stands for the rejection until it was reported: stop() and cancelAndWait() wait for it.
+/// Gives up a claim, and rejects the newest queued task if no claim is left for it. `frame` stands
+/// for the rejection until it was reported: stop() and cancelAndWait() wait for it.
 std::optional<TaskSubject> TimeoutKeeper::Claims::rejectSurplus(TimeoutKeeper& keeper,
                                                                 RunFrame& frame) noexcept {
     Section section{keeper};
@@ -121,7 +121,7 @@ std::optional<TaskSubject> TimeoutKeeper::Claims::rejectSurplus(TimeoutKeeper& k
     TaskSubject const subject{*entry};
     frame.entry = subject.node;
     keeper.running_.add(frame);
-    // One of a HashedWheelTimer left the limit when its tick came.
+    // A HashedWheelTimer has released the limit already, when the tick came.
     if (isPending(TimeoutWord::of(*entry).state())) keeper.context_.limit.release();
     TimeoutWord{entry->deadline(), TimeoutState::rejected}.storeIn(*entry);
     if (keeper.isObserved()) [[unlikely]]

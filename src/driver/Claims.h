@@ -14,15 +14,15 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What an executor is given, and what becomes of it. A claim runs one of its keeper's queued
+/// Gives claims to the executor, and runs or drops them. A claim runs one of its keeper's queued
 /// tasks, or dies unrun. If fewer claims than queued tasks are left then, the newest task is
 /// rejected.
 ///
-/// Thread safety  any number of threads, without the lock but for dispatch()
+/// Thread safety  any number of threads, without the lock except dispatch()
 class TimeoutKeeper::Claims {
 public:
-    /// Makes an entry wait for a claim, in a state that says so, and gives the executor that claim.
-    /// The lock is released meanwhile.
+    /// Queues an entry in the given state, and gives the executor a claim for it. Releases the lock
+    /// meanwhile.
     static void dispatch(TimeoutKeeper& keeper, Section& section, TimeoutEntry& entry,
                          TimeoutState state);
 

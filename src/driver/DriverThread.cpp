@@ -16,8 +16,8 @@ namespace detail {
 
 namespace {
 
-/// Which thread may drive: the one that the factory returned, and no other that it has started. A
-/// driver that nobody can join must not serve the timer beside the next one.
+/// Which thread may drive: the one that the factory returned, and no other that it has started.
+/// Otherwise a driver that nobody can join might serve the timer beside the next one.
 class Permission {
 public:
     /// To nobody: std::thread::id{}.
@@ -27,7 +27,7 @@ public:
         thread_ = thread;
         given_.notify_all();
     }
-    /// Waits until it is given to somebody. True if that is the calling thread.
+    /// Waits until it is given. True if it is given to the calling thread.
     bool await() {
         std::unique_lock lock{mutex_};
         given_.wait(lock, [this] { return isGiven_; });

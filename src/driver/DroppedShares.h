@@ -9,18 +9,18 @@ namespace detail {
 
 /// Counts the shares of a keeper that were given back, and says which was the last one.
 ///
-/// A share keeps the keeper in memory: one for each entry that remembers it. The keeper counts
-/// under its lock those that it makes. Once the timer is gone the two counts are set off.
+/// Each entry that remembers the keeper has a share, which keeps the keeper in memory. The keeper
+/// counts under its lock those that it makes. Once the timer is gone, orphan() subtracts them.
 ///
 /// Thread safety  any number of threads; orphan() once
 class DroppedShares {
 public:
-    /// Counts so many more. True if none is left, and the timer is gone.
+    /// Counts so many more. True if the timer is gone and no share is left.
     bool drop(std::int64_t count) noexcept {
         // Counts up from 0 while the timer lives and up to 0 after it is gone.
         return count_.fetch_add(count, std::memory_order_acq_rel) == -count;
     }
-    /// The timer is gone, and `made` shares were made. True if none is left.
+    /// The timer is gone, and the keeper has made `made` shares. True if none is left.
     bool orphan(std::int64_t made) noexcept {
         return count_.fetch_sub(made, std::memory_order_acq_rel) == made;
     }

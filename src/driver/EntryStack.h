@@ -63,7 +63,7 @@ private:
     TimerTaskEntry* last_ = nullptr;
 };
 
-/// A stack on which any thread pushes entries, and from which one thread takes all of them: callers
+/// A stack on which any thread pushes entries, and from which one thread takes them all. Callers
 /// and a worker meet here without a lock. Starts closed.
 template <class Link>
 class EntryStack {
@@ -78,9 +78,8 @@ public:
         return true;
     }
 
-    /// Takes all entries, the one that was pushed first in front. If a thread pushes an entry and
-    /// then does not see a value that the caller stored (seq_cst) before this call, its entry is
-    /// among those taken.
+    /// Takes all entries, oldest first. If a thread pushes an entry and then does not see a value
+    /// that the caller stored (seq_cst) before this call, its entry is among those taken.
     EntryQueue<Link> takeAll() noexcept {
         TimerTaskEntry* top = top_.load(std::memory_order_seq_cst);
         while (top != nullptr && top != &closed_) {
@@ -90,8 +89,8 @@ public:
         return {};
     }
 
-    /// Refuses all further entries. Returns those that are left, for `inOrder`; they are not
-    /// touched yet.
+    /// Refuses all further entries. Returns those that are left, for `inOrder`, without touching
+    /// them.
     TimerTaskEntry* close() noexcept {
         TimerTaskEntry* const top = top_.exchange(&closed_, std::memory_order_seq_cst);
         return top == &closed_ ? nullptr : top;

@@ -13,23 +13,23 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// An event that is not numbered yet. `entry` is null for one of a bucket.
+/// An event without a number. `entry` is null for an event of a bucket.
 TimerEvent makeEvent(TimerEvent::Stage stage, std::uint32_t shard, TimeoutEntry const* entry,
                      Clock::TimePoint time) noexcept;
 
 /// The events of one keeper on their way to the observer: recorded under the keeper's lock,
 /// delivered after it is released.
 ///
-/// Thread safety  none but for nextNumber(): guarded by the keeper's lock
+/// Thread safety  none, except nextNumber(): guarded by the keeper's lock
 class EventLog {
 public:
     bool empty() const noexcept { return events_.empty(); }
 
-    /// Numbers an event and keeps it. It is dropped if there is no memory.
+    /// Numbers an event and keeps it. Drops it if there is no memory.
     void record(TimerEvent event) noexcept;
     std::vector<TimerEvent> takeAll() noexcept { return std::exchange(events_, {}); }
 
-    /// For an event that is delivered without being recorded. From any thread.
+    /// For an event that is delivered without being recorded. Any thread may call it.
     std::uint64_t nextNumber() noexcept { return next_.fetch_add(1, std::memory_order_relaxed); }
 
 private:

@@ -83,8 +83,8 @@ void HashedWheelCore::close(StoppedTimeouts&) noexcept { worker_.close(); }
 
 void HashedWheelCore::collect(StoppedTimeouts& stopped) noexcept {
     worker_.collect(stopped);
-    // Nothing is submitted any more, and the pool may go while one of its threads, or a caller that
-    // runs what did not fit, is in the very task that destroys the timer.
+    // Nothing is submitted any more. The task that destroys the timer may run on one of the pool's
+    // threads, or on a caller that runs what did not fit: the pool may be destroyed even so.
     pool_.reset();
 }
 

@@ -28,7 +28,7 @@ public:
     Lifecycle& life() noexcept { return life_; }
 
     Timeout newTimeout(TaskSource task, std::chrono::nanoseconds delay);
-    /// Lifecycle::stop, but of several callers only the first waits.
+    /// As Lifecycle::stop, but only the first of several callers waits.
     StoppedTimeouts stop(Lifecycle::Caller caller);
 
     TimerStatistics statistics();

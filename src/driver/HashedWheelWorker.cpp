@@ -24,7 +24,8 @@ HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions o
 bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept {
     node.keeper.store(this, std::memory_order_relaxed);
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
-    // Before the worker can have it. One that is refused was observed, and leaves at once.
+    // Observe before the push, since the worker may have it right after. One that is refused was
+    // observed too, so a cancel follows at once.
     if (isObserved()) [[unlikely]] {
         observe(Stage::schedule, node);
         observe(Stage::intake, node);
@@ -40,7 +41,7 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     return true;
 }
 
-/// Wakes the worker by `tick`, if it would not come earlier.
+/// Wakes the worker by `tick`, unless it comes by then anyway.
 void HashedWheelWorker::ringBy(Tick tick) noexcept {
     if (nextWake_.lowerBesideOthers(tick)) context_.alarm.ring(tick);
 }
@@ -62,7 +63,7 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
         return true;
     }
     ++pending_;
-    running_.add(frame);  // stop() waits until the executor was given the claim
+    running_.add(frame);  // stop() waits until the executor has got the claim
     Claims::dispatch(*this, section, node, TimeoutState::handedOver);
     endFrame(frame);
     return true;
@@ -90,9 +91,9 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
     }
 }
 
-/// Decides that a node is cancelled, or soon will be. False if another was faster, and then `seen`
-/// is what that left. An observed one is decided under the lock, so that collect() waits for its
-/// event.
+/// Decides that a node is cancelled, or soon will be. False if another thread was faster; then
+/// `seen` is what that left. With an observer it decides under the lock, so that collect() waits
+/// for the event.
 bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
                                       TimeoutState state) noexcept {
     TimeoutWord const cancelled{seen.deadline(), state};
@@ -105,7 +106,7 @@ bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
     return true;
 }
 
-/// Cancels one that waits in the executor's hands. False if it runs, or has run.
+/// Cancels a node that waits for the executor. False if its task runs, or has run.
 bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
     {
         Section section{*this};
@@ -125,13 +126,13 @@ bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
 /// Ends the task of a node that this thread made `cancelled`.
 void HashedWheelWorker::endTask(TimeoutNode& node) noexcept {
     if (node.task().shared != nullptr) {
-        // Those who ask for the task look at the state under the lock: let them finish.
+        // sharedTask() copies the task under the lock: let it finish.
         Section const section{*this};
     }
     endCancelledTask(context_, node);
 }
 
-/// For the worker: unlinks the node at the next tick. Afterwards nothing is done to it here.
+/// Has the worker unlink the node at the next tick. This thread does not touch the node afterwards.
 void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
     node.retain();
     cancelled_.push(node);
@@ -140,7 +141,7 @@ void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
     if (nextWake() == Tick::max()) ringUnlessClosed();
 }
 
-/// Until it is closed the timer lives, and the clock with it: under the lock it stays like that.
+/// The clock lives until the worker is closed. The lock keeps it open meanwhile.
 void HashedWheelWorker::ringUnlessClosed() noexcept {
     Section const section{*this};
     if (!isClosed_) ringBy(context_.scale.nowToTick(context_.now()) + 1);
@@ -149,7 +150,7 @@ void HashedWheelWorker::ringUnlessClosed() noexcept {
 // ---- a tick -----------------------------------------------------------------------------------
 
 Tick HashedWheelWorker::nextTick() noexcept {
-    // Whoever read the clock long ago may have rung for a tick that is over.
+    // A caller that read the clock long ago may have rung for a tick that is over.
     return nextWake_.raise(wheel_.currentTick() + 1);
 }
 
@@ -170,7 +171,7 @@ void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
 void HashedWheelWorker::unlinkCancelled() noexcept {
     for (EntryQueue<SecondLink> all = cancelled_.takeAll(); !all.empty();) {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
-        // One that is not placed yet waits in the backlog, which will let go of it.
+        // One that is not placed yet is in the backlog, which will release it.
         bool const wasPlaced = EntryLinks::hasLocation(node);
         if (wasPlaced) wheel_.remove(node);
         cancelledCount_.fetch_add(1, std::memory_order_relaxed);
@@ -179,13 +180,14 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
         if (word.state() == TimeoutState::cancelling &&
             TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
             endTask(node);
-        // Of the wheel's reference and of the stack's.
+        // The wheel's reference, then the stack's.
         if (wasPlaced) release(node);
         release(node);
     }
 }
 
-/// So many a tick, as in Netty. What finds no memory is tried again at the next one.
+/// Moves new timeouts into their slots, a limited number each tick, as in Netty. If one finds no
+/// memory, it and the rest are tried again at the next tick.
 void HashedWheelWorker::transfer(Tick tick) noexcept {
     backlog_.append(intake_.takeAll());
     for (std::size_t moved = 0; moved < kMostTransferred && !backlog_.empty(); ++moved) {
@@ -194,7 +196,7 @@ void HashedWheelWorker::transfer(Tick tick) noexcept {
     }
 }
 
-/// Puts a node into its slot; into that of `tick` if it is late. False if there is no memory.
+/// Puts a node into its slot, or into that of `tick` if it is late. False if there is no memory.
 bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     while (word.deadline() < tick && word.state() == TimeoutState::pending &&
@@ -223,7 +225,7 @@ void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     if (word.state() != TimeoutState::pending ||
         !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
-        // Cancelled since the tick began. Nobody moves a deadline here, so nothing else.
+        // Cancelled since the tick began. It can be nothing else, since nobody moves a deadline.
         section.releaseLater(node);
         return;
     }
@@ -235,8 +237,8 @@ void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
     Claims::dispatch(*this, section, node, TimeoutState::handedOver);
 }
 
-/// Says when to come again. Who pushes reads the next wake afterwards; here the stacks are read
-/// after it was written. One of the two sees the other.
+/// Says when to come again. A caller pushes, then reads the next wake; this writes the next wake,
+/// then reads the stacks. One of the two sees the other.
 void HashedWheelWorker::settle(Tick tick) noexcept {
     bool const isIdle = wheel_.empty() && backlog_.empty();
     nextWake_.set(isIdle ? Tick::max() : tick + 1);
@@ -251,7 +253,7 @@ void HashedWheelWorker::open() noexcept {
 }
 
 void HashedWheelWorker::close() noexcept {
-    // The worker still runs, and may look at the links of those that were cancelled.
+    // The worker still runs and may read the links of cancelled entries, so collect() orders these.
     leftOver_ = intake_.close();
     Section section{*this};
     isClosed_ = true;
@@ -267,14 +269,14 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
         ++accepted_;
         returnPending(static_cast<TimeoutNode&>(backlog_.takeFirst()), stopped);
     }
-    // Whoever won a cancel before that, and pushes only now, sees that nobody else will come.
+    // A caller that won a cancel before, and pushes only now, sees this and unlinks by itself.
     hasEnded_.store(true, std::memory_order_seq_cst);
     unlinkCancelled();
     nextWake_.set(Tick::max());
     {
         Section section{*this};
         madeShares_ += std::exchange(accepted_, 0);
-        // Every cancel() is decided by now; events of other threads may still be on their way.
+        // Every cancel() is decided by now, but events of other threads may still be on their way.
         section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
     }
     for (StoppedTimeout const& each : stopped) {

@@ -17,21 +17,21 @@ namespace detail {
 
 /// Netty's worker: the flat wheel, its two queues, and what a tick does.
 ///
-/// Callers and worker share no lock. A new timeout is pushed on `intake_`, a cancelled one on
-/// `cancelled_`. One compare-and-set of its word decides whose it is: pending becomes
+/// Callers and worker share no lock. Callers push a new timeout on `intake_`, and a cancelled one
+/// on `cancelled_`. One compare-and-set of its word decides who has it: pending becomes
 ///
 ///   - cancelling: a cancel() won,
 ///   - handedOver: its tick has come,
 ///   - returned: stop() has it.
 ///
-/// The worker alone touches the wheel, so a visit blocks nobody. The inherited lock guards only
-/// what runs and what waits for an executor.
+/// Only the worker touches the wheel, so a visit blocks nobody. The inherited lock guards only what
+/// runs and what waits for an executor.
 ///
 /// The driver's reference to a node moves with it: from `intake_` to `backlog_` to the wheel.
-/// `cancelled_` holds references of its own, since a node may be in both.
+/// `cancelled_` holds references of its own, since a node may be there too.
 ///
-/// Tick t happens at the time of t. It unlinks what was cancelled, moves at most kMostTransferred
-/// new timeouts into their slots, and visits its own slot.
+/// At tick t the worker unlinks what was cancelled, moves at most kMostTransferred new timeouts
+/// into their slots, and visits the slot of t.
 class HashedWheelWorker final : public TimeoutKeeper {
 public:
     static constexpr std::size_t kMostTransferred = 100'000;
@@ -40,21 +40,22 @@ public:
 
     // For callers, from any thread.
 
-    /// True once it was opened, and also when it was closed since.
+    /// True once it was opened, even if it was closed since.
     bool wasOpened() const noexcept { return wasOpened_.load(std::memory_order_acquire); }
     /// Accepts a node that nobody else knows yet. `nextTick` is the first tick after now. Returns
     /// false once the worker is closed.
     bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept;
-    /// Runs a node's task before it returns, or dispatches it. Returns false once it is closed.
+    /// Runs a node's task before it returns, or dispatches it. Returns false once the worker is
+    /// closed.
     bool runNow(TimeoutNode& node, Tick now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
 
     // For the worker's thread.
 
-    /// The next tick to wake for: Tick::max() while there is nothing to do.
+    /// The next tick to wake for; Tick::max() if there is nothing to do.
     Tick nextTick() noexcept;
-    /// What happens at a tick, in the order above.
+    /// Does what a tick does, in the order above.
     void wake(Tick tick, RunFrame& frame) noexcept;
 
     // For starting, stopping and looking.
@@ -90,19 +91,19 @@ private:
     void observePlace(TimeoutNode const& node) noexcept;
     void observeWake(Tick tick) noexcept;
 
-    // Where callers meet the worker, each on a line of its own.
+    // Where callers meet the worker, each on its own cache line.
     alignas(kCacheLine) EntryStack<FirstLink> intake_;
     std::atomic<bool> wasOpened_{false};
     alignas(kCacheLine) EntryStack<SecondLink> cancelled_;
     std::atomic<std::uint64_t> cancelledCount_{0};
-    std::atomic<bool> hasEnded_{false};  // a caller that cancels now unlinks by itself
+    std::atomic<bool> hasEnded_{false};  // callers that cancel from now on unlink by themselves
 
     // The worker's own.
     alignas(kCacheLine) RawHashedWheel wheel_;
     EntryQueue<FirstLink> backlog_;  // taken from intake_, not in the wheel yet
     std::int64_t accepted_ = 0;
 
-    TimerTaskEntry* leftOver_ = nullptr;  // stop()'s: what was in intake_ when that was closed
+    TimerTaskEntry* leftOver_ = nullptr;  // for stop(): what intake_ held when it was closed
 
     // Protected by the lock.
     bool isClosed_ = false;

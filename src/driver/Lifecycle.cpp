@@ -12,7 +12,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// How a clock that is set by hand asks the timer. Keeps it in memory meanwhile.
+/// Through this a clock that is set by hand asks the timer. Keeps the timer in memory meanwhile.
 class Lifecycle::Listener final : public ClockListener {
 public:
     explicit Listener(Lifecycle& life) noexcept : life_{life} { life_.context_.retain(); }
@@ -56,7 +56,7 @@ void Lifecycle::disown() noexcept {
 }
 
 std::optional<Clock::TimePoint> Lifecycle::nextExpiration() const noexcept {
-    // A schedule that met stop() may have asked for the driver after that had gone.
+    // A schedule that met stop() may have asked for the driver after it had ended.
     if (isStopRequested()) return std::nullopt;
     Clock::TimePoint const next = context_.scale.timeOf(engine_.nextWake());
     if (next == Clock::TimePoint::max()) return std::nullopt;  // beyond what a clock can show
@@ -75,7 +75,7 @@ void Lifecycle::start() {
     engine_.prepare();
     context_.alarm.setHasDriver(true);
     try {
-        thread_ = makeThread();  // which says itself when it drives no more
+        thread_ = makeThread();  // it says by itself when it no longer drives
     } catch (...) {
         context_.alarm.setHasDriver(false);
         throw;

@@ -15,24 +15,24 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What happens to a timer from its first schedule to its end, whatever its wheel: started once,
-/// stopped once, with a driver thread between, or none.
+/// A timer's life, whatever its wheel: started once, stopped once, with a driver thread in between,
+/// or none.
 class Lifecycle {
 public:
-    /// What the kinds of timer differ in.
+    /// In what the kinds of timer differ.
     class Engine {
     public:
-        /// When there is next something to do; Tick::max() if never.
+        /// When there is something to do next; Tick::max() if never.
         virtual Tick nextWake() const noexcept = 0;
         /// start(): the driver thread is about to be made.
         virtual void prepare() noexcept {}
-        /// start(): it runs; timeouts may come.
+        /// start(): the thread runs; timeouts may come.
         virtual void open() noexcept = 0;
         /// The driver thread's work, until isStopRequested().
         virtual void drive() noexcept = 0;
         /// Without a driver thread: runs what is due now.
         virtual void runDueHere() {}
-        /// stop(): nothing more is accepted. May take out what is pending already.
+        /// stop(): accepts nothing more. May already take out what is pending.
         virtual void close(StoppedTimeouts& stopped) noexcept = 0;
         /// stop(): the driver has ended. Waits for what runs elsewhere, and takes out what is left.
         virtual void collect(StoppedTimeouts& stopped) noexcept = 0;
@@ -48,7 +48,7 @@ public:
     Lifecycle& operator=(Lifecycle const&) = delete;
     ~Lifecycle();
 
-    /// Lets a clock that is set by hand drive the timer: the last thing that its constructor does.
+    /// Lets a clock that is set by hand drive the timer. Call it last in the timer's constructor.
     void listenToClock();
 
     /// Starts the driver thread unless it runs already. Throws what the thread factory throws, and
@@ -56,7 +56,7 @@ public:
     void start();
     enum class Caller { user, destructor };
     StoppedTimeouts stop(Caller caller);
-    /// The timer is gone: what is left, for handles, hooks and claims, goes with the last of them.
+    /// The timer is gone. What handles, hooks and claims still need goes with the last of them.
     void disown() noexcept;
 
     bool isStopRequested() const noexcept { return stopRequested_.load(std::memory_order_seq_cst); }

@@ -12,12 +12,12 @@ namespace detail {
 
 /// The tick at which a keeper next wants the driver: Tick::max() if never.
 ///
-/// Who makes it earlier looks at the driver's alarm afterwards. The driver looks here after it has
-/// published until when it will sleep. All of that is sequentially consistent, so one of the two
-/// sees the other (Alarm.h).
+/// A thread that makes it earlier looks at the driver's alarm afterwards. The driver publishes
+/// until when it will sleep, and then looks here. All of that is sequentially consistent, so one of
+/// the two sees the other (Alarm.h).
 ///
-/// Thread safety  any number of threads; set() may undo what another writes meanwhile, and lower()
-///                wants no other writer
+/// Thread safety  any number of threads. But set() may undo what another thread writes meanwhile,
+///                and lower() needs to be the only writer
 class NextWake {
 public:
     Tick get() const noexcept { return Tick{tick_.load(std::memory_order_seq_cst)}; }
@@ -27,7 +27,7 @@ public:
     void lower(Tick tick) noexcept {
         if (tick.value() < tick_.load(std::memory_order_relaxed)) set(tick);
     }
-    /// The same, beside others that do it. True if this made it earlier.
+    /// The same, while others may do it too. True if this call made it earlier.
     bool lowerBesideOthers(Tick tick) noexcept {
         std::int64_t seen = tick_.load(std::memory_order_seq_cst);
         while (tick.value() < seen) {
@@ -36,7 +36,7 @@ public:
         }
         return false;
     }
-    /// Makes it `tick` if it is earlier than that, and returns what it is then.
+    /// Makes it `tick` if it is earlier than that, and returns the result.
     Tick raise(Tick tick) noexcept {
         std::int64_t seen = tick_.load(std::memory_order_seq_cst);
         while (seen < tick.value() &&

@@ -32,7 +32,8 @@ void TimeoutKeeper::Section::unlockRingAndReport(std::int64_t tick) noexcept {
     if (hasLoop) keeper.reportIdle();
 }
 
-/// The observer may go with the timer: a frame stands for the delivery, and stop() waits for it.
+/// The observer may be destroyed once the timer has stopped, so a frame stands for the delivery:
+/// stop() waits for it.
 void TimeoutKeeper::Section::unlockRingAndDeliver(std::int64_t tick) noexcept {
     RunFrame frame{keeper_.context_};
     keeper_.running_.add(frame);

@@ -11,17 +11,17 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A hold of a keeper's lock. What it owes to the outside is paid after unlocking:
+/// A hold of a keeper's lock. After unlocking it does what it owes to the outside:
 ///
-///   - recorded events are delivered,
-///   - a loop is told that nothing is pending any more,
-///   - the driver is woken if the next wake became earlier,
-///   - a node that has ended is released.
+///   - wakes the driver if the next wake became earlier,
+///   - delivers recorded events,
+///   - tells a loop that nothing is pending any more,
+///   - releases a node that has ended.
 class TimeoutKeeper::Section {
 public:
-    /// What is owed to the driver's alarm: to ring by a tick, nothing at all, or nothing, but
-    /// something to an observer or a loop. So one comparison answers both. No tick is one of the
-    /// two: a clock may stand at the last one.
+    /// What is owed: to ring the driver's alarm by a tick; nothing; or something, but only to an
+    /// observer or a loop. So one comparison answers both. Neither value is a tick, since a clock
+    /// may show the last tick.
     static constexpr std::int64_t kNothing = INT64_MAX;
     static constexpr std::int64_t kOnlyToOthers = INT64_MAX - 1;
     static_assert(kOnlyToOthers > Tick::kMax);
@@ -48,12 +48,12 @@ public:
         Section& section_;
     };
 
-    /// The driver must come by then.
+    /// The driver must come by `tick`.
     void ringBy(Tick tick) noexcept { owed_ = std::min(owed_, tick.value()); }
-    /// The driver's reference to a node that has ended is to be dropped.
+    /// Drops the driver's reference to a node that has ended, after unlocking.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
 
-    /// Waits until `condition`, which somebody else brings about and then notifies `signal`.
+    /// Waits until `condition`. The thread that makes it true notifies `signal`.
     template <class Condition>
     void waitFor(Signal& signal, Condition&& condition) {
         std::unique_lock<std::mutex> lock{keeper_.mutex_, std::adopt_lock};
@@ -74,7 +74,7 @@ private:
     void unlockAndRing(std::int64_t tick) noexcept;
     void unlockRingAndReport(std::int64_t tick) noexcept;
     void unlockRingAndDeliver(std::int64_t tick) noexcept;
-    /// Shares are given back together: a runner releases one node after the other.
+    /// Counts shares to give back together, since a runner releases one node after another.
     void release(TimeoutNode* node) noexcept {
         if (node != nullptr && node->release()) ++owedShares_;
     }

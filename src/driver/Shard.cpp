@@ -53,7 +53,7 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
     return Gate::open;
 }
 
-/// Somebody reschedules here: from now on the driver reckons with writers without the lock.
+/// The first reschedule here. From now on the driver must expect writers without the lock.
 void Shard::allowPushBacks() noexcept {
     Section const section{*this};
     isPushedBack_ = true;
@@ -67,8 +67,9 @@ void Shard::reserve(Tick deadline) {
     publishReach();
 }
 
-/// For the next run of a periodic timeout, which lies beyond the levels only after the clock has
-/// jumped. Without them it is placed again once in each turn of the coarsest, on its way there.
+/// For the next run of a periodic timeout. It lies beyond the levels only if the clock has jumped
+/// or the run took long. Without memory for a level, it is placed again in each turn of the
+/// coarsest.
 void Shard::reserveIfPossible(Tick deadline) noexcept {
     try {
         reserve(deadline);
@@ -77,8 +78,8 @@ void Shard::reserveIfPossible(Tick deadline) noexcept {
     }
 }
 
-/// Says how far a pending entry may be pushed back without the lock: not at all until somebody
-/// has tried, so that a timer whose timeouts are never moved need not reckon with it.
+/// Says how far a pending entry may be pushed back without the lock. Not at all before the first
+/// reschedule: a timer whose timeouts never move then pays nothing for push-backs.
 void Shard::publishReach() noexcept {
     if (!isPushedBack_) return;
     std::int64_t const reach = wheel_.reach().value();
@@ -95,8 +96,8 @@ void Shard::catchUpNow(Clock::TimePoint now) noexcept {
     catchUpAt_ = context_.scale.timeOf(tick + 1);
 }
 
-/// Puts a pending entry where its deadline says: into the bucket that it returns, or among those
-/// that are due.
+/// Puts a pending entry where its deadline says: into a bucket, which it returns, or among the
+/// arrivals if it is due; then it returns null.
 TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcept {
     TimeoutWord word = TimeoutWord::of(entry);
     for (;;) {
@@ -109,11 +110,11 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
             }
             return &placement.bucket();
         }
-        // Due on arrival. Its deadline becomes the wheel's clock, so that the list is in the order
-        // of deadlines, and so that nothing is early after the clock went back.
+        // Due on arrival. Its deadline becomes the wheel's clock: that keeps the list in the order
+        // of deadlines, and nothing is early after the clock went back.
         TimeoutWord const ready{wheel_.currentTick(), TimeoutState::ready};
         if (ready.replace(entry, word)) {
-            // A periodic one that was rescheduled to here keeps the mark of that.
+            // If a periodic one was rescheduled to here, `scheduled` must still differ.
             auto* const node = periodicNode(entry);
             if (node != nullptr && node->periodicity().scheduled == word.deadline())
                 node->periodicity().scheduled = ready.deadline();
@@ -128,7 +129,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
 bool Shard::cancel(TimeoutNode& node) noexcept {
     Cancelled const cancelled = markCancelled(node);
     if (cancelled == Cancelled::yes) {
-        // The limit comes first: what the user wrote may schedule.
+        // Release the limit first, since the user's code may schedule.
         context_.limit.release();
         endCancelled(node);
     }
@@ -161,7 +162,8 @@ Shard::Cancelled Shard::markCancelled(TimeoutEntry& entry) noexcept {
 
 void Shard::unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept {
     unlink(entry, word.state());
-    // A push-back that slips in before this store came first; one after it finds it cancelled.
+    // A push-back that slips in before this store counts as earlier; one after it finds a cancelled
+    // entry.
     TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
     --pending_;
     ++counters_.cancelled;
@@ -170,7 +172,7 @@ void Shard::unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept {
     if (isDrained()) drained_.notify();
 }
 
-/// Unlinks a pending entry from the list that its state says.
+/// Unlinks a pending entry from the list that its state names.
 void Shard::unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
     if (state == TimeoutState::pending) return wheel_.remove(entry);
     if (state == TimeoutState::queued) return queue_.unlink(entry);
@@ -196,11 +198,12 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
     catchUp(now);
-    // One in the past is due now: it must not overtake what has waited longer, here or elsewhere.
+    // A deadline in the past becomes now: it must not overtake what has waited longer, here or in
+    // another shard.
     deadline = std::max(deadline, context_.scale.nowToTick(now));
     reserve(deadline);
     unlink(entry, word.state());
-    // A push-back that slips in before this store came first; one after it is kept.
+    // A push-back that slips in before this store counts as earlier; one after it is kept.
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
     ++counters_.rescheduled;
     TimerTaskList const* const bucket = place(section, entry);
@@ -221,16 +224,16 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     {
         Section section{*this};
         Tick tick = limit;
-        // A caller's time may go back behind what a bounded advance left of a bucket.
+        // The limit may lie before the tick of a bucket that a bounded advance left half done.
         bool const isBehind = wheel_.currentTick() > limit;
         for (; served.moved < kChunk && served.started < atMost; ++served.moved) {
             TimeoutEntry* due = nullptr;
             if (isBehind || !wheel_.hasFlushed()) {
-                // Those that were due on arrival come before later buckets, but not before all
-                // others of their own tick: so a task that is due again at once starves nobody.
+                // What was due on arrival comes before later buckets, but behind all others of its
+                // own tick, so a task that is due again at once starves nobody.
                 Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
                 Tick const bucket = wheel_.nextExpiration().value_or(Tick::max());
-                // While tasks ran, another shard may have got what comes before a later tick.
+                // While tasks ran, another shard may have got something due before a later tick.
                 if (std::min(first, bucket) > tick) break;
                 if (bucket <= first) {
                     wake();
@@ -257,14 +260,14 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     return served;
 }
 
-/// Takes the entries of the earliest bucket out of it; all may have been cancelled.
+/// Takes the entries out of the earliest bucket, if any are left: all may have been cancelled.
 void Shard::wake() noexcept {
     flush_ = wheel_.flush(Tick::max());
     if (isObserved()) [[unlikely]]
         recordWake(*flush_);
 }
 
-/// Takes the first of those that were due on arrival.
+/// Takes the first entry that was due on arrival.
 TimeoutEntry* Shard::takeDue() noexcept {
     auto& entry = static_cast<TimeoutEntry&>(due_.takeFirst());
     if (isObserved()) [[unlikely]]
@@ -272,7 +275,7 @@ TimeoutEntry* Shard::takeDue() noexcept {
     return &entry;
 }
 
-/// Goes on with the flushed bucket: returns its next entry if that has expired, else cascades it
+/// Takes the next entry of the flushed bucket. Returns it if it has expired; otherwise cascades it
 /// and returns null.
 TimeoutEntry* Shard::expireOrCascade() noexcept {
     auto& entry = static_cast<TimeoutEntry&>(wheel_.takeFlushed());
@@ -292,12 +295,13 @@ TimeoutEntry* Shard::expireOrCascade() noexcept {
     return nullptr;
 }
 
-/// Its deadline has come. False if a push-back was faster, and then `seen` is what it left.
+/// Marks an entry whose deadline has come. False if a push-back was faster; then `seen` is what
+/// that left.
 bool Shard::expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
     TimeoutWord const ready{seen.deadline(), TimeoutState::ready};
     if (isPushedBack_) return ready.replace(entry, seen);
-    // Nobody else writes without the lock. A store waits for no other memory: 9 ns a timeout where
-    // a million expire at once.
+    // Nobody else writes without the lock, so a store will do. It does not wait for other memory,
+    // which saves 9 ns a timeout when a million expire at once.
     ready.storeIn(entry);
     return true;
 }
@@ -323,7 +327,7 @@ bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& 
         late_.add(node);
         return true;
     }
-    // What goes on for ever would let no drain() end.
+    // Otherwise a periodic timeout would keep drain() waiting for ever.
     if (gate_ == Gate::draining) {
         ++counters_.fired;
         return false;
@@ -342,7 +346,7 @@ bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& 
 void Shard::forget(HookEntry& hook) {
     Section section{*this};
     for (;;) {
-        // A run that is waited for may schedule the hook anew.
+        // The run that this waits for may schedule the hook anew.
         TimeoutWord const word = TimeoutWord::of(hook);
         if (isPending(word.state())) {
             unlinkAndMark(hook, word);
@@ -396,7 +400,7 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
 
 /// Takes any entry that counts as pending out of its list; null when there is none.
 TimeoutEntry* Shard::takePending() noexcept {
-    // To look at all lists costs as much as to take an entry: once they are empty it is left out.
+    // Looking at all lists costs as much as taking an entry, so skip it once they are empty.
     if (pending_ > wheel_.size()) {
         for (TimerTaskList* list : {&arrivals_, &due_})
             if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
@@ -445,7 +449,8 @@ void Shard::checkInvariants() {
 
 // ---- observing --------------------------------------------------------------------------------
 
-/// A deadline has become a tick, and the entry went to where that says: null if it is due.
+/// Records that a deadline has become a tick and where the entry went: `bucket` is null if it is
+/// due.
 void Shard::recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept {
     record(Stage::intake, entry);
     if (bucket != nullptr) recordPlace(Stage::place, entry, *bucket);
@@ -459,7 +464,8 @@ void Shard::recordPlace(Stage stage, TimeoutEntry const& entry,
     event.slot = bucket.slot();
     event.expiration = wheel_.tickOf(bucket.expiration());
     record(event);
-    // Whatever takes a bucket out of the heap is recorded too: if the heap holds more, it is this.
+    // Every bucket that leaves the heap is recorded too. So if the heap holds more, this one was
+    // armed.
     std::size_t const armed = wheel_.delayHeap().size();
     if (armed > armed_) {
         event.stage = Stage::arm;
@@ -478,7 +484,8 @@ void Shard::recordWake(RawTimingWheel::Flush const& flush) noexcept {
     armed_ = wheel_.delayHeap().size();
 }
 
-/// Buckets whose entries were all cancelled leave the heap when the clock passes them.
+/// When the clock passes buckets whose entries were all cancelled, they leave the heap: a wake is
+/// recorded for each.
 void Shard::advanceClockAndRecord(Tick tick) noexcept {
     std::vector<DelayHeap::Item> armed;
     try {

@@ -17,9 +17,9 @@ namespace detail {
 
 /// One hierarchical wheel with its lock, and the entries that belong to it, from intake to outcome.
 ///
-/// A thread always schedules into the same shard, so locks are hardly ever contended. An entry
-/// remembers its shard, so one lock decides every question about it. Ground rules, beside those of
-/// TimeoutKeeper:
+/// A thread always schedules into the same shard, so threads seldom contend for a lock. An entry
+/// remembers its shard, so one lock decides every question about it. Ground rules, in addition to
+/// those of TimeoutKeeper:
 ///
 ///   - Under the lock: list operations, at most kChunk entries a hold.
 ///   - While an entry is pending, ready or queued, its state changes under the lock. The push-back
@@ -29,11 +29,11 @@ namespace detail {
 ///     `queue_` (queued).
 ///   - The next wake, published for the driver, is never later than the earliest thing to do here.
 ///
-/// Data flows one way: the wheel returns what is due, and `serve` runs it or hands it out. The only
-/// way back is a periodic or cascading entry that is placed again.
+/// Data flows one way: the wheel returns what is due, and `serve` runs or dispatches it. Only
+/// periodic and cascading entries go back: they are placed again.
 class Shard final : public TimeoutKeeper {
 public:
-    /// Entries that are handled under one hold of the lock, at most.
+    /// At most so many entries are handled under one hold of the lock.
     static constexpr std::size_t kChunk = 256;
 
     enum class Gate : std::uint8_t { notStarted, open, draining, closed };
@@ -56,23 +56,23 @@ public:
     bool cancelAndEnd(TimeoutNode& node) noexcept override { return cancel(node); }
     bool cancel(HookEntry& hook) noexcept;
     bool reschedule(TimeoutEntry& entry, Tick deadline);
-    /// For a hook whose object dies: cancels it and waits for its run, until no run has scheduled
-    /// it again. From inside a run, has the runner forget it.
+    /// For a hook whose object dies: cancels it and waits for its run, again and again until no run
+    /// has rescheduled it. From inside a run, makes the runner forget it.
     void forget(HookEntry& hook);
     /// True while a task of `hook` runs.
     bool isRunning(HookEntry const& hook);
 
     // For the driver: one thread at a time.
 
-    /// Lets the driver serve those that were due on arrival.
+    /// Lets the driver serve the entries that were due on arrival.
     void admitArrivals() noexcept;
     struct Served {
-        std::size_t moved = 0;    ///< entries that were run, handed out, or placed again
-        std::size_t started = 0;  ///< those that were run or handed out
+        std::size_t moved = 0;    ///< entries that were run, dispatched, or placed again
+        std::size_t started = 0;  ///< those that were run or dispatched
     };
-    /// Flushes buckets that expire by `limit`, moves their entries down, and runs those that are
-    /// due or hands them to the executor: a chunk of them, at most `atMost` tasks, and all of one
-    /// tick. REQUIRES: limit is not Tick::max().
+    /// Flushes buckets that expire by `limit`, moves their entries down, and runs or dispatches
+    /// those that are due: at most a chunk, at most `atMost` tasks, and all of one tick.
+    /// REQUIRES: limit is not Tick::max().
     Served serve(Tick limit, RunFrame& frame, std::size_t atMost);
 
     // For starting, stopping and looking.
@@ -94,8 +94,8 @@ private:
 
     void reserve(Tick deadline);
     void reserveIfPossible(Tick deadline) noexcept;
-    /// Moves the wheel's clock to now, or to the first bucket before that: an entry then goes to
-    /// the lowest level that can hold it. Once a tick is enough.
+    /// Moves the wheel's clock to now, or to the first bucket before that, so that an entry goes to
+    /// the lowest level that can hold it. Does so once a tick.
     void catchUp(Clock::TimePoint now) noexcept {
         if (now >= catchUpAt_) catchUpNow(now);
     }
@@ -135,8 +135,8 @@ private:
     TimerTaskList late_;      // periodic, ended by stop() while they ran
     std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
-    bool isPushedBack_ = false;  // somebody has rescheduled here
-    std::size_t armed_ = 0;      // buckets in the delay heap, as was recorded last
+    bool isPushedBack_ = false;  // a reschedule has happened here
+    std::size_t armed_ = 0;      // buckets in the delay heap, by the last recorded event
 };
 
 }  // namespace detail

@@ -61,7 +61,7 @@ void TimeoutKeeper::runPeriodic(Section& section, RunFrame& frame, TaskRun& run)
     endFrame(frame);
 }
 
-/// The observer receives a run before anything else is done about it, unless the task has destroyed
+/// The observer receives a run before anything else follows from it, unless the task has destroyed
 /// the timer.
 void TimeoutKeeper::recordRun(TaskRun const& run) noexcept {
     if (context_.hasStopped()) return;
@@ -79,14 +79,15 @@ void TimeoutKeeper::endOnce(TaskRun const& run) noexcept {
     if (node.task().shared == nullptr) {
         expired.storeIn(node);
     } else {
-        // Others may ask for a shared task: they look at the state under the lock.
+        // sharedTask() reads the state under the lock before it copies the task.
         Section const section{*this};
         expired.storeIn(node);
     }
     destroyTask(context_, node);
 }
 
-/// The last run is no end to an observer, which receives a run for each period: a cancel is.
+/// An observer receives a run for each period, so the last run does not tell it the end: a cancel
+/// does.
 void TimeoutKeeper::endPeriodic(Section& section, TaskRun const& run) noexcept {
     TimeoutNode& node = *run.node();
     if (isObserved() && !context_.hasStopped()) [[unlikely]]
@@ -108,7 +109,7 @@ void TimeoutKeeper::endFrame(RunFrame& frame) noexcept {
 
 void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
     Section section{*this};
-    // Not for runs that begin meanwhile: what runs again and again has no last one.
+    // Do not wait for runs that begin meanwhile: a task that runs again and again has no last one.
     std::uint64_t const upTo = running_.runs();
     if (running_.runsElsewhere(entry, upTo))
         section.waitFor(runEnded_, [&] { return !running_.runsElsewhere(entry, upTo); });
@@ -117,7 +118,7 @@ void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
 void TimeoutKeeper::endCancelled(TimeoutNode& node) noexcept {
     bool const callsUser = node.hasDestructor() || node.task().cancelled != nullptr;
     endCancelledTask(context_, node);
-    // In what the user wrote the handle may have died by which this was called.
+    // In the user's code the caller's handle may have died, so count the reference down.
     if (callsUser) return release(node);
     node.giveUpDriversReference();
 }
@@ -136,7 +137,7 @@ std::shared_ptr<TimerTask> TimeoutKeeper::sharedTask(TimeoutNode& node) {
 bool TimeoutKeeper::returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noexcept {
     bool const isHook = entry.isHook();
     TimeoutWord word = TimeoutWord::of(entry);
-    // Without the lock a push-back may still move the deadline, and a flat timer's cancel() win.
+    // Push-backs and a flat timer's cancel() take no lock, so the word may still change.
     do {
         if (isCancelled(word.state())) return false;
     } while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word));
@@ -154,7 +155,7 @@ bool TimeoutKeeper::returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noex
 
 // ---- observing --------------------------------------------------------------------------------
 
-// Out of line, so that an operation that nobody observes has no room for an event.
+// Out of line, so that an operation reserves no stack for an event that nobody observes.
 
 TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const noexcept {
     return makeEvent(stage, number_, entry, context_.now());

@@ -27,11 +27,11 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What an entry belongs to for life, except its wheel: the lock, what runs, and how a run ends.
+/// Keeps entries for life: the lock, what runs, and how a run ends. Everything except the wheel.
 ///
-/// Handles, hooks and claims call it. The two kinds add a wheel each: Shard the hierarchical one,
-/// HashedWheelWorker the flat one. A Section is a hold of the lock; Claims deal with the executor.
-/// Ground rules:
+/// Handles, hooks and claims call it. The two kinds of keeper each add a wheel: Shard the
+/// hierarchical one, HashedWheelWorker the flat one. A Section is a hold of the lock; Claims deal
+/// with the executor. Ground rules:
 ///
 ///   - Outside the lock: tasks run, captures are destroyed, handlers are called, memory of nodes is
 ///     allocated and freed.
@@ -56,15 +56,16 @@ public:
     virtual bool cancel(TimeoutNode& node) noexcept = 0;
     /// The same. If it wins, the node's task is gone when it returns, wherever it waited.
     virtual bool cancelAndEnd(TimeoutNode& node) noexcept = 0;
-    /// Waits until all runs of `entry` that have begun are over, except one that it is called in.
+    /// Waits until all runs of `entry` that have begun are over, except one on the calling thread.
     void waitForRun(TimeoutEntry const& entry);
     std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
 
     // For the loop that drives a ManualTimer, if there is one. Outside the lock.
 
-    /// Tells it that nothing is pending, once each time; not while it drives: then later.
+    /// Calls onIdle() if nothing is pending, once each time. Does nothing while the loop drives:
+    /// the end of the drive calls it again.
     void reportIdle() noexcept;
-    /// Tells it even so.
+    /// The same, even while the loop drives.
     void reportIdleNow() noexcept;
 
     // Memory.
@@ -86,12 +87,12 @@ protected:
 
     // Running.
 
-    /// Runs one task, which no longer counts as pending, and ends it or schedules its next run. The
-    /// lock is released while what the user wrote is called.
+    /// Runs one task, which no longer counts as pending, and ends it or schedules its next run.
+    /// Releases the lock while it calls the user's code.
     void run(Section& section, RunFrame& frame, TimeoutEntry& entry);
     /// Places a periodic node again. Returns false if it has ended.
     virtual bool scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& next) noexcept;
-    /// Unlinks the frame of a run that is over, and wakes those who wait for it. Under the lock.
+    /// Unlinks the frame of a run that is over, and wakes threads that wait for it. Under the lock.
     void endFrame(RunFrame& frame) noexcept;
     /// Ends a node whose cancellation was won: its task, and the driver's reference. Outside the
     /// lock.
@@ -99,14 +100,13 @@ protected:
 
     // Stopping, looking. Under the lock.
 
-    /// Gives an entry to stop() that was taken out. Returns false if a cancel() was faster.
+    /// Gives stop() an entry that was taken out. Returns false if a cancel() was faster.
     bool returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noexcept;
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
 
     // Observing.
 
-    /// Asked once by each operation: a load, a test and a jump are all that it pays while nobody
-    /// observes.
+    /// Each operation calls this once. Without an observer it costs a load, a test and a jump.
     bool isObserved() const noexcept {
 #ifdef TIMINGWHEEL_UNOBSERVED  // to count what that costs: ./dev bench --check
         return false;
@@ -119,7 +119,7 @@ protected:
     void record(TimerEvent event) noexcept { events_.record(event); }
     void record(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept;
 
-    // Read by everybody, written seldom.
+    // Read by all threads, seldom written.
     TimerContext& context_;
     TimerObserver* const observer_;
     std::int64_t const owedAtLeast_;
@@ -127,19 +127,19 @@ protected:
     /// A pending entry's deadline may move later without the lock, up to before this.
     std::atomic<std::int64_t> reach_{kNoReach};
 
-    // Written by everybody, without the lock: on a line of their own.
+    // Written by all threads without the lock: on a cache line of its own.
     alignas(kCacheLine) DroppedShares droppedShares_;
 
     alignas(kCacheLine) NextWake nextWake_;
     std::mutex mutex_;         // protects what follows
-    std::size_t pending_ = 0;  // those that have not been entered
+    std::size_t pending_ = 0;  // accepted, not entered, not cancelled
     std::int64_t madeShares_ = 0;
     TimeoutCounters counters_;
     ExecutorQueue queue_;
     RunFrameList running_;
     Signal runEnded_;
     Signal drained_;
-    bool isBusy_ = false;  // something was pending since the loop was told that nothing is
+    bool isBusy_ = false;  // something was pending since the last onIdle()
     EventLog events_;
 
 private:

@@ -47,13 +47,13 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     Tick const tick = context_.intake(deadline, now, timeout);
     Shard* const shard = Shard::of(hook);
     if (shard == nullptr || &shard->context() != &context_) return scheduleFirst(hook, tick, now);
-    // The shard will look again, under its lock; nothing is counted or refused before it is clear.
+    // The shard checks again under its lock. This check comes before the limit counts anything.
     if (isPending(TimeoutWord::of(hook).state())) context_.refuseScheduled();
     accept(hook, *shard, tick, tick, now);
 }
 
-/// Schedules a hook that is new here, or of another timer so far: it gets a shard. Of several that
-/// try at once one does it.
+/// Schedules a hook that is new, or belonged to another timer: gives it a shard. If several threads
+/// try at once, one does it.
 void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) {
     TimeoutWord before = TimeoutWord::of(hook);
     do {
@@ -62,7 +62,7 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
     } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
     Shard* const former = Shard::of(hook);
     if (former != nullptr && &former->context() == &context_) {
-        // Another thread gave it a shard before intake was won, so it goes there as it ever will.
+        // Another thread gave it a shard here meanwhile: like every later schedule, use that one.
         TimeoutWord intake{before.deadline(), TimeoutState::intake};
         static_cast<void>(before.replace(hook, intake));
         return accept(hook, *former, tick, tick, now);
@@ -79,7 +79,7 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
     }
 }
 
-/// The first schedule starts the driver thread, and then tries again.
+/// Counts and schedules an entry. The first schedule starts the driver thread and tries again.
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                        Clock::TimePoint now) {
     if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
@@ -103,7 +103,7 @@ void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick fa
     }
 }
 
-/// Always the same one for a thread, so that two threads seldom meet in a lock.
+/// A thread always gets the same one, so two threads seldom want one lock.
 Shard& TimerCore::shardOfThisThread() const noexcept {
     return *shards_[indexOfThisThread() & (shards_.size() - 1)];
 }
@@ -149,7 +149,7 @@ bool TimerCore::advance(Tick limit, std::size_t atMost) {
         RunFrame frame{context_};
         if (hasLoop) context_.alarm.rise();
         isMoreDue = runDue(limit, frame, atMost);
-        if (!hasLoop || life_.isStopRequested()) return isMoreDue;  // by a task: all may be gone
+        if (!hasLoop || life_.isStopRequested()) return isMoreDue;  // a task: all may be gone
     }
     shards_.front()->reportIdle();
     return isMoreDue;
@@ -162,9 +162,9 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
         if (wake > limit || life_.isStopRequested()) return false;
         if (ran == atMost) return true;
 
-        // With a driver thread what is due on arrival counts at once: in time with the clock it
-        // lies behind all that was due before. A caller may name a time that the clock has not
-        // reached, and a task that is due again at once would then hold it up for ever.
+        // With a driver thread, admit what is due on arrival at once: as time follows the clock, it
+        // comes behind all that was due before. A caller may name a time ahead of the clock, where
+        // a task that makes itself due at once would hold it up for ever.
         if (context_.isConcurrent) shard->admitArrivals();
         auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
         ran += served.started;
@@ -172,7 +172,7 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
     }
 }
 
-/// Of shards with the same next wake each comes first in turn: so none starves.
+/// Shards with the same next wake take turns in coming first, so none starves.
 TimerCore::Earliest TimerCore::earliestShard() noexcept {
     std::size_t const count = shards_.size();
     Earliest earliest{nullptr, Tick::max(), Tick::max()};
@@ -211,7 +211,7 @@ void TimerCore::drive() noexcept {
     }
 }
 
-/// A clock that is set by hand drives, and asks on behalf of the loop.
+/// A clock that is set by hand drives. It also asks on behalf of the loop.
 void TimerCore::runDueHere() {
     advance(context_.tickNow(), std::numeric_limits<std::size_t>::max());
     static_cast<void>(nextExpiration());
@@ -221,7 +221,7 @@ void TimerCore::runDueHere() {
 
 StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) {
     StoppedTimeouts stopped = life_.stop(caller);
-    // In a task that destroys the timer the loop has not been told.
+    // If a task destroys the timer, reportIdle() did nothing, so call the loop now.
     if (context_.options.loop != nullptr) shards_.front()->reportIdleNow();
     return stopped;
 }
@@ -246,7 +246,7 @@ void TimerCore::orphanKeepers() noexcept {
 void TimerCore::drain() {
     life_.refuseInside("drain()");
     accepts_.store(false, std::memory_order_release);
-    // A start() that comes meanwhile opens no shard that is draining.
+    // A start() in between opens no shard that is draining.
     for (auto const& shard : shards_) shard->beginDraining();
     for (auto const& shard : shards_) shard->waitUntilDrained();
     static_cast<void>(life_.stop(Lifecycle::Caller::user));

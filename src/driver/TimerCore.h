@@ -33,7 +33,7 @@ public:
                        TimeoutOptions timeout, Periodicity const* periodicity);
     void schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                   TimeoutOptions timeout);
-    /// Lifecycle::stop, which a loop is told of.
+    /// As Lifecycle::stop; then calls the loop's onIdle() if something was pending.
     StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;
     TimerStatistics statistics() const;
@@ -41,12 +41,13 @@ public:
 
     // For the driver.
 
-    /// When the caller must advance at the latest. A loop is told of what is earlier from now on.
+    /// When the caller must advance at the latest. From now on the alarm calls a loop if it must
+    /// come earlier.
     std::optional<Clock::TimePoint> nextExpiration() noexcept;
     /// The caller is the driver: makes one pass.
     bool advance(Tick limit, std::size_t atMost);
     /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
-    /// Returns true if more is due, which then waits for the next pass.
+    /// Returns true if more is due; that waits for the next pass.
     bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);
 
     void drain();
@@ -78,8 +79,8 @@ private:
     TimerContext context_;
     Lifecycle life_;
     std::vector<std::unique_ptr<Shard>> shards_;
-    std::size_t firstShard_ = 0;       // the driver's: where the search begins: equals take turns
-    std::atomic<bool> accepts_{true};  // the gates of the shards decide; this one asks first
+    std::size_t firstShard_ = 0;       // where the driver's search begins: equals take turns
+    std::atomic<bool> accepts_{true};  // asked first; the gates of the shards decide
 };
 
 }  // namespace detail
