@@ -8,7 +8,7 @@ inline namespace v1 {
 
 namespace {
 
-/// Waits are cut to this and looked at again: no clock arithmetic in a wait ever comes near its
+/// Longer waits are cut to this and repeated. So no clock arithmetic in a wait comes near its
 /// limits, where some standard libraries return at once.
 constexpr std::chrono::hours kLongestWait{1};
 

@@ -45,14 +45,14 @@ void check(HashedWheelTimerOptions const& options) {
                          std::to_string(rounded));
 }
 
-/// What does not concern the flat wheel.
+/// The options that do not concern the flat wheel.
 TimerOptions common(HashedWheelTimerOptions const& options, TaskPool* pool) {
     TimerOptions common;
     common.tick = std::chrono::nanoseconds{std::max(options.tick.count(), kMillisecond)};
     common.name = options.name;
     common.clock = options.clock;
     common.executor = pool == nullptr ? options.executor : Executor{*pool};
-    // Pending ones are always counted here, as Netty does.
+    // This timer always counts what is pending, as Netty does, so it always has a limit.
     common.maxPendingTimeouts = options.maxPendingTimeouts == 0
                                     ? std::numeric_limits<std::size_t>::max()
                                     : options.maxPendingTimeouts;

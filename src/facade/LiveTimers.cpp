@@ -29,7 +29,7 @@ void write(std::string const& name, LiveTimer::Logger const& logger, TimerLog::L
 
 }  // namespace
 
-/// The live ones of this process. Never destroyed: a timer may outlive every static object.
+/// The live timers of this process. Never destroyed: a timer may outlive every static object.
 class LiveTimers {
 public:
     static LiveTimers& instance() {
@@ -37,14 +37,14 @@ public:
         return *timers;
     }
 
-    /// Returns how many live now, if that is to be reported, and 0 otherwise.
+    /// Returns how many live now if that should be reported, otherwise 0.
     std::size_t add(LiveTimer& timer) {
         std::lock_guard const lock{mutex_};
         timers_.push_back(&timer);
         if (timers_.size() <= kMost || std::exchange(isReported_, true)) return 0;
         return timers_.size();
     }
-    /// Returns false if it is none of them.
+    /// Returns false if it is not one of them.
     bool remove(LiveTimer& timer) noexcept {
         std::lock_guard const lock{mutex_};
         return std::erase(timers_, &timer) > 0;
@@ -57,7 +57,7 @@ private:
         std::atexit([] { instance().reportAtExit(); });
     }
 
-    /// What is said of one that leaked. Its timer may be gone by then.
+    /// What the report of a leaked timer needs. The timer may be gone by then.
     struct Leaked {
         std::string name;
         LiveTimer::Logger logger;
@@ -69,7 +69,7 @@ private:
                   "nobody called stop() before the process ended");
     }
 
-    /// The next one to be reported. It is one of the live no more.
+    /// The next timer to report. Removes it from the live ones.
     std::optional<Leaked> takeLeaked() noexcept {
         std::lock_guard const lock{mutex_};
         std::erase_if(timers_, [](LiveTimer const* timer) { return !timer->leakDetection_; });
@@ -81,7 +81,7 @@ private:
             leaked.name = timer.name_;
             leaked.logger = timer.logger_;
         } catch (std::bad_alloc const&) {
-            // Without memory for its logger it is reported on stderr.
+            // Without memory for its logger, stderr gets the report.
         }
         return leaked;
     }
@@ -100,7 +100,7 @@ LiveTimer::LiveTimer(std::string name, Logger logger, bool leakDetection)
                                         " HashedWheelTimers live in this process, each with a "
                                         "thread of its own: share one");
     } catch (std::bad_alloc const&) {
-        // A notice is not worth a timer; and this one is known already.
+        // The notice is not worth failing for, and the timer is registered already.
     }
 }
 

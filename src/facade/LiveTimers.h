@@ -10,10 +10,10 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Warns of timers as Netty does: of too many live ones, and of one that nobody stopped.
+/// Warns as Netty does: of too many live timers, and of one that nobody stopped.
 ///
-/// Each HashedWheelTimer has one, from its constructor on. The process knows all of them, so that
-/// it can report those that are alive when it exits.
+/// Each HashedWheelTimer has one, from its constructor on. The process knows all of them, so it can
+/// report at exit those that are still alive.
 ///
 /// Thread safety  from any thread
 class LiveTimer {

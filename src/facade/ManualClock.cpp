@@ -90,7 +90,7 @@ void ManualClock::refuseInsideTask() {
                 "wait for that task"};
 }
 
-/// A task of one timer may make another one due: goes on until none is.
+/// A task of one timer may make another timer due, so this goes on until none is.
 void ManualClock::runDue() {
     bool isDone = false;
     while (!isDone) {

@@ -30,13 +30,13 @@ TaskPoolOptions checked(TaskPoolOptions options) {
 
 }  // namespace
 
-/// What the pool and its threads share. No lock is held while a task runs or dies, nor while a
-/// thread is woken.
+/// What the pool and its threads share. It holds no lock while a task runs or dies, or while it
+/// wakes a thread.
 class TaskPool::Queue {
 public:
     explicit Queue(TaskPoolOptions checkedOptions) : options{std::move(checkedOptions)} {}
 
-    /// Queues the task if there is room for it. Returns false if not, and leaves it alone.
+    /// Queues the task. Returns false, and leaves it alone, if there is no room for it.
     bool add(Claim& task) {
         std::unique_lock lock{mutex_};
         if (tasks_.size() >= options.queueCapacity) return false;
@@ -48,7 +48,7 @@ public:
         return true;
     }
 
-    /// Runs tasks until end() was called and none waits: what a thread of the pool does.
+    /// What a thread of the pool does: runs tasks until end() was called and none waits.
     void serve() noexcept {
         std::unique_lock lock{mutex_};
         for (;;) {
@@ -84,8 +84,8 @@ private:
     mutable std::mutex mutex_;  // protects what follows
     std::condition_variable wake_;
     std::deque<Claim> tasks_;
-    /// Threads that sleep and that nobody has woken yet: a burst of tasks wakes each of them once.
-    /// One that wakes by itself is counted still, which costs a wake-up for nothing, later.
+    /// Threads that sleep and have not been woken: a burst of tasks wakes each of them once. One
+    /// that wakes by itself is still counted, which later costs a needless wake-up.
     std::size_t idle_ = 0;
     bool isEnding_ = false;
 };
@@ -125,14 +125,14 @@ void TaskPool::end() noexcept {
     bool const isOwnThread = std::any_of(
         threads_.begin(), threads_.end(),
         [](std::thread const& thread) { return thread.get_id() == std::this_thread::get_id(); });
-    // One that runs this cannot be waited for, and the others may be waiting for it. Each holds a
-    // share of the queue; the last one frees it.
+    // A thread of the pool that runs this cannot wait for itself, nor for others that may wait for
+    // it. Each holds a share of the queue; the last one frees it.
     for (std::thread& thread : threads_) isOwnThread ? thread.detach() : thread.join();
 }
 
 void TaskPool::execute(Claim claim) {
     if (queue_->add(claim)) return;
-    // The task may destroy the pool: nothing of it is touched afterwards.
+    // The task may destroy the pool, so nothing of it is touched after the call.
     TaskPoolOptions const& options = queue_->options;
     if (options.whenFull == WhenFull::callerRuns) return claim();
     std::string const capacity = std::to_string(options.queueCapacity);

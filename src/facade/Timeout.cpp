@@ -40,7 +40,7 @@ bool Timeout::cancel() const noexcept {
 
 bool Timeout::cancelAndWait() const noexcept {
     if (node_ == nullptr) return false;
-    Timeout const self{*this};  // the captures may own the object that holds this handle
+    Timeout const self{*this};  // a capture that dies may own the object that holds this handle
     TimeoutNode& node = *self.node_;
     bool const cancelled = keeperOf(node).cancelAndEnd(node);
     if (detail::RunFrame::isRunningHere(node)) return cancelled;

@@ -39,7 +39,7 @@ bool TimerHookBase::cancelAndWait() noexcept {
     Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
     bool const cancelled = cancel();
-    // Two runs at once that wait for each other would wait for ever.
+    // Two concurrent runs of the hook that wait for each other would wait for ever.
     if (!detail::RunFrame::isRunningHere(entry_)) shard->waitForRun(entry_);
     return cancelled;
 }

@@ -9,7 +9,7 @@ inline namespace v1 {
 TimerObserver::~TimerObserver() = default;
 
 void const* TimerObserver::entryOf(Timeout const& timeout) noexcept {
-    // The events name the entry, which is the first base of the node.
+    // Events carry the address of the entry, a base of the node.
     detail::TimeoutEntry const* const entry = detail::TimeoutAccess::node(timeout);
     return entry;
 }

@@ -56,7 +56,7 @@ void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOption
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options) {
-    // While the clock is read nothing else is waited for: the entry is on its way meanwhile.
+    // The entry comes from memory while the clock is read.
     detail::prefetchToWrite(detail::TimeoutAccess::node(timeout));
     TimePoint const now = core_->context().now();
     return rescheduleTo(timeout, core_->context().intake(

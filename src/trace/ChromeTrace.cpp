@@ -15,8 +15,8 @@ namespace {
 using Stage = TimerEvent::Stage;
 using std::chrono::nanoseconds;
 
-/// Names of phases as in the format's description: b, n and e are the begin of a span, a mark on it
-/// and its end; X is a slice of a thread's track, i a mark there, C a counter, M metadata.
+/// Phases are named as in the format's description: b begins a span, n marks it, e ends it; X is a
+/// slice of a thread's track, i a mark there, C a counter, M metadata.
 class Chrome final : public detail::TraceWriter {
 public:
     using TraceWriter::TraceWriter;
@@ -103,7 +103,7 @@ private:
 
     void writeEnd() override { output_ << (output_.isEmpty() ? "[]\n" : "\n]\n"); }
 
-    /// The begin of an object; so the array could end after any of them.
+    /// Begins an object, with the comma before it: the array may end after any object.
     void object(char const* phase, char const* category, char const* name) {
         output_ << (output_.isEmpty() ? "[\n" : ",\n") << "{\"ph\":\"" << phase << "\",\"cat\":\""
                 << category << "\",\"name\":\"" << name << "\",\"pid\":1";

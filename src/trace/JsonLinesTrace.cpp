@@ -35,7 +35,7 @@ private:
         output_ << "}\n";
     }
 
-    /// What only this stage has.
+    /// The fields that only this stage has.
     void writeOwn(TimerEvent const& event) {
         switch (event.stage) {
             case Stage::cascade:
@@ -56,7 +56,7 @@ private:
         }
     }
 
-    /// Unsigned: it may be twice as long as what a std::chrono::nanoseconds can say.
+    /// Unsigned: it may be twice as long as std::chrono::nanoseconds can express.
     void sinceOrigin(Clock::TimePoint time) {
         auto const from = static_cast<std::uint64_t>(nanoseconds(origin_->time_since_epoch()));
         auto const to = static_cast<std::uint64_t>(nanoseconds(time.time_since_epoch()));

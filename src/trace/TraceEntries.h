@@ -17,12 +17,13 @@ namespace detail {
 
 /// Gives each timeout a number. Addresses are used again, numbers never are.
 ///
-/// REQUIRES: the events of each shard come in the order in which they happened. Two shards may be
-/// out of step: an address that was a timeout of one may belong to another already, so the shard is
-/// part of the key. A timeout is forgotten when it ends.
+/// Two shards may be out of step: the address of a timeout of one may belong to the other already.
+/// So the shard is part of the key. A timeout is forgotten when it ends.
+///
+/// REQUIRES: the events of each shard come in the order in which they happened.
 class TraceEntries {
 public:
-    /// The number of the event's timeout: from 1, or 0 if it has none or that has ended.
+    /// The number of the event's timeout, from 1; 0 if it has none, or if that has ended.
     std::uint64_t numberOf(TimerEvent const& event) {
         using Stage = TimerEvent::Stage;
         if (event.entry == nullptr) return 0;
@@ -68,7 +69,7 @@ private:
 
     std::uint64_t begin(Key const& key) {
         auto const [at, isNew] = entries_.try_emplace(key);
-        // A hook was scheduled during its run, whose event comes when the run ends.
+        // A hook was scheduled again during its run. The event of that run comes when it ends.
         if (!isNew && at->second.isDue) running_.emplace_back(key, at->second);
         at->second = Entry{.number = ++last_};
         return last_;

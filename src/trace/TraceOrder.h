@@ -17,18 +17,18 @@ struct TracedEvent {
     std::uint32_t thread;
 };
 
-/// Brings the events of each shard into the order in which they happened. An event that comes too
-/// early is held back until those before it have come. When too many are held back, the missing
-/// ones are given up; one that comes after all is dropped, since later ones were passed on already.
+/// Puts the events of each shard into the order in which they happened. It holds back an event that
+/// comes too early until those before it have come. When it holds back too many, it gives up the
+/// missing ones; it drops one that comes after all, since later ones were passed on already.
 ///
-/// Memory         128 bytes for each event that is held back, at most kMostHeld a shard
+/// Memory         128 bytes for each event that it holds back, at most kMostHeld a shard
 class TraceOrder {
 public:
-    /// How many are held back, at most, for a thread that does not deliver its event.
+    /// How many events, at most, wait for a thread that does not deliver its own.
     static constexpr std::size_t kMostHeld = 65'536;
 
-    /// Calls `append` with the event and what was waiting for it, or not at all. Strong exception
-    /// safety but for what `append` throws.
+    /// Calls `append` with the event and those that waited for it, or not at all. Strong exception
+    /// safety, except for what `append` throws.
     template <class Append>
     void add(TracedEvent const& traced, Append&& append) {
         Shard& shard = shardOf(traced.event.shard);

@@ -69,7 +69,7 @@ std::error_code TraceOutput::writeOut() noexcept {
         stream_->write(buffer_.data(), static_cast<std::streamsize>(buffer_.size())).flush();
         return stream_->good() ? std::error_code{} : lastError();
     } catch (...) {
-        return lastError();  // the user has it throw
+        return lastError();  // a stream of the user's may throw
     }
 }
 

@@ -20,10 +20,10 @@ namespace detail {
 /// Where a trace goes: a file of its own or the user's stream, through a buffer. After a write that
 /// failed it writes nothing more.
 ///
-/// Text that was appended is kept by keep(), or removed by drop().
+/// keep() keeps the text that was appended; drop() removes it.
 ///
 /// Thread safety  none
-/// Errors         appending throws std::bad_alloc, but not to an empty buffer
+/// Errors         appending throws std::bad_alloc, except to an empty buffer
 class TraceOutput {
 public:
     /// Throws std::system_error with the path if it cannot be opened.
@@ -56,9 +56,9 @@ public:
     void close() noexcept;
     void fail(std::error_code error) noexcept;
     bool hasFailed() const noexcept { return hasFailed_; }
-    /// The failure, to the first who asks.
+    /// The failure, once.
     std::error_code takeFailure() noexcept { return std::exchange(failure_, {}); }
-    /// How errors name it.
+    /// Its name in errors.
     std::string const& name() const noexcept { return name_; }
 
 private:

@@ -12,7 +12,7 @@ namespace detail {
 
 namespace {
 
-/// Unlike a std::thread::id it is not used again.
+/// Unlike a std::thread::id, a number is never used again.
 std::uint64_t numberOfThisThread() noexcept {
     static std::atomic<std::uint64_t> last{0};
     thread_local std::uint64_t const number = ++last;
@@ -51,7 +51,7 @@ void TraceWriter::end() noexcept {
     output_.close();
 }
 
-/// A failure is reported outside the lock.
+/// Reports a failure outside the lock, since it calls the user's handler.
 template <class Write>
 void TraceWriter::locked(Write&& write) noexcept {
     std::error_code failure;
@@ -61,7 +61,8 @@ void TraceWriter::locked(Write&& write) noexcept {
         try {
             write();
         } catch (std::bad_alloc const&) {
-            // The order of what follows would not be known: it ends here, with what is whole.
+            // Without this event the order of those that follow is unknown. So the trace ends here,
+            // with what is complete.
             output_.drop();
             end();
             output_.fail(std::make_error_code(std::errc::not_enough_memory));

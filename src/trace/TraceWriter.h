@@ -15,8 +15,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What the traces have in common: events of several threads become one sequence in which timeouts
-/// and threads have numbers, and a format writes that.
+/// The common part of all traces: makes the events of several threads one sequence, in which
+/// timeouts and threads have numbers, for a format to write.
 class TraceWriter {
 public:
     TraceWriter(TraceOutput output, TraceErrorHandler onError);
@@ -30,7 +30,8 @@ public:
     void finish() noexcept;
 
 protected:
-    /// `entry` is the number of the event's timeout, 0 for none. What throws is not written at all.
+    /// `entry` is the number of the event's timeout, 0 for none. If this throws, nothing of the
+    /// event is written.
     virtual void write(TracedEvent const& traced, std::uint64_t entry) = 0;
     virtual void writeThread(std::uint32_t thread) = 0;
     /// Needs no memory when the buffer is empty.
@@ -51,7 +52,7 @@ private:
     std::system_error errorOf(std::error_code failure) const noexcept;
 
     TraceErrorHandler const onError_;
-    std::system_error const outOfMemory_;  // made while there is some
+    std::system_error const outOfMemory_;  // made while there is memory
     std::mutex mutex_;
     TraceOrder order_;
     TraceEntries entries_;

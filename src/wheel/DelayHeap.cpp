@@ -9,13 +9,13 @@ inline namespace v1 {
 
 namespace {
 
-/// When the first bucket of a level expires.
+/// When a level's first bucket expires.
 struct Earliest {
     std::int64_t expiration;
     std::uint32_t level;
 };
 
-// Boost.Heap keeps the largest on top: the earliest has to be the largest.
+// Boost.Heap keeps the largest on top, so the earliest has to be the largest.
 struct Later {
     bool operator()(Earliest const& a, Earliest const& b) const noexcept {
         if (a.expiration != b.expiration) return a.expiration > b.expiration;
@@ -25,7 +25,7 @@ struct Later {
 
 }  // namespace
 
-/// An item for each level but the finest, whether one of its buckets is armed or not.
+/// An item for each level except the finest, whether one of its buckets is armed or not.
 struct DelayHeap::CoarserLevels {
     using Heap = boost::heap::d_ary_heap<Earliest, boost::heap::arity<4>,
                                          boost::heap::mutable_<true>, boost::heap::compare<Later>>;
@@ -86,13 +86,13 @@ void DelayHeap::setEarliest(std::uint32_t level, Item item) noexcept {
         std::uint32_t const first = coarser_->heap.top().level;
         coarserTop_ = first == level ? item : levels_[first].earliest;
     }
-    // `item` is passed on, not read back: a load of 16 bytes right after two stores of 8 stalls.
+    // Reading as a whole what was just written half by half would make the processor wait.
     Item const finest = level == 0 ? item : levels_.front().earliest;
     top_ = finest.expiration <= coarserTop_.expiration ? finest : coarserTop_;
 }
 
-/// The buckets of a level are a turn of the wheel, so the next one expires as many slots later as
-/// it lies farther on.
+/// The armed buckets of a level expire within one turn. So the next one expires as many slots later
+/// as it lies ahead in the ring.
 DelayHeap::Item DelayHeap::Level::after(Item const& item) const noexcept {
     std::uint32_t const slot = item.bucket->slot();
     std::uint32_t const next = armed.nextAfter(slot);

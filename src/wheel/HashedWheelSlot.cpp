@@ -13,16 +13,16 @@ namespace {
 constexpr std::size_t kFirstRoom = 8;
 constexpr std::size_t kMostEntries = std::size_t{1} << detail::EntryLinks::kIndexBits;
 
-// So many are compared at once, in a loop without a way out, which compilers turn into vector
+// How many are compared at once, in a loop without an exit, which compilers turn into vector
 // instructions.
 constexpr std::size_t kBlock = 32;
 
 }  // namespace
 
-// If the second array finds no memory the first has more room than it needs, and that is all.
+// If the second array finds no memory, the first just has more room than it needs.
 void HashedWheelSlot::grow() {
-    // No location has an index beyond that. Only 32-bit links get here before memory is out, and to
-    // those who add it is the same.
+    // No location has a larger index. Only with 32-bit links does memory not run out before, and to
+    // callers both are the same.
     if (entries_.size() == kMostEntries) throw std::bad_alloc{};
     std::size_t const room = std::clamp(2 * entries_.size(), kFirstRoom, kMostEntries);
     turns_.reserve(room);
@@ -40,7 +40,7 @@ void HashedWheelSlot::shrink() noexcept {
         turns_.swap(turns);
         entries_.swap(entries);
     } catch (std::bad_alloc const&) {
-        // No memory to save memory: it stays as large as it is.
+        // No memory to save memory with: the slot stays as large as it is.
     }
 }
 

@@ -41,7 +41,7 @@ RawHashedWheel::RawHashedWheel(HashedWheelOptions options)
       clock_{options.start},
       slotBits_{static_cast<unsigned>(std::countr_zero(slots_.size()))} {}
 
-/// Entries that are still here are let go, as a bucket's are: they can be placed elsewhere.
+/// Releases the entries that are still here, as a bucket does, so they can be placed elsewhere.
 RawHashedWheel::~RawHashedWheel() {
     while (takeAny() != nullptr) {
     }
@@ -65,8 +65,7 @@ HashedPlacement RawHashedWheel::move(TimerTaskEntry& entry, Tick deadline) {
         remove(entry);
         return {};
     }
-    // For a moment the entry stands in two slots: so nothing has been lost if the new one finds no
-    // memory.
+    // For a moment the entry is in two slots, so nothing is lost if the new one finds no memory.
     EntryLocation const old = EntryLinks::locationOf(entry);
     assert(isAt(entry, old));
     std::uint32_t const slot = slotOf(deadline);
@@ -83,20 +82,20 @@ void RawHashedWheel::remove(TimerTaskEntry& entry) noexcept {
     leave(location);
 }
 
-/// For assertions: false if the location is one in another wheel.
+/// For assertions: false if the location is in another wheel.
 bool RawHashedWheel::isAt(TimerTaskEntry const& entry, EntryLocation location) const noexcept {
     return location.slot < slots_.size() && location.index < slots_[location.slot].extent() &&
            slots_[location.slot].entries()[location.index] == &entry;
 }
 
-/// Indices of the slot that is being visited must not change; its visit tidies up at its end.
+/// Indices of the visited slot must not change; the visit tidies up at its end.
 void RawHashedWheel::leave(EntryLocation location) noexcept {
     HashedWheelSlot& slot = slots_[location.slot];
     slot.remove(location.index);
     if (!visiting_ || location.slot != slotOf(clock_)) slot.tidy(location.slot);
 }
 
-/// Looks ahead for the next entries of this turn.
+/// Looks ahead for the next entries of this turn, so that they are prefetched while others run.
 void RawHashedWheel::findDue(HashedWheelSlot const& slot) noexcept {
     std::uint32_t const turn = turnOf(clock_);
     foundNext_ = 0;
@@ -105,7 +104,7 @@ void RawHashedWheel::findDue(HashedWheelSlot const& slot) noexcept {
         std::size_t const index = slot.find(turn, searched_);
         searched_ = index + 1;
         if (index == slot.extent() || slot.entries()[index] == nullptr) continue;
-        detail::prefetchToWrite(slot.entries()[index]);  // if it moves meanwhile, nothing is lost
+        detail::prefetchToWrite(slot.entries()[index]);  // harmless if it moves meanwhile
         found_[foundEnd_++] = index;
     }
 }
@@ -116,11 +115,11 @@ TimerTaskEntry* RawHashedWheel::takeDue() noexcept {
     for (;;) {
         if (foundNext_ == foundEnd_) findDue(slot);
         if (foundNext_ == foundEnd_) break;
-        // It may have gone since it was found, and another that is due later may have its index.
+        // It may have gone since, and another entry that is due later may have its index.
         std::size_t const index = found_[foundNext_++];
         if (index >= slot.extent()) continue;
         TimerTaskEntry* const entry = slot.entries()[index];
-        // Of two deadlines that are 2^32 turns apart, only one is the clock's.
+        // Turns are compared modulo 2^32, so compare the deadline too.
         if (entry == nullptr || entry->deadline() != clock_) continue;
         EntryLinks::clearLocation(*entry);
         --size_;

@@ -56,14 +56,15 @@ void RawTimingWheel::buildLevels(std::int64_t position) {
     moveClockToTurn(clock_);
 }
 
-/// A level's clock moves when the next finer one's has passed a slot of it.
+/// A level's clock moves only when the next finer level's has passed a slot of it, so the first one
+/// that stays ends the search.
 void RawTimingWheel::moveClockToTurn(std::int64_t position) noexcept {
     clock_ = position;
     levels_.front().moveClock(position);
     for (std::size_t i = 1; i < levels_.size() && position >= levels_[i].nextSlot(); ++i)
         levels_[i].moveClock(position);
     reach_ = levels_.back().limit();
-    // With one level each step changes what that reaches.
+    // A single level's reach changes with each step.
     nextTurn_ = levels_.size() == 1 ? position : levels_.front().nextTurn();
 }
 
@@ -111,7 +112,7 @@ TimerTaskList& RawTimingWheel::disarmEarliest() noexcept {
 
 RawTimingWheel::Flush RawTimingWheel::flushEarliest() noexcept {
     assert(!hasFlushed());
-    // The finest level's next buckets are expected to be as crowded as its last one was.
+    // Expect the finest level's next buckets to be as crowded as its last one was.
     if (flushedLevel_ == 0)
         levels_[0].setLanesFrom(flushed_.taken() < kCrowdedBucket ? SIZE_MAX : lanesFrom_);
 
