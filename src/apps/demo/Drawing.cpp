@@ -71,7 +71,7 @@ private:
     Abilities abilities_;
 };
 
-/// A line while it is made, from left to right.
+/// A line under construction, from left to right.
 class Row {
 public:
     explicit Row(Look const& look) noexcept : look_{look} {}
@@ -107,7 +107,7 @@ private:
     std::string code_;
 };
 
-/// How much room there is for what.
+/// How the room is divided.
 struct Layout {
     enum class Form {
         line,   ///< a level is a line
@@ -119,9 +119,9 @@ struct Layout {
 
     Form form = Form::line;
     std::size_t barRows = 1;
-    std::size_t levels;           ///< of them the finest are drawn
+    std::size_t levels;           ///< how many are drawn, the finest
     bool hasBlanks = false;       ///< between levels
-    std::size_t expirations = 2;  ///< how many of the next are told
+    std::size_t expirations = 2;  ///< how many of the next are listed
 };
 
 Layout::Layout(Picture const& picture, Size size) : levels{picture.levels.size()} {
@@ -152,7 +152,7 @@ Layout::Layout(Picture const& picture, Size size) : levels{picture.levels.size()
     expirations = std::min(expirations + room - levels * used, kMostExpirations);
 }
 
-/// The slots of a level beside each other: a cell each, or a cell for several where those are more
+/// The slots of a level side by side: a cell each, or a cell for several if there are more slots
 /// than columns.
 class Ring {
 public:
@@ -182,7 +182,7 @@ public:
         }
     }
 
-    /// Bars in one row with the hand among them; what is empty shows as such.
+    /// Bars in one row, with the hand among them and marks for empty slots.
     void addBarsAndHand(Row& line, Look const& look) const {
         for (std::size_t i = 0; i < cells_.size(); ++i) {
             std::size_t const height = heightOf(cells_[i], 8);
@@ -226,7 +226,7 @@ private:
     std::size_t heightOf(std::size_t timeouts, std::size_t most) const noexcept {
         if (timeouts == 0) return 0;
         double const share = static_cast<double>(timeouts) / static_cast<double>(full_);
-        // Of the root, for else one crowded bucket makes all others of its level look alike.
+        // The root: otherwise one crowded bucket would make all others of its level look alike.
         double const part = std::sqrt(std::min(share, 1.0));
         auto const height = std::lround(part * static_cast<double>(most));
         return static_cast<std::size_t>(std::max(height, 1L));
@@ -345,8 +345,8 @@ void Drawing::addLevel(std::size_t number) {
     keep(rim);
 }
 
-/// How many timeouts a level has, at the right end of `columns` or as near as the text before
-/// allows; with as much as fits.
+/// How many timeouts a level has, at the right end of `columns` or as near as the text before it
+/// allows, and in as much detail as fits.
 void Drawing::addCount(Row& head, Level const& level, std::size_t columns) {
     std::size_t most = 0;
     for (Picture::Slot const& slot : level.armed) most = std::max(most, slot.timeouts);

@@ -8,11 +8,11 @@
 
 namespace demo {
 
-/// Draws a picture in lines that fit the size, with nothing but what the terminal can show.
+/// Draws a picture in lines that fit the size, with only what the terminal can show.
 ///
-/// The levels stand above each other, the finest at the bottom: timeouts fall. A slot is a bar as
-/// high as its bucket is full, or a cell of several slots is as high as the fullest of them. With
-/// few rows the bars become lower, then levels become lines.
+/// The levels are stacked, the finest at the bottom: timeouts fall. A slot is a bar as high as its
+/// bucket is full. If several slots share a cell, the bar shows the fullest. With few rows the bars
+/// become lower, then levels become lines.
 std::vector<std::string> draw(Picture const& picture, Terminal::Size size,
                               Terminal::Abilities abilities);
 

@@ -26,7 +26,7 @@ using timingwheel::TimerEvent;
 using TimePoint = timingwheel::Clock::TimePoint;
 using Style = Terminal::Style;
 
-/// Keeps what the timer's threads tell of until the main thread prints it.
+/// Keeps the events of the timer's threads until the main thread prints them.
 class Witness final : public timingwheel::TimerObserver {
 public:
     /// Passes on to `trace` as well, if there is one.
@@ -42,7 +42,7 @@ public:
         changed_.notify_one();
     }
 
-    /// What was told since the last call; waits up to `atMost` for it.
+    /// The events since the last call; waits up to `atMost` for one.
     std::vector<TimerEvent> take(nanoseconds atMost) {
         std::unique_lock lock{mutex_};
         changed_.wait_for(lock, atMost, [this] { return !events_.empty(); });
@@ -88,7 +88,7 @@ public:
         }
     }
 
-    /// Where the task is meanwhile: always up to date on a terminal, else a line every second.
+    /// Where the task is now: always up to date on a terminal, otherwise a line every second.
     void wait() {
         TimePoint const now = timingwheel::Clock::steady().now();
         if (terminal_.canRedraw()) {
@@ -210,7 +210,7 @@ Followed followOneTask(Options const& options, TraceFile& trace, Terminal& termi
     std::atomic<std::uint64_t> runs{0};
     std::atomic<std::uint64_t> early{0};
     Witness witness{trace.open()};
-    // Before the timer starts to count, so that the deadline is not one tick more than wanted.
+    // Read before the timer starts to count, so that the deadline is not a tick too late.
     TimePoint const due = timingwheel::Clock::steady().now() + options.tick * deadline;
     timingwheel::SystemTimer timer{{.tick = options.tick,
                                     .wheelSize = options.wheelSize,

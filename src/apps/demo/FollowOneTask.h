@@ -17,7 +17,7 @@ struct Followed {
     bool isSound() const noexcept { return runs + returned == 1 && early == 0; }
 };
 
-/// Schedules one task and tells, as it happens, how it comes down the levels of the wheel.
+/// Schedules one task and tells, as it happens, how it moves down the levels of the wheel.
 Followed followOneTask(Options const& options, TraceFile& trace, Terminal& terminal);
 
 }  // namespace demo

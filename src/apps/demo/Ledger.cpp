@@ -48,7 +48,7 @@ Account Ledger::account(Kind kind) const noexcept {
                     .cancelled = counters.cancelled.value,
                     .returned = counters.returned.value};
     std::uint64_t const known = account.run + account.cancelled + account.returned;
-    // More outcomes than timeouts stay what they are: an account that does not balance.
+    // More outcomes than timeouts stay visible, as an account that does not balance.
     if (rejected_.value > 0 && known <= account.accepted)
         account.rejected = account.accepted - known;
     return account;

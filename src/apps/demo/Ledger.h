@@ -29,8 +29,8 @@ struct Account {
     friend bool operator==(Account const&, Account const&) noexcept = default;
 };
 
-/// The program's own books, kept where things happen and without asking the timer, whose
-/// statistics they are compared with at the end.
+/// The program's own books. Events enter them where they happen, without asking the timer; at the
+/// end they are compared with the timer's statistics.
 ///
 /// Thread safety  every function from any thread
 class Ledger {
@@ -43,19 +43,19 @@ public:
     void cancelled(Kind kind) noexcept { add(of(kind).cancelled); }
     /// stop() returned so many.
     void returned(Kind kind, std::uint64_t times = 1) noexcept { add(of(kind).returned, times); }
-    /// The error handler heard of one: it is not told of which kind.
+    /// The error handler received one. It does not know of which kind.
     void rejected() noexcept { add(rejected_); }
     /// A reschedule() returned true.
     void pushedBack() noexcept { add(pushedBack_); }
 
-    /// A task was entered that must not be before `due`, a time of the clock that the program
-    /// took itself.
+    /// A task was entered. That must not happen before `due`, a time that the program computed
+    /// itself.
     void run(Kind kind, TimePoint due) noexcept;
     /// The same for a periodic one, which has its outcome later.
     void runAgain(TimePoint due) noexcept;
 
-    /// REQUIRES: the timer has stopped. The executor's rejections are what is left over of each
-    /// kind; whether they are as many as were heard of, total() shows.
+    /// REQUIRES: the timer has stopped. What is left over of each kind counts as rejected; total()
+    /// shows whether the error handler received as many.
     Account account(Kind kind) const noexcept;
     Account total() const noexcept;
 

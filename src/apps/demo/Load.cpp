@@ -38,7 +38,7 @@ nanoseconds cpuOfThisProcess() {
     return toNanoseconds(usage.ru_utime) + toNanoseconds(usage.ru_stime);
 }
 
-/// Stops the producers and waits for them, also when something throws.
+/// Stops the producers and waits for them, even if something throws.
 class Crew {
 public:
     explicit Crew(std::deque<Producer>& producers) {
@@ -75,7 +75,7 @@ timingwheel::TimerOptions Load::timerOptions() {
     options.observer = trace_.get();
     if (options_.usePool) options.executor = pool_;
     if (options_.watch) options.observer = &occupancy_;
-    // A thread of one's own making: here it tells how much CPU it used.
+    // A thread of our own, so that it can tell how much CPU it used.
     options.threadFactory = [this](std::function<void()> body) {
         return std::thread{[this, body = std::move(body)] {
             body();
@@ -96,7 +96,7 @@ void Load::schedulePeriodicJobs() {
     for (long i = 0; i < jobs; ++i) {
         bool const fixedDelay = i % 6 == 0;
         std::uint32_t const runs = i % 10 == 5 ? 20 : kForever;
-        // A period is a tick at least.
+        // A period must be at least a tick.
         nanoseconds const period =
             std::max<nanoseconds>(options_.tick, std::chrono::milliseconds{20 + random() % 480});
         TimePoint const first = timingwheel::Clock::steady().now() + period;

@@ -32,7 +32,7 @@ struct LoadResult {
 /// A server's load on one timer: several producers, periodic jobs, and a ledger of it all.
 class Load {
 public:
-    /// `trace` is of the load if no task is followed.
+    /// `trace` gets the events of the load if no task is followed.
     Load(Options const& options, TraceFile& trace);
 
     /// Runs it for the time of the options, or until Ctrl-C, then stops the timer.
@@ -43,7 +43,7 @@ public:
 private:
     timingwheel::TimerOptions timerOptions();
     void schedulePeriodicJobs();
-    /// Shows how it goes on until it is over; `view` is a Progress or a Watch.
+    /// Shows the progress until the load is over; `view` is a Progress or a Watch.
     template <class View>
     void carry(View view, TimePoint begin);
     void stop();

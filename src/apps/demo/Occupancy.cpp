@@ -15,8 +15,8 @@ void Occupancy::Shard::enter(TimerEvent const& event) {
     places[event.entry].bucket = key;
 }
 
-/// False if the entry has moved on since, of which was told before. Where it is no more is kept as
-/// well: that it was there may be told later.
+/// False if a later event of the entry came before this one. Remembers entries that are gone too,
+/// since an earlier event may still come.
 bool Occupancy::Shard::leave(TimerEvent const& event) {
     Place& place = places[event.entry];
     if (place.since > event.number) return false;

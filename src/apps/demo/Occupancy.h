@@ -19,9 +19,11 @@ namespace demo {
 
 /// Which buckets of a timer are armed and how many timeouts stand in each, from its events alone.
 ///
-/// Events may come in another order than they happened in. A bucket that a timeout is put into
-/// expires after the wheel's clock, so one that does not has expired meanwhile, and is not armed
-/// again; and of a timeout's events those with a lower number than one that was told are stale.
+/// Events may come out of order:
+///
+/// - A timeout is only put into a bucket that expires after the wheel's clock. If an event names a
+///   bucket that does not, the bucket has expired meanwhile and is not armed again.
+/// - An event of a timeout is stale if an event with a higher number came before it.
 ///
 /// Memory         for each address that a timeout ever had
 /// Thread safety  every function from any thread; a lock for each shard
@@ -39,10 +41,10 @@ public:
     };
 
     struct Snapshot {
-        /// Of all shards together; the earliest first, of those the finest.
+        /// Of all shards together, the earliest first; of equally early ones the finest first.
         std::vector<Bucket> buckets;
-        /// When the timer began to count ticks. Known as exactly as its driver is punctual, and
-        /// not before the first bucket has expired.
+        /// When the timer began to count ticks, as exactly as its driver is punctual. Unknown until
+        /// the first bucket has expired.
         std::optional<TimePoint> start;
     };
 
@@ -67,7 +69,7 @@ private:
 
     struct Place {
         std::optional<Key> bucket;
-        std::uint64_t since = 0;  ///< the number of the event that told of it
+        std::uint64_t since = 0;  ///< the number of the event that put it there
     };
 
     struct alignas(64) Shard {

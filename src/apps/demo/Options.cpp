@@ -38,7 +38,7 @@ constexpr char kFooter[] =
 /// Rounded to the nanosecond; only for values that were checked.
 nanoseconds fromSeconds(double seconds) { return nanoseconds{std::llround(seconds * 1e9)}; }
 
-/// Empty, or what is wrong.
+/// Empty if all is right, or what is wrong.
 std::string checkTick(std::string const& written) {
     std::optional<nanoseconds> const tick = parseTick(written);
     if (!tick) return written + " is not a time like 250us, 1ms or 0.1s";
@@ -120,7 +120,7 @@ std::optional<nanoseconds> parseTick(std::string const& written) {
     double const factor = unit == "us" ? 1e3 : unit == "ms" || unit.empty() ? 1e6 : 1e9;
     if (factor == 1e9 && unit != "s") return std::nullopt;
     double const count = value * factor;
-    // Beyond all bounds is as good as its exact value, and can be converted.
+    // A value beyond all bounds serves as well as the exact one, and can be converted.
     return nanoseconds{std::llround(std::clamp(count, -1e18, 1e18))};
 }
 

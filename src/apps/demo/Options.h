@@ -24,7 +24,7 @@ struct Options {
     std::string trace;
 };
 
-/// What main should do: run with the options, or exit with a status because all is said.
+/// What main should do: run with the options, or exit with a status.
 struct CommandLine {
     Options options;
     std::optional<int> exitStatus;

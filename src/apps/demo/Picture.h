@@ -7,7 +7,7 @@
 
 namespace demo {
 
-/// What there is to see of a timer at one instant; how it is drawn, see draw().
+/// What a timer looks like at one instant. draw() draws it.
 struct Picture {
     struct Slot {
         std::size_t slot = 0;

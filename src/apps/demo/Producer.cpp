@@ -39,7 +39,7 @@ std::size_t Producer::Pace::in(nanoseconds step) noexcept {
 
 void Producer::run(std::atomic<bool> const& finish) {
     constexpr nanoseconds kStep = 1ms;
-    // What a busy machine has missed is made up for, but not in one burst.
+    // Catches up on what a busy machine has missed, but not in one burst.
     constexpr nanoseconds kMost = 20ms;
     timingwheel::Clock const& clock = timingwheel::Clock::steady();
     TimePoint last = clock.now();
@@ -117,7 +117,7 @@ void Producer::hearFrom(std::size_t which, TimePoint now) {
 void Producer::cancelWhatIsDue(TimePoint now) {
     while (!cancellations_.empty() && cancellations_.top().at <= now) {
         Cancellation const& first = cancellations_.top();
-        // False if it has timed out meanwhile: then the response comes too late.
+        // False if it has timed out: then the response comes too late.
         if (first.timeout.cancel()) server_.ledger.cancelled(first.kind);
         cancellations_.pop();
     }

@@ -28,7 +28,7 @@ struct Rates {
     }
 };
 
-/// One thread of the server: sends requests and gets responses, hears packets, takes orders.
+/// One thread of the server: sends requests and gets responses, receives packets, takes orders.
 class Producer {
 public:
     Producer(Server& server, Rates const& rates, std::uint64_t seed);
@@ -47,7 +47,7 @@ private:
     using Cancellations =
         std::priority_queue<Cancellation, std::vector<Cancellation>, std::greater<>>;
 
-    /// The whole number of things to do in a step; the fraction is kept for the next.
+    /// The whole number of things to do in a step; keeps the fraction for the next step.
     class Pace {
     public:
         explicit Pace(double rate) noexcept : rate_{rate} {}
@@ -75,8 +75,8 @@ private:
     Outbox outbox_;
     Cancellations cancellations_;
     std::deque<Connection> connections_;
-    std::vector<bool> silent_;  // which connections will be heard no more
-    std::size_t next_ = 0;      // connection to be heard from
+    std::vector<bool> silent_;  // which connections send nothing any more
+    std::size_t next_ = 0;      // the connection that sends next
 };
 
 }  // namespace demo

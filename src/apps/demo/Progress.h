@@ -14,7 +14,7 @@ namespace demo {
 class Progress {
 public:
     using TimePoint = timingwheel::Clock::TimePoint;
-    /// How often it wants to be shown what is new.
+    /// How often to call show().
     static constexpr std::chrono::milliseconds kEvery{100};
 
     Progress(Terminal& terminal, TimePoint begin, std::chrono::nanoseconds duration);
@@ -31,7 +31,7 @@ private:
     std::chrono::nanoseconds every_;  // a row stays
     TimePoint nextRow_;               // is due to stay
     TimePoint lastTime_;
-    timingwheel::TimerStatistics last_;  // when the last row that stays was made
+    timingwheel::TimerStatistics last_;  // at the last row that stays
 };
 
 }  // namespace demo

@@ -26,7 +26,7 @@ std::string ledgerRow(char const* name, Account const& account) {
            column(account.returned, 10);
 }
 
-/// A figure with its name; one that is long is continued below, broken at its commas.
+/// A figure with its name. A long one continues below, broken at its commas.
 void fact(Terminal& terminal, char const* name, std::string value) {
     constexpr std::size_t kRoom = 56;
     for (std::size_t end = 0; value.size() > kRoom; value.erase(0, end + 2), name = "") {

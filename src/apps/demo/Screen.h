@@ -7,8 +7,8 @@
 
 namespace demo {
 
-/// The whole terminal, as long as this lives; what it showed before comes back afterwards. Only
-/// where Terminal::canRedraw().
+/// Owns the whole terminal while it lives. What the terminal showed before comes back afterwards.
+/// REQUIRES: Terminal::canRedraw().
 ///
 /// Thread safety  none: the main thread draws
 class Screen {

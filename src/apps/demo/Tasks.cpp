@@ -20,7 +20,7 @@ void RequestTimeout::operator()() const {
         server->timer.newTimeout(Retry{server, outbox, again, attempt + 1}, pause);
         server->ledger.accepted(Kind::retry);
     } catch (std::logic_error const&) {
-        // The timer is being stopped and accepts nothing more: no retry then.
+        // The timer is stopping and accepts nothing more, so there is no retry.
     }
 }
 
@@ -29,7 +29,8 @@ void DelayedOrder::operator()() const { server->ledger.run(kKind, due); }
 void PeriodicJob::operator()(timingwheel::Timeout const& self) {
     server->ledger.runAgain(due);
     if (--runsLeft == 0 && self.cancel()) server->ledger.cancelled(kKind);
-    // The timer counts on from the raster, or from the end of this run: later than this.
+    // The timer counts from its own reading of the clock, or from the end of this run: both are
+    // later than this.
     due = fixedDelay ? timingwheel::Clock::steady().now() + period : due + period;
 }
 

@@ -14,7 +14,7 @@ namespace demo {
 
 using TimePoint = timingwheel::Clock::TimePoint;
 
-/// What all of the load shares.
+/// What the whole load shares.
 struct Server {
     timingwheel::SystemTimer& timer;
     Ledger& ledger;
@@ -49,7 +49,7 @@ struct Retry {
     void operator()() const;
 };
 
-/// A request had no response in time: it is retried after a pause that doubles every time.
+/// A request got no response in time. It is retried after a pause that doubles every time.
 struct RequestTimeout {
     static constexpr Kind kKind = Kind::request;
     static constexpr std::uint32_t kMostAttempts = 4;

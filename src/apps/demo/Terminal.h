@@ -30,7 +30,7 @@ public:
     Terminal(Terminal const&) = delete;
     Terminal& operator=(Terminal const&) = delete;
 
-    /// A line that stays. Takes the place of the live line.
+    /// A line that stays. Replaces the live line.
     void line(std::string_view text = "");
     /// A line that the next one overwrites. Only where canRedraw().
     void live(std::string const& text);
@@ -38,7 +38,7 @@ public:
     bool canRedraw() const noexcept { return isTerminal_; }
     bool hasUnicode() const noexcept { return hasUnicode_; }
     Abilities abilities() const noexcept;
-    /// As it is now; 80 x 24 where that is not known.
+    /// The size now; 80 x 24 if unknown.
     Size size() const noexcept;
 
     /// The text in a colour, where there are colours.
@@ -63,11 +63,10 @@ private:
 char const* beginningOf(Terminal::Style style) noexcept;
 inline constexpr char kEndOfStyle[] = "\033[0m";
 
-/// How many columns a text takes: its UTF-8 characters, colours not counted.
+/// How many columns a text takes: its UTF-8 characters, without colours.
 std::size_t columnsOf(std::string_view text);
 
-/// The beginning of a text that takes no more than so many columns. A line that wraps cannot be
-/// redrawn, so it is cut.
+/// The beginning of a text, in no more than so many columns: a line that wraps cannot be redrawn.
 std::string_view cut(std::string_view text, std::size_t columns);
 
 }  // namespace demo

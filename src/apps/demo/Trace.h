@@ -37,8 +37,8 @@ public:
         return std::make_unique<timingwheel::ChromeTrace>(name_, onError);
     }
 
-    /// Whether something is missing in the file: a disk may be full. Certain only when what open()
-    /// returned is gone.
+    /// True if something is missing in the file, such as after a full disk. Certain only once what
+    /// open() returned is gone.
     bool hasFailed() const noexcept { return hasFailed_; }
 
 private:

@@ -21,8 +21,8 @@ namespace demo {
 class Watch {
 public:
     using TimePoint = timingwheel::Clock::TimePoint;
-    /// How often it wants to be shown what is new. Every 100 ms the finest level would be seen
-    /// after five whole turns of 20 ms, and its hand would seem to stand.
+    /// How often to call show(). Not every 100 ms: after five whole turns of 20 ms, the hand of the
+    /// finest level would seem to stand.
     static constexpr std::chrono::milliseconds kEvery{103};
 
     Watch(Options const& options, Occupancy const& occupancy, Terminal& terminal, TimePoint begin);

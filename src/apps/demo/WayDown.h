@@ -7,7 +7,7 @@
 
 namespace demo {
 
-/// The deadline nearest to `wanted` ticks after a timer's start whose way down misses no level.
+/// The deadline nearest to `wanted` ticks after a timer's start whose way down skips no level.
 ///
 /// A task goes to the level of its deadline's leading digit, written to the base of the wheel's
 /// size. When its bucket expires that digit is used up, and the task goes to the level of the next

@@ -11,7 +11,7 @@
 
 namespace demo {
 
-/// A thread pool with a bounded queue, as a timer's executor: all that one needs is `execute`.
+/// A thread pool with a bounded queue, as a timer's executor, which needs only `execute`.
 class WorkerPool {
 public:
     WorkerPool(unsigned threads, std::size_t mostQueued);

@@ -74,7 +74,7 @@ int run(Options const& options) {
     return outcome.exitStatus(isInterrupted());
 }
 
-/// A reader who sees half of the output must not take it for the whole: a disk may be full.
+/// The disk may be full: a reader must not take half of the output for the whole.
 int afterWriting(int exitStatus) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exitStatus;
     std::fputs("timingwheel-demo: its output could not be written\n", stderr);

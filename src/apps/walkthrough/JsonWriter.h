@@ -39,7 +39,7 @@ public:
         text_ += std::to_string(number);
         return *this;
     }
-    /// What is JSON already.
+    /// Text that is JSON already.
     JsonWriter& raw(std::string_view json) {
         separate();
         text_ += json;

@@ -49,7 +49,7 @@ struct FlatPicture {
     std::vector<Entry> entries;
 };
 
-/// What is where at one moment, as the wheels themselves tell. Times are ticks of a millisecond.
+/// What is where at one moment, read off the wheels. Times are ticks of a millisecond.
 struct Picture {
     std::int64_t now;
     std::int64_t clock;  ///< the wheel's: it moves only when something happens

@@ -9,7 +9,7 @@
 
 namespace walkthrough {
 
-/// A story that can be taken back: it is told again up to where it is to go on.
+/// A story that can go back: it is told again up to the frame where it continues.
 ///
 /// Thread safety  none
 /// Errors         those of Story
@@ -24,7 +24,7 @@ public:
     void wake() { perform({Command::Kind::wake, 0}); }
     void wait(std::int64_t ticks) { perform({Command::Kind::wait, ticks}); }
 
-    /// Forgets all that came after the command that told this frame.
+    /// Forgets everything after the command that told this frame.
     void takeBackTo(std::size_t frame);
 
     std::span<Frame const> frames() const noexcept { return story_->frames(); }

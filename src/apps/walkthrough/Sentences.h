@@ -19,7 +19,7 @@ std::string counted(std::int64_t number, std::string const& what);
 
 std::string begin(Story::Options const& options);
 std::string schedule(TaskPicture const& task);
-/// `highest` is the highest level that was there before the task came.
+/// `highest` is the highest level that existed before the task came.
 std::string place(TaskPicture const& task, timingwheel::TimingWheelLevel const& level,
                   timingwheel::TimingWheelLevel const* below,
                   timingwheel::TimingWheelLevel const& highest, Place const& to);

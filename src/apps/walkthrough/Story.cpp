@@ -115,7 +115,7 @@ void Story::schedule(std::int64_t delay) {
         .name = nameOf(number), .scheduledAt = now_, .delay = delay, .deadline = now_ + delay};
     task.entry.task = task.flatEntry.task = number;
 
-    // As a timer does before it places anything: the wheel catches up with the time.
+    // The wheel catches up with the time, as in a timer before it places anything.
     wheel_.raw().advanceClock(Tick{now_});
     bool const isFlatDue = flat_.add(task.flatEntry, Tick{task.picture.deadline}).isDue();
     Frame& told = tell(Frame::Stage::schedule, number, sentence::schedule(task.picture));
@@ -144,7 +144,7 @@ void Story::placeNew(Task& task) {
     }
     Place const to = placeOf(placement.bucket());
     bool const arms = heap.size() > armedBefore;
-    // Whoever makes the earliest bucket earlier wakes the driver, which sleeps anew.
+    // A bucket that becomes the earliest wakes the driver, which then sleeps anew.
     if (placement.isEarliest()) asleepSince_ = now_;
     auto const levels = wheel_.levels();
     std::string told = sentence::place(task.picture, levels[to.level],

@@ -48,11 +48,10 @@ struct Frame {
 char const* toString(Frame::Stage stage) noexcept;
 char const* toString(TaskPicture::State state) noexcept;
 
-/// A timing wheel and a flat wheel that are told the same things, and what happened, frame by
-/// frame.
+/// Tells a timing wheel and a flat wheel the same things, and shows what happened, frame by frame.
 ///
-/// It does what a driver does and nothing of its own: the library's wheels place, arm, flush and
-/// cascade, and each frame is read off them. So what a page shows is what the library does.
+/// It only does what a driver does: the library's wheels place, arm, flush and cascade, and each
+/// frame is read off them. So what a page shows is what the library does.
 ///
 ///     Story story{{.wheelSize = 20}};
 ///     story.schedule(25);      // schedule, place on level 1, arm
@@ -84,7 +83,7 @@ public:
     /// Sleeps until the earliest bucket expires, and empties that bucket. Returns false, and tells
     /// nothing, if no bucket is armed.
     bool wake();
-    /// Lets time pass: 1 to kMaxDelay ticks. Wakes for what expires meanwhile.
+    /// Lets time pass: 1 to kMaxDelay ticks. Wakes for what expires in them.
     void wait(std::int64_t ticks);
 
     std::span<Frame const> frames() const noexcept { return frames_; }
@@ -117,7 +116,7 @@ private:
     std::size_t cascades_ = 0;
     std::int64_t ticksWalked_ = 0;
     std::int64_t passedOver_ = 0;
-    // When the flat wheel was told of last.
+    // As of the last frame with a sentence about the flat wheel.
     std::int64_t walkedThen_ = 0;
     std::int64_t passedOverThen_ = 0;
     std::vector<Frame> frames_;

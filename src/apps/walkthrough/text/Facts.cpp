@@ -128,7 +128,7 @@ void writePushedBack(JsonWriter& json) {
     writeWay(json, "pushedBack", wheel, entry, placement);
 }
 
-/// An entry beyond the levels that are there, which nobody made room for.
+/// An entry beyond the existing levels, for which nobody built one.
 void writeBeyond(JsonWriter& json) {
     Wheel wheel{{.wheelSize = kWheelSize}};
     TimerTaskEntry entry;

@@ -4,8 +4,8 @@
 
 namespace walkthrough {
 
-/// Everything that docs/walkthrough.md says in numbers, as one JSON document. All of it is what the
-/// library's wheels did, or what the ways (Ways.h) counted.
+/// All numbers of docs/walkthrough.md, as one JSON document. The library's wheels produced them, or
+/// the ways (Ways.h) counted them.
 std::string facts();
 
 }  // namespace walkthrough

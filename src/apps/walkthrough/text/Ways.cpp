@@ -107,7 +107,7 @@ Cost threadForEach(Load const& load) {
     Cost cost = begin("a thread for each", load);
     cost.threads = cost.tasks;  // and no driver
     for (std::size_t i = 0; i < cost.tasks; ++i) {
-        ++cost.wakeUps;  // to run, or to be told that it need not
+        ++cost.wakeUps;  // to run, or to learn that it need not
         if (!load.isCancelled(i)) ++cost.onTime;
     }
     return cost;
@@ -182,7 +182,7 @@ Cost ringWithOverflowList(Load const& load, std::int64_t slots) {
     cost.slots = unsignedOf(slots);
     std::vector<std::vector<std::int64_t>> ring(cost.slots);
     std::vector<std::int64_t> overflow;
-    // What is cancelled would be unlinked at no cost, as if it had never come.
+    // Unlinking what is cancelled costs nothing, as if it had never come.
     for (std::size_t i = 0; i < cost.tasks; ++i) {
         std::int64_t const deadline = load.delays[i];
         if (load.isCancelled(i)) continue;

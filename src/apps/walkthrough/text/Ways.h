@@ -15,13 +15,13 @@ struct Cost {
     std::size_t threads = 1;       ///< that sleep or drive
     std::size_t slots = 0;         ///< of all rings
     std::int64_t comparisons = 0;  ///< of two times, to find a place or the earliest
-    std::int64_t lookedAt = 0;     ///< times a task was looked at in vain: not due, and left there
+    std::int64_t lookedAt = 0;     ///< times a task was looked at, but was not due and stayed there
     std::int64_t moves = 0;        ///< times a task was put somewhere else
     std::int64_t wakeUps = 0;      ///< times a thread woke
 };
 
-/// Tasks that are scheduled at time 0 and due after `delays`, in milliseconds, at least 1. Once all
-/// are scheduled, all but every `keepOneIn`th are cancelled.
+/// Tasks that are scheduled at time 0 and due after `delays`, in milliseconds, at least 1. Then all
+/// are cancelled except every `keepOneIn`th.
 struct Load {
     std::vector<std::int64_t> delays;
     std::size_t keepOneIn = 1;
@@ -42,8 +42,8 @@ Cost heap(Load const& load);
 /// A slot for each millisecond and tasks with rounds to go: the library's HashedWheel, whose slots
 /// are rounded up to a power of two. With more slots than the longest delay, nobody has a round.
 Cost ringWithRounds(char const* way, Load const& load, std::int64_t slots);
-/// A slot for each millisecond of this turn, and a list of those that are due later, which is
-/// looked through when a turn begins.
+/// A slot for each millisecond of this turn, and a list of later tasks that is searched when a turn
+/// begins.
 Cost ringWithOverflowList(Load const& load, std::int64_t slots);
 /// The library's TimingWheel, told the time at every millisecond.
 Cost levelsThatTick(Load const& load, std::int64_t wheelSize);
