@@ -89,6 +89,7 @@ void TimeoutKeeper::Claims::run(TimeoutKeeper& keeper) noexcept {
             keeper.run(section, frame, *entry);
         }
     }
+    // Last: the claim's reference may be all that keeps the timer in memory.
     keeper.context_.endClaim();
 }
 

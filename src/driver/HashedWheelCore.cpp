@@ -20,6 +20,7 @@ HashedWheelCore::HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions w
 
 Timeout HashedWheelCore::newTimeout(TaskSource task, std::chrono::nanoseconds delay) {
     if (!worker_.wasOpened()) life_.start();
+    // Not earlier: the start sets the time from which ticks count.
     Clock::TimePoint const now = context_.now();
     TimeoutNode* const node = TimeoutNode::create(task, nullptr);
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the worker's

@@ -129,6 +129,7 @@ StoppedTimeouts Lifecycle::stop(Caller caller) {
             thread_.join();
     }
     engine_.collect(stopped);
+    // Nothing runs any more. From here on the user may destroy the clock.
     context_.clock.freeze();
     std::lock_guard const lock{mutex_};
     phase_ = Phase::stopped;

@@ -383,7 +383,7 @@ void Shard::waitUntilDrained() {
 
 void Shard::close(StoppedTimeouts& stopped) noexcept {
     for (bool more = true; more;) {
-        Section section{*this};
+        Section section{*this};  // one for each chunk: others get the lock in between
         gate_ = Gate::closed;
         std::size_t budget = kChunk;
         for (; budget > 0; --budget) {
@@ -411,6 +411,7 @@ TimeoutEntry* Shard::takePending() noexcept {
 
 void Shard::collectLate(StoppedTimeouts& stopped) noexcept {
     Section section{*this};
+    // A periodic timeout that runs now joins `late_` when its run ends.
     section.waitFor(runEnded_, [&] { return !running_.hasOfOtherThread(); });
     isLateCollected_ = true;
     while (!late_.empty()) returnTo(stopped, static_cast<TimeoutNode&>(late_.takeFirst()));

@@ -105,7 +105,7 @@ HashedWheelTimer::HashedWheelTimer(HashedWheelTimerOptions options) : core_{make
             live_->log(TimerLog::Level::warning, "tick is " + std::to_string(options.tick.count()) +
                                                      " ns: 1 ms is used, the shortest there is");
     } catch (...) {
-        if (live_ != nullptr) live_->stopped();
+        if (live_ != nullptr) live_->stopped();  // what was never made is no leak
         core_->life().disown();
         throw;
     }

@@ -42,13 +42,13 @@ void ManualClock::advance(Duration duration) {
 void ManualClock::advanceTo(TimePoint time) {
     refuseInsideTask();
     std::lock_guard const lock{moving_};
-    runDue();
+    runDue();  // what is due already, perhaps left by a call that failed
     while (now() < time) {
         TimePoint next = time;
         for (auto const& listener : listeners())
             if (auto const expiration = listener->nextExpiration())
                 next = std::min(next, *expiration);
-        setNow(std::max(next, now()));
+        setNow(std::max(next, now()));  // an expiration may have passed: the clock stays then
         runDue();
     }
 }

@@ -45,6 +45,7 @@ bool Timeout::cancelAndWait() const noexcept {
     bool const cancelled = keeperOf(node).cancelAndEnd(node);
     if (detail::RunFrame::isRunningHere(node)) return cancelled;
     keeperOf(node).waitForRun(node);
+    // If another thread's cancel() won, it may still be destroying the captures.
     if (!cancelled && stateOf(&node) == TimeoutState::cancelled) detail::awaitEnd(node);
     return cancelled;
 }

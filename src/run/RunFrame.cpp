@@ -19,7 +19,7 @@ RunFrame::RunFrame(TimerContext& context) noexcept
 RunFrame::~RunFrame() {
     meter.finish();
     innermost = outer_;
-    context_.release();
+    context_.release();  // last: the timer may be gone then
 }
 
 bool RunFrame::isInside(TimerContext const& context) noexcept {

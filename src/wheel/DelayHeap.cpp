@@ -39,6 +39,7 @@ DelayHeap::~DelayHeap() = default;
 void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granularity) {
     auto const number = static_cast<std::uint32_t>(levels_.size());
     auto const size = static_cast<std::uint32_t>(buckets.size());
+    // Reserve first, so that nothing throws once the heap has the level.
     coarser_->items.reserve(number);
     coarser_->heap.reserve(number);
     levels_.push_back({SlotSet{size}, kNone, granularity, buckets.data(), size});
@@ -86,7 +87,7 @@ void DelayHeap::setEarliest(std::uint32_t level, Item item) noexcept {
         std::uint32_t const first = coarser_->heap.top().level;
         coarserTop_ = first == level ? item : levels_[first].earliest;
     }
-    // Reading as a whole what was just written half by half would make the processor wait.
+    // `item` is passed on, not read back: a load of 16 bytes right after two stores of 8 stalls.
     Item const finest = level == 0 ? item : levels_.front().earliest;
     top_ = finest.expiration <= coarserTop_.expiration ? finest : coarserTop_;
 }

@@ -53,7 +53,7 @@ void RawTimingWheel::buildLevels(std::int64_t position) {
         levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(built), levels_.end());
         throw;
     }
-    moveClockToTurn(clock_);
+    moveClockToTurn(clock_);  // the new levels change the reach and the next turn
 }
 
 /// A level's clock moves only when the next finer level's has passed a slot of it, so the first one
