@@ -27,7 +27,7 @@ class TimerHookBase;
 /// - its handle or hook cancelled it, or its hook was destroyed;
 /// - stop() returned it;
 /// - the executor rejected it;
-/// - a flat timer refused it because the timer was stopped meanwhile.
+/// - a flat timer refused it because stop() came first.
 ///
 /// If a periodic timeout is cancelled, stopped or drained during a run, the event follows that run.
 ///

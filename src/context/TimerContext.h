@@ -32,7 +32,7 @@ public:
     /// The block of memory that this is a part of.
     class Whole {
     public:
-        /// Nobody refers to it any more.
+        /// The last reference is gone.
         virtual void destroy() noexcept = 0;
 
     protected:

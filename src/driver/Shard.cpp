@@ -193,7 +193,7 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     }
     if (!isPending(word.state())) return false;
 
-    Clock::TimePoint const now = context_.clock.nowOrFrozen();  // a hook's timer may stop meanwhile
+    Clock::TimePoint const now = context_.clock.nowOrFrozen();  // a hook's timer may have stopped
     Section section{*this};
     word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
@@ -320,7 +320,7 @@ bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& 
     if (TimeoutWord::of(node).state() != TimeoutState::running) return false;  // was cancelled
     if (gate_ == Gate::closed) {
         TimeoutWord{node.deadline(), TimeoutState::returned}.storeIn(node);
-        if (isLateCollected_) {  // it destroyed its own timer: nobody is left to take it
+        if (isLateCollected_) {  // it destroyed its own timer, so stop() cannot take it any more
             ++counters_.returned;
             return false;
         }

@@ -28,7 +28,7 @@ public:
           divisor_{std::min(unsignedTick(), Divisor::kMaxDividend)},
           divisible_{unsignedTick() <= Divisor::kMaxDividend ? Divisor::kMaxDividend : 0} {}
 
-    /// Counts from another time. REQUIRES: nobody has asked for a tick yet.
+    /// Counts from another time. REQUIRES: no time was converted yet.
     void startAt(Clock::TimePoint origin) noexcept { origin_ = origin.time_since_epoch().count(); }
 
     std::chrono::nanoseconds tick() const noexcept { return std::chrono::nanoseconds{tick_}; }

@@ -25,15 +25,15 @@ struct EntryLocation {
 /// - A bucket of `TimingWheel` uses both.
 /// - A `HashedWheel` holds its entries in arrays and needs no neighbours, but an entry has to know
 ///   its location. The *first* link keeps it, as an odd number; no entry lies at an odd address.
-/// - A flat wheel never touches the *second* link. Whoever guards the wheel may build singly linked
-///   lists through it, even of entries that the wheel holds.
+/// - A flat wheel never touches the *second* link. The wheel's owner may build singly linked lists
+///   through it, even of entries that the wheel holds.
 ///
 /// `isQueued()` says whether the first link is anything but null. So the last entry of a list that
 /// runs through the first link counts as not queued. An entry must have that link cleared when it
 /// dies (asserted).
 ///
 /// Complexity     everything O(1)
-/// Thread safety  none: plain words, guarded by whoever guards the entry
+/// Thread safety  none: plain words, guarded like the entry
 class EntryLinks {
 public:
     /// Links of 32 bits, as in WebAssembly, hold locations in smaller wheels.

@@ -27,8 +27,8 @@ inline namespace v1 {
 ///                they were added or rescheduled
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller, and must outlive their stay in the wheel
-/// Errors         std::invalid_argument for an option out of range, std::bad_alloc where a slot
-///                has to grow; both change nothing
+/// Errors         std::invalid_argument for an option out of range, std::bad_alloc if a slot cannot
+///                grow; both change nothing
 template <std::derived_from<TimerTaskEntry> Entry>
 class HashedWheel {
 public:

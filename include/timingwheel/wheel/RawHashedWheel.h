@@ -32,7 +32,7 @@ public:
 
     /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
     bool isDue() const noexcept { return !stored_; }
-    /// The wheel was empty. It has a next expiration now, so the caller wakes whoever sleeps.
+    /// The wheel was empty. It has a next expiration now, so the caller wakes a driver that sleeps.
     bool isEarliest() const noexcept { return earliest_; }
 
 private:
@@ -72,14 +72,14 @@ private:
 ///                as many entries, and may be half holes. `place`, `move` and `reserve` allocate.
 ///                remove and walking do not; they give back what an emptied slot held
 /// Thread safety  none: one thread at a time
-/// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
+/// Lifetime       entries belong to the caller; the wheel's destructor unlinks those it still holds
 /// Errors         std::invalid_argument for an option out of range, std::bad_alloc from what
 ///                allocates; both change nothing
 ///
 /// Invariants, checked by checkInvariants():
 ///   F1  an entry's location names the slot and the index where the wheel keeps it
 ///   F2  slot and turn are those of its deadline: deadline mod slots, and deadline / slots mod 2^32
-///   F3  the size is the number of entries that stand in slots
+///   F3  the size is the number of entries in slots
 ///   F4  what is in a slot is due later than the clock; while a visit is open, the visited slot
 ///       may also hold what is due at the clock
 ///   F5  a slot does not end with a hole; at most half of it are holes, except in the visited one

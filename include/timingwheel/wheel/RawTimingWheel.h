@@ -41,7 +41,7 @@ public:
     /// The deadline was reached already: the entry was *not* stored, and the caller runs it.
     bool isDue() const noexcept { return bucket_ == nullptr; }
     /// The entry's bucket is newly armed and now the earliest. Unless flushed entries still wait,
-    /// `nextExpiration()` has become earlier, so the caller wakes whoever sleeps until then.
+    /// `nextExpiration()` has become earlier, so the caller wakes a driver that sleeps.
     bool isEarliest() const noexcept { return earliest_; }
     /// Where the entry went. REQUIRES: not due.
     TimerTaskList const& bucket() const noexcept { return *bucket_; }
@@ -81,7 +81,7 @@ private:
 ///                and nextExpiration O(1)
 /// Memory         64 bytes and one bit for each bucket; only `reserve` allocates
 /// Thread safety  none: one thread at a time
-/// Lifetime       entries belong to the caller; those still in the wheel when it dies are let go
+/// Lifetime       entries belong to the caller; the wheel's destructor unlinks those it still holds
 /// Errors         std::invalid_argument for an option out of range
 ///
 /// Invariants, checked by checkInvariants() except W5, which only a move can show:
@@ -185,7 +185,7 @@ public:
         return true;
     }
 
-    /// Where a flushed bucket stood.
+    /// Which bucket was flushed.
     struct Flush {
         std::uint32_t level;
         std::uint32_t slot;

@@ -36,7 +36,7 @@ using TimerTaskLinks =
 /// its coarsest level.
 ///
 /// Memory         24 bytes
-/// Thread safety  the word is atomic; the links belong to whoever guards the wheel
+/// Thread safety  the word is atomic; the links are guarded like the wheel
 /// Lifetime       the user's; an entry must leave its wheel before it dies (asserted)
 class TimerTaskEntry : public detail::TimerTaskLinks {
 public:
@@ -46,7 +46,7 @@ public:
     /// A copy is a new entry with the same deadline, in no wheel.
     TimerTaskEntry(TimerTaskEntry const& other) noexcept
         : detail::TimerTaskLinks{}, word_{pack(other.deadline(), 0)} {}
-    /// Leaves the links alone: the entry stays where it is, with its own deadline.
+    /// Changes nothing: the entry stays where it is, with its own deadline.
     TimerTaskEntry& operator=(TimerTaskEntry const&) noexcept { return *this; }
 
     Tick deadline() const noexcept { return deadlineOf(word_.load(std::memory_order_relaxed)); }

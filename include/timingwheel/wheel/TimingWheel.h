@@ -25,8 +25,8 @@ inline namespace v1 {
 /// Order          advanceTo hands entries over by deadline; within one tick in no promised order
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller, and must outlive their stay in the wheel
-/// Errors         std::invalid_argument for an option out of range, std::bad_alloc where a level
-///                has to be built; both change nothing
+/// Errors         std::invalid_argument for an option out of range, std::bad_alloc if a level
+///                cannot be built; both change nothing
 template <std::derived_from<TimerTaskEntry> Entry>
 class TimingWheel {
 public:

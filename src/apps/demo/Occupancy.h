@@ -17,7 +17,7 @@
 
 namespace demo {
 
-/// Which buckets of a timer are armed and how many timeouts stand in each, from its events alone.
+/// Which buckets of a timer are armed and how many timeouts each holds, from its events alone.
 ///
 /// Events may come out of order:
 ///

@@ -41,7 +41,7 @@ struct Frame {
     std::optional<Place> from;  ///< wake, cascade, cancel: the bucket that was left
     std::optional<Place> to;    ///< place, arm, cascade
     std::string sentence;
-    std::string flatSentence;  ///< what the flat wheel did, where it did something
+    std::string flatSentence;  ///< what the flat wheel did, if anything
     Picture picture;
 };
 

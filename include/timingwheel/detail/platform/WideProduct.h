@@ -6,7 +6,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The upper 64 bits of a * b, from four products of 32 bits: where the compiler has no wider type.
+/// The upper 64 bits of a * b, from four products of 32 bits, for compilers without a wider type.
 constexpr std::uint64_t upperHalfOfProductPortably(std::uint64_t a, std::uint64_t b) noexcept {
     constexpr std::uint64_t kLower = 0xffff'ffff;
     std::uint64_t const low = (a & kLower) * (b & kLower);
