@@ -28,7 +28,7 @@ public:
     /// A push-back to a later deadline takes no lock and allocates nothing. Under a clock other
     /// than the steady one it also writes a counter that all threads share.
     bool reschedule(Duration delay, TimeoutOptions options = {});
-    /// The same to a time point of the timer's clock. Does not read the clock.
+    /// The same to a time point of the timer's clock. A push-back then does not read the clock.
     bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
 
     /// True if the task was pending and will not run. The hook may then be scheduled again.

@@ -22,8 +22,8 @@ inline namespace v1 {
 ///   reschedule of a handle or hook, thus causes no call if the loop wakes in time anyway.
 /// - From the start of advanceTo until the loop asks, `onEarlier` is not called.
 /// - The timer calls `onIdle` once each time the last pending timeout ends, whatever ended it: its
-///   run, a cancel, the death of its hook, stop(), the timer's destructor. During advanceTo it
-///   waits for the end of that call, and calls nothing if something is pending again by then.
+///   run, a cancel, the death of its hook, stop(), the timer's destructor. During advanceTo the
+///   call waits for the end, and is left out if something is pending again by then.
 ///
 /// No call says that something is pending again: only a call of your own can cause that.
 ///

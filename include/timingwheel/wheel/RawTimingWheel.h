@@ -191,9 +191,9 @@ public:
         std::uint32_t slot;
         Tick expiration;
     };
-    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out, if
-    /// they were not all cancelled. The bucket can be used again at once. Returns nothing if there
-    /// is no such bucket. O(levels).
+    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out.
+    /// There may be none: all may have been cancelled since. The bucket can be used again at once.
+    /// Returns nothing if there is no such bucket. O(levels).
     /// REQUIRES: all entries of the last flush have been taken.
     std::optional<Flush> flush(Tick limit) noexcept {
         if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
