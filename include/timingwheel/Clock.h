@@ -46,9 +46,11 @@ public:
         Waiter& operator=(Waiter const&) = delete;
 
         /// Blocks until the clock reaches `until` (`TimePoint::max()`: never), or until woken.
-        /// Returns at once if it was woken since it last returned. May return early: the caller
-        /// looks at the clock again. Does if the clock is set to `until` or beyond, unless that
-        /// clock has the timer wake it (see `subscribe`).
+        ///
+        /// - Returns at once if it was woken since it last returned.
+        /// - May return early: the caller looks at the clock again.
+        /// - Returns if the clock is set to `until` or beyond, unless that clock has the timer wake
+        ///   it (see `subscribe`).
         virtual void waitUntil(TimePoint until) noexcept = 0;
 
         /// Ends the waitUntil that is under way, or else the next one. A timer may call it with a
@@ -57,8 +59,8 @@ public:
     };
 
     /// Makes a waiter, never null, for the constructor of a timer with a thread, which throws what
-    /// this throws.
-    /// A clock that shows the time of the steady one may return `steady().makeWaiter()`.
+    /// this throws. A clock that shows the time of the steady one may return
+    /// `steady().makeWaiter()`.
     virtual std::unique_ptr<Waiter> makeWaiter() = 0;
 
     /// A timer registers here. Only a clock that is set by hand needs its listeners.

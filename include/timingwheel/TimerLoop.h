@@ -23,7 +23,8 @@ inline namespace v1 {
 /// - From the start of advanceTo until the loop asks, `onEarlier` is not called.
 /// - The timer calls `onIdle` once each time the last pending timeout ends, whatever ended it: its
 ///   run, a cancel, the death of its hook, stop(), the timer's destructor. During advanceTo the
-///   call waits for the end, and is left out if something is pending again by then.
+///   call waits for the end, and is left out if something is pending again by then. Only if a task
+///   destroys the timer does it come at once, in the destructor.
 ///
 /// No call says that something is pending again: only a call of your own can cause that.
 ///

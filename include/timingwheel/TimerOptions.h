@@ -58,7 +58,7 @@ struct TimerOptions {
     /// lengths that cannot be expressed saturate to it.
     Duration tick = std::chrono::milliseconds{1};
     /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
-    /// memory: 64 bytes a slot, in each level that a shard has built.
+    /// memory: 64 bytes and one bit a slot, in each level that a shard has built.
     std::int64_t wheelSize = 20;
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";

@@ -177,7 +177,8 @@ public:
     ///   - not past the expiration of a bucket that holds an entry,
     ///   - past at most 64 buckets whose entries were all cancelled: that bounds the work.
     Tick advanceClock(Tick tick) noexcept;
-    /// The same if nothing expires by `tick`; otherwise returns false and does nothing.
+    /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
+    /// and no flushed entries wait. Otherwise returns false and changes nothing.
     bool advanceIdleClock(Tick tick) noexcept {
         std::int64_t const position = positionOf(tick);
         if (position >= heap_.top().expiration || hasFlushed()) return false;
