@@ -1,0 +1,5 @@
+#pragma once
+
+#include <cassert>
+
+#define SEASTAR_ASSERT(condition) assert(condition)
