@@ -31,6 +31,11 @@ public:
 
     virtual TimePoint now() const noexcept = 0;
 
+    /// A reading that may be cheaper than now(): never ahead of it, and behind it by at most
+    /// `coarseLag()`. By default now() itself, which is behind by nothing.
+    virtual TimePoint coarseNow() const noexcept;
+    virtual std::chrono::nanoseconds coarseLag() const noexcept;
+
     /// How one thread sleeps under a clock, and how others wake it. Each timer with a thread has
     /// one of its own.
     ///
@@ -66,7 +71,9 @@ public:
     /// A timer registers here. Only a clock that is set by hand needs its listeners.
     virtual void subscribe(std::weak_ptr<ClockListener> listener);
 
-    /// std::chrono::steady_clock, the default of every timer.
+    /// std::chrono::steady_clock, the default of every timer. On Linux its coarse reading is
+    /// CLOCK_MONOTONIC_COARSE, which the kernel renews at each of its own ticks. `coarseLag()` is
+    /// three of these, since a tick may come late: 12 ms where the kernel has 250 a second.
     static Clock& steady() noexcept;
 };
 

@@ -12,8 +12,9 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class TimerObserver;
-class WheelTimer;
+namespace detail {
+struct HookAccess;
+}
 
 /// What every TimerHook can do, whatever it calls.
 class TIMINGWHEEL_API TimerHookBase {
@@ -47,8 +48,7 @@ protected:
     ~TimerHookBase();
 
 private:
-    friend class WheelTimer;
-    friend class TimerObserver;
+    friend struct detail::HookAccess;
 
     detail::HookEntry entry_;
 };

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -64,6 +65,13 @@ struct TimerOptions {
     std::string name = "timingwheel";
     /// Must outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::steady();
+    /// Count delays from the clock's coarse reading (`Clock::coarseNow`). On Linux that takes a
+    /// quarter of the time. For ticks of 10 ms and more. The driver reads the exact clock.
+    bool coarseClock = false;
+    /// Added to each positive delay that counts from a coarse reading, so that nothing is early. At
+    /// least the clock's `coarseLag()`, which is the default. A timeout is early on the exact clock
+    /// by what a reading was behind beyond this.
+    std::optional<Duration> coarseMargin = {};
     /// Where tasks run: by default on the driver. Must outlive the timer. SystemTimer only.
     Executor executor = {};
     /// How many timeouts may be pending; 0: no limit, and no counter that all threads share.

@@ -24,8 +24,8 @@ public:
 
     std::size_t stripes() const noexcept { return mask_ + 1; }
 
-    void add() noexcept {
-        stripes_[indexOfThisThread() & mask_].count.fetch_add(1, std::memory_order_relaxed);
+    void add(std::uint64_t count = 1) noexcept {
+        stripes_[indexOfThisThread() & mask_].count.fetch_add(count, std::memory_order_relaxed);
     }
 
     std::uint64_t sum() const noexcept {

@@ -14,12 +14,21 @@ void TimerClock::freeze() noexcept {
 }
 
 Clock::TimePoint TimerClock::nowOrFrozen() const noexcept {
-    if (!mayGo_) return isFrozen() ? frozenAt_ : now();
+    return unlessFrozen([this] { return now(); });
+}
+
+Clock::TimePoint TimerClock::callersNowOrFrozen() const noexcept {
+    return unlessFrozen([this] { return callersNow(); });
+}
+
+template <class Read>
+Clock::TimePoint TimerClock::unlessFrozen(Read&& read) const noexcept {
+    if (!mayGo_) return isFrozen() ? frozenAt_ : read();
     // Count first, then look whether it is frozen: freeze() does the reverse, so one of the two
     // sees the other.
     askers_.fetch_add(1, std::memory_order_seq_cst);
     bool const mayAsk = !isFrozen_.load(std::memory_order_seq_cst);
-    Clock::TimePoint const time = mayAsk ? now() : frozenAt_;
+    Clock::TimePoint const time = mayAsk ? read() : frozenAt_;
     askers_.fetch_sub(1, std::memory_order_release);
     return time;
 }

@@ -1,8 +1,12 @@
 #pragma once
 
+#include "base/TimeArithmetic.h"
+
 #include <timingwheel/Clock.h>
+#include <timingwheel/Duration.h>
 
 #include <atomic>
+#include <chrono>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -14,8 +18,9 @@ namespace detail {
 /// Thread safety  any number of threads; freeze() once
 class TimerClock {
 public:
-    explicit TimerClock(Clock& clock) noexcept
-        : clock_{clock}, mayGo_{&clock != &Clock::steady()} {}
+    /// Callers count delays from the clock's coarse reading if `isCoarse`; then `margin` is added.
+    TimerClock(Clock& clock, bool isCoarse, std::chrono::nanoseconds margin) noexcept
+        : clock_{clock}, mayGo_{&clock != &Clock::steady()}, isCoarse_{isCoarse}, margin_{margin} {}
     TimerClock(TimerClock const&) = delete;
     TimerClock& operator=(TimerClock const&) = delete;
 
@@ -23,6 +28,19 @@ public:
     Clock& get() const noexcept { return clock_; }
     bool isSteady() const noexcept { return !mayGo_; }
     Clock::TimePoint now() const noexcept { return clock_.now(); }
+
+    /// A caller's reading: now, or not long before. It never brings a deadline forward: see
+    /// deadlineAfter().
+    Clock::TimePoint callersNow() const noexcept {
+        return isCoarse_ ? clock_.coarseNow() : clock_.now();
+    }
+    Clock::TimePoint callersNowOrFrozen() const noexcept;
+    /// When `delay` has passed for sure since the time that a caller read as `callersNow`. A delay
+    /// that is not positive is over then.
+    Clock::TimePoint deadlineAfter(Clock::TimePoint callersNow, Duration delay) const noexcept {
+        Clock::TimePoint const deadline = timeAfter(callersNow, delay.nanoseconds());
+        return isCoarse_ && delay.count() > 0 ? timeAfter(deadline, margin_) : deadline;
+    }
 
     /// For stop(): keeps the time, and waits for threads that are reading the clock. Afterwards the
     /// clock may be destroyed.
@@ -32,8 +50,13 @@ public:
     bool isFrozen() const noexcept { return isFrozen_.load(std::memory_order_acquire); }
 
 private:
+    template <class Read>
+    Clock::TimePoint unlessFrozen(Read&& read) const noexcept;
+
     Clock& clock_;
     bool const mayGo_;
+    bool const isCoarse_;
+    std::chrono::nanoseconds const margin_;
     mutable std::atomic<int> askers_{0};
     std::atomic<bool> isFrozen_{false};
     Clock::TimePoint frozenAt_{};  // written before isFrozen_

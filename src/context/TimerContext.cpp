@@ -32,12 +32,27 @@ TimerOptions checked(TimerOptions options, bool concurrent) {
     std::int64_t const spin = options.spin.count();
     if (spin < 0 || spin > kLongestSpin.count())
         refuseOption("spin", std::to_string(spin) + " ns", "0 to 1 s");
+    if (options.coarseMargin) {
+        std::string const margin = std::to_string(options.coarseMargin->count()) + " ns";
+        std::chrono::nanoseconds const lag = options.clock.get().coarseLag();
+        if (!options.coarseClock)
+            refuseOption("coarseMargin", margin, "left out, unless coarseClock is true");
+        if (options.coarseMargin->nanoseconds() < lag)
+            refuseOption(
+                "coarseMargin", margin,
+                "at least the clock's coarseLag(), " + std::to_string(lag.count()) + " ns");
+    }
     if (options.slowTaskThreshold.count() <= 0)
         refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
                      "at least 1 ns");
     if (options.loop != nullptr && concurrent)
         refuseOption("loop", "set", "left out, only a ManualTimer is driven by a loop");
     return options;
+}
+
+std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
+    if (options.coarseMargin) return options.coarseMargin->nanoseconds();
+    return options.clock.get().coarseLag();
 }
 
 std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
@@ -55,7 +70,7 @@ TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent, Whole& wh
       isConcurrent{concurrent},
       isWatched{options.observer != nullptr ||
                 options.slowTaskThreshold.count() < Duration::max().count()},
-      clock{options.clock.get()},
+      clock{options.clock.get(), options.coarseClock, marginOf(options)},
       geometry{options.wheelSize},
       scale{clock.now(), options.tick.nanoseconds()},
       alarm{options, concurrent, scale},

@@ -32,8 +32,35 @@ Shard::Shard(TimerContext& context, std::uint32_t number)
 Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
                             Clock::TimePoint now) {
     Section section{*this};
+    if (gate_ == Gate::open) admit(section, entry, deadline, farthest, now);
+    return gate_;
+}
+
+Shard::Gate Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
+                            Clock::TimePoint now) {
+    Section section{*this};
     if (gate_ != Gate::open) return gate_;
+    for (HookEntry* const hook : hooks) {
+        refuseIfPending(*hook);  // comes before the limit, as for a single one
+        context_.limit.acquire();
+        try {
+            admit(section, *hook, deadline, deadline, now);
+        } catch (...) {
+            context_.limit.release();
+            throw;
+        }
+    }
+    return Gate::open;
+}
+
+void Shard::refuseIfPending(TimeoutEntry const& entry) const {
     if (isPending(TimeoutWord::of(entry).state())) context_.refuseScheduled();
+}
+
+/// Takes an entry in. Strong exception safety.
+void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
+                  Clock::TimePoint now) {
+    refuseIfPending(entry);
     // What may throw comes before anything has changed.
     catchUp(now);
     reserve(farthest);
@@ -50,7 +77,6 @@ Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
         record(Stage::schedule, entry);
         recordIntake(entry, bucket);
     }
-    return Gate::open;
 }
 
 /// The first reschedule here. From now on the driver must expect writers without the lock.
@@ -142,6 +168,23 @@ bool Shard::cancel(HookEntry& hook) noexcept {
     return true;
 }
 
+std::size_t Shard::cancel(std::span<HookEntry* const> hooks) noexcept {
+    std::size_t count = 0;
+    {
+        Section const section{*this};
+        for (HookEntry* const hook : hooks)
+            if (hook->isQueued()) TimerTaskList::prefetchNeighbours(*hook);
+        for (HookEntry* const hook : hooks) {
+            TimeoutWord const word = TimeoutWord::of(*hook);
+            if (!isPending(word.state())) continue;
+            unlinkAndMark(*hook, word);
+            ++count;
+        }
+    }
+    for (std::size_t i = 0; i < count; ++i) context_.limit.release();
+    return count;
+}
+
 /// Looks before it locks: a timeout that has ended costs no lock.
 Shard::Cancelled Shard::markCancelled(TimeoutEntry& entry) noexcept {
     TimeoutState const seen = TimeoutWord::of(entry).state();
@@ -179,23 +222,29 @@ void Shard::unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
     TimerTaskList::remove(entry);
 }
 
-bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
+/// The entry stays in its bucket and is placed again when that expires.
+bool Shard::pushBack(TimeoutEntry& entry, Tick deadline) noexcept {
     if (reach_.load(std::memory_order_acquire) == kNoReach) [[unlikely]]
         allowPushBacks();
-    // The push-back. The entry stays in its bucket and is placed again when that expires.
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
            deadline.value() < reach_.load(std::memory_order_acquire)) {
-        if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) {
-            context_.pushedBack.add();
-            return true;
-        }
+        if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) return true;
     }
-    if (!isPending(word.state())) return false;
+    return false;
+}
 
-    Clock::TimePoint const now = context_.clock.nowOrFrozen();  // a hook's timer may have stopped
+bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
+    if (pushBack(entry, deadline)) {
+        context_.pushedBack.add();
+        return true;
+    }
+    if (!isPending(TimeoutWord::of(entry).state())) return false;
+
+    // A hook's timer may have stopped.
+    Clock::TimePoint const now = context_.clock.callersNowOrFrozen();
     Section section{*this};
-    word = TimeoutWord::of(entry);
+    TimeoutWord const word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
     catchUp(now);
     // A deadline in the past becomes now: it must not overtake what has waited longer, here or in

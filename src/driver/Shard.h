@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -40,9 +41,9 @@ public:
 
     Shard(TimerContext& context, std::uint32_t number);
 
-    /// A hook's shard; null if it was never scheduled.
-    static Shard* of(HookEntry const& hook) noexcept {
-        return static_cast<Shard*>(hook.keeper.load(std::memory_order_acquire));
+    /// The shard of a wheel's entry; null if it was never scheduled.
+    static Shard* of(TimeoutEntry const& entry) noexcept {
+        return static_cast<Shard*>(entry.keeper.load(std::memory_order_acquire));
     }
 
     // For callers, from any thread.
@@ -55,7 +56,17 @@ public:
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override { return cancel(node); }
     bool cancel(HookEntry& hook) noexcept;
+    /// The same for hooks of this shard, under one hold of the lock. `schedule` throws at the first
+    /// that cannot be scheduled, also RejectedExecution; those before it are scheduled then.
+    /// `cancel` returns how many it cancelled.
+    /// REQUIRES: at most a chunk.
+    Gate schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
+    std::size_t cancel(std::span<HookEntry* const> hooks) noexcept;
     bool reschedule(TimeoutEntry& entry, Tick deadline);
+    /// The part of it that takes no lock, except the first time: moves a pending entry's deadline
+    /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns
+    /// false, and has changed nothing, if this way does not do.
+    bool pushBack(TimeoutEntry& entry, Tick deadline) noexcept;
     /// For a hook whose object dies: cancels it and waits for its run, again and again until no run
     /// has rescheduled it. From inside a run, makes the runner forget it.
     void forget(HookEntry& hook);
@@ -92,6 +103,9 @@ public:
 private:
     using Stage = TimerEvent::Stage;
 
+    void refuseIfPending(TimeoutEntry const& entry) const;
+    void admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
+               Clock::TimePoint now);
     void reserve(Tick deadline);
     void reserveIfPossible(Tick deadline) noexcept;
     /// Moves the wheel's clock to now, or to the first bucket before that, so that an entry goes to

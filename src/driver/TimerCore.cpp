@@ -25,6 +25,23 @@ TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
 
 // ---- for callers ------------------------------------------------------------------------------
 
+/// Calls `schedule` until the gate is open. The first schedule starts the driver thread.
+template <class Schedule>
+void TimerCore::scheduleOpen(Schedule&& schedule) {
+    for (;;) {
+        switch (schedule()) {
+            case Shard::Gate::open:
+                return;
+            case Shard::Gate::notStarted:
+                life_.start();
+                break;
+            case Shard::Gate::draining:
+            case Shard::Gate::closed:
+                refuseStopped();
+        }
+    }
+}
+
 Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
                               TimeoutOptions timeout, Periodicity const* periodicity) {
     Tick const tick = context_.intake(deadline, now, timeout);
@@ -79,24 +96,20 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
     }
 }
 
-/// Counts and schedules an entry. The first schedule starts the driver thread and tries again.
+void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
+                         Clock::TimePoint now, TimeoutOptions timeout) {
+    Tick const tick = context_.intake(deadline, now, timeout);
+    if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
+    scheduleOpen([&] { return shard.schedule(hooks, tick, now); });
+}
+
+/// Counts and schedules an entry.
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                        Clock::TimePoint now) {
     if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
     context_.limit.acquire();
     try {
-        for (;;) {
-            switch (shard.schedule(entry, deadline, farthest, now)) {
-                case Shard::Gate::open:
-                    return;
-                case Shard::Gate::notStarted:
-                    life_.start();
-                    break;
-                case Shard::Gate::draining:
-                case Shard::Gate::closed:
-                    refuseStopped();
-            }
-        }
+        scheduleOpen([&] { return shard.schedule(entry, deadline, farthest, now); });
     } catch (...) {
         context_.limit.release();
         throw;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace timingwheel {
@@ -33,6 +34,9 @@ public:
                        TimeoutOptions timeout, Periodicity const* periodicity);
     void schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                   TimeoutOptions timeout);
+    /// The same for hooks of one shard of this timer. REQUIRES: at most a chunk.
+    void schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
+                  Clock::TimePoint now, TimeoutOptions timeout);
     /// As Lifecycle::stop; then calls the loop's onIdle() if something was pending.
     StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;
@@ -65,6 +69,8 @@ private:
     void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                 Clock::TimePoint now);
+    template <class Schedule>
+    void scheduleOpen(Schedule&& schedule);
     Shard& shardOfThisThread() const noexcept;
     [[noreturn]] void refuseStopped() const;
     struct Earliest {

@@ -1,3 +1,5 @@
+#include "platform/CoarseTime.h"
+
 #include <timingwheel/Clock.h>
 
 #include <condition_variable>
@@ -44,12 +46,20 @@ private:
 class SteadyClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return std::chrono::steady_clock::now(); }
+    TimePoint coarseNow() const noexcept override { return detail::coarseTime(); }
+    std::chrono::nanoseconds coarseLag() const noexcept override {
+        return 3 * detail::coarseResolution();
+    }
     std::unique_ptr<Waiter> makeWaiter() override { return std::make_unique<SteadyWaiter>(); }
 };
 
 }  // namespace
 
 Clock::~Clock() = default;
+
+Clock::TimePoint Clock::coarseNow() const noexcept { return now(); }
+
+std::chrono::nanoseconds Clock::coarseLag() const noexcept { return std::chrono::nanoseconds{0}; }
 
 Clock::Waiter::~Waiter() = default;
 

@@ -19,9 +19,10 @@ TimerHookBase::~TimerHookBase() {
 bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
-    Clock::TimePoint const now = shard->context().clock.nowOrFrozen();
-    return shard->reschedule(
-        entry_, shard->context().intake(detail::timeAfter(now, delay.nanoseconds()), now, options));
+    detail::TimerContext const& context = shard->context();
+    Clock::TimePoint const now = context.clock.callersNowOrFrozen();
+    return shard->reschedule(entry_,
+                             context.intake(context.clock.deadlineAfter(now, delay), now, options));
 }
 
 bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {

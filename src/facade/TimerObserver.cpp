@@ -1,3 +1,4 @@
+#include "facade/HookAccess.h"
 #include "timeout/TimeoutNode.h"
 
 #include <timingwheel/TimerHook.h>
@@ -15,7 +16,7 @@ void const* TimerObserver::entryOf(Timeout const& timeout) noexcept {
 }
 
 void const* TimerObserver::entryOf(TimerHookBase const& hook) noexcept {
-    detail::TimeoutEntry const* const entry = &hook.entry_;
+    detail::TimeoutEntry const* const entry = &detail::HookAccess::entry(hook);
     return entry;
 }
 

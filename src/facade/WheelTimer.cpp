@@ -1,9 +1,12 @@
 #include "base/OptionChecks.h"
 #include "driver/TimerCore.h"
+#include "facade/HookAccess.h"
 
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/detail/platform/Prefetch.h>
 
+#include <array>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,7 +14,106 @@
 namespace timingwheel {
 inline namespace v1 {
 
+using detail::HookAccess;
+using detail::HookEntry;
+using detail::Shard;
+using detail::TimeoutAccess;
+using detail::TimeoutEntry;
+using detail::TimeoutNode;
 using detail::TimerCore;
+
+namespace {
+
+/// Refuses an entry that another timer keeps. `what()` names it.
+template <class What>
+void refuseOfAnotherTimer(TimerCore const& core, TimeoutEntry const& entry, What&& what) {
+    detail::TimeoutKeeper const* const keeper = entry.keeper.load(std::memory_order_acquire);
+    if (keeper == nullptr || &keeper->context() == &core.context()) [[likely]]
+        return;
+    throw std::invalid_argument{std::string{what()} +
+                                " is of another timer: it must be one of timer \"" +
+                                core.context().options.name + "\""};
+}
+
+// ---- batches ----------------------------------------------------------------------------------
+
+/// Null for an empty handle.
+TimeoutEntry* entryOf(TimerHookBase* hook) noexcept { return &HookAccess::entry(*hook); }
+TimeoutEntry* entryOf(Timeout const* timeout) noexcept { return TimeoutAccess::node(*timeout); }
+
+std::string nameAt(char const* batch, std::size_t index) {
+    return std::string{batch} + "[" + std::to_string(index) + "]";
+}
+
+template <class Pointer>
+void refuseNull(std::span<Pointer const> batch, char const* name) {
+    for (std::size_t i = 0; i < batch.size(); ++i)
+        if (batch[i] == nullptr)
+            throw std::invalid_argument{nameAt(name, i) + " is null: it must point to something"};
+}
+
+/// Also fetches the entries from memory: these reads do not wait for each other.
+template <class Pointer>
+void refuseOfAnotherTimer(TimerCore const& core, std::span<Pointer const> batch, char const* name) {
+    for (std::size_t i = 0; i < batch.size(); ++i)
+        if (TimeoutEntry const* const entry = entryOf(batch[i]))
+            refuseOfAnotherTimer(core, *entry, [&] { return nameAt(name, i); });
+}
+
+/// Counts the push-backs of a batch, and adds them to the timer's at its end, also if it throws.
+struct PushBacks {
+    explicit PushBacks(detail::StripedCounter& ofTimer) noexcept : total{ofTimer} {}
+    PushBacks(PushBacks const&) = delete;
+    PushBacks& operator=(PushBacks const&) = delete;
+    ~PushBacks() { total.add(count); }
+
+    detail::StripedCounter& total;
+    std::size_t count = 0;
+};
+
+template <class Pointer>
+std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char const* name,
+                          Duration delay, TimeoutOptions options) {
+    detail::TimerContext const& context = core.context();
+    Clock::TimePoint const now = context.clock.callersNow();
+    Tick const deadline = context.intake(context.clock.deadlineAfter(now, delay), now, options);
+    refuseOfAnotherTimer(core, batch, name);
+    std::size_t moved = 0;
+    PushBacks pushedBack{core.context().pushedBack};
+    for (Pointer const each : batch) {
+        TimeoutEntry* const entry = entryOf(each);
+        Shard* const shard = entry != nullptr ? Shard::of(*entry) : nullptr;
+        if (shard == nullptr) continue;
+        if (shard->pushBack(*entry, deadline))
+            ++pushedBack.count;
+        else if (shard->reschedule(*entry, deadline))
+            ++moved;
+    }
+    return moved + pushedBack.count;
+}
+
+/// Calls `act(shard, entries)` for neighbours of one shard, a chunk at most. The shard is null for
+/// hooks that this timer does not keep.
+template <class Act>
+void forNeighbours(TimerCore const& core, std::span<TimerHookBase* const> hooks, Act&& act) {
+    std::array<HookEntry*, Shard::kChunk> entries;
+    std::size_t count = 0;
+    Shard* shard = nullptr;
+    for (TimerHookBase* const hook : hooks) {
+        HookEntry& entry = HookAccess::entry(*hook);
+        Shard* next = Shard::of(entry);
+        if (next != nullptr && &next->context() != &core.context()) next = nullptr;
+        if (next != shard || count == entries.size()) {
+            act(shard, std::span<HookEntry* const>{entries.data(), count});
+            count = 0;
+        }
+        shard = next;
+        entries[count++] = &entry;
+    }
+    act(shard, std::span<HookEntry* const>{entries.data(), count});
+}
+
+}  // namespace
 
 WheelTimer::WheelTimer(TimerOptions options, Threading threading)
     : core_{new TimerCore{std::move(options), threading == Threading::driverThread}} {
@@ -25,13 +127,13 @@ Timeout WheelTimer::accept(detail::TaskSource task, Duration delay) {
 }
 
 Timeout WheelTimer::acceptAfter(detail::TaskSource task, Duration delay, TimeoutOptions options) {
-    TimePoint const now = core_->context().now();
-    return core_->newTimeout(task, detail::timeAfter(now, delay.nanoseconds()), now, options,
-                             nullptr);
+    detail::TimerClock const& clock = core_->context().clock;
+    TimePoint const now = clock.callersNow();
+    return core_->newTimeout(task, clock.deadlineAfter(now, delay), now, options, nullptr);
 }
 
 Timeout WheelTimer::acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options) {
-    return core_->newTimeout(task, deadline, core_->context().now(), options, nullptr);
+    return core_->newTimeout(task, deadline, core_->context().clock.callersNow(), options, nullptr);
 }
 
 Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
@@ -40,27 +142,31 @@ Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Dura
         detail::refuseOption(
             "period", std::to_string(period.count()) + " ns",
             "at least one tick, " + std::to_string(core_->context().scale.tick().count()) + " ns");
-    TimePoint const now = core_->context().now();
-    TimePoint const deadline = detail::timeAfter(now, first.nanoseconds());
+    detail::TimerClock const& clock = core_->context().clock;
+    TimePoint const now = clock.callersNow();
+    TimePoint const deadline = clock.deadlineAfter(now, first);
     detail::Periodicity const periodicity{period.nanoseconds(), fixedDelay, missed, deadline};
     return core_->newTimeout(task, deadline, now, {}, &periodicity);
 }
 
 void WheelTimer::schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options) {
-    TimePoint const now = core_->context().now();
-    core_->schedule(hook.entry_, detail::timeAfter(now, delay.nanoseconds()), now, options);
+    detail::TimerClock const& clock = core_->context().clock;
+    TimePoint const now = clock.callersNow();
+    core_->schedule(HookAccess::entry(hook), clock.deadlineAfter(now, delay), now, options);
 }
 
 void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOptions options) {
-    core_->schedule(hook.entry_, deadline, core_->context().now(), options);
+    core_->schedule(HookAccess::entry(hook), deadline, core_->context().clock.callersNow(),
+                    options);
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options) {
     // The entry comes from memory while the clock is read.
-    detail::prefetchToWrite(detail::TimeoutAccess::node(timeout));
-    TimePoint const now = core_->context().now();
-    return rescheduleTo(timeout, core_->context().intake(
-                                     detail::timeAfter(now, delay.nanoseconds()), now, options));
+    detail::prefetchToWrite(TimeoutAccess::node(timeout));
+    detail::TimerContext const& context = core_->context();
+    TimePoint const now = context.clock.callersNow();
+    return rescheduleTo(timeout,
+                        context.intake(context.clock.deadlineAfter(now, delay), now, options));
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options) {
@@ -68,14 +174,49 @@ bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutO
 }
 
 bool WheelTimer::rescheduleTo(Timeout const& timeout, Tick deadline) {
-    detail::TimeoutNode* const node = detail::TimeoutAccess::node(timeout);
+    TimeoutNode* const node = TimeoutAccess::node(timeout);
     if (node == nullptr) return false;
-    detail::TimeoutKeeper& keeper = *node->keeper.load(std::memory_order_relaxed);
-    if (&keeper.context() != &core_->context())
-        throw std::invalid_argument{"the timeout is of another timer: it must be one of timer \"" +
-                                    name() + "\""};
-    return static_cast<detail::Shard&>(keeper).reschedule(*node, deadline);
+    refuseOfAnotherTimer(*core_, *node, [] { return "the timeout"; });
+    return Shard::of(*node)->reschedule(*node, deadline);
 }
+
+// ---- batches ----------------------------------------------------------------------------------
+
+std::size_t WheelTimer::reschedule(std::span<TimerHookBase* const> hooks, Duration delay,
+                                   TimeoutOptions options) {
+    refuseNull(hooks, "hooks");
+    return rescheduleAll(*core_, hooks, "hooks", delay, options);
+}
+
+std::size_t WheelTimer::reschedule(std::span<Timeout const* const> timeouts, Duration delay,
+                                   TimeoutOptions options) {
+    refuseNull(timeouts, "timeouts");
+    return rescheduleAll(*core_, timeouts, "timeouts", delay, options);
+}
+
+void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, Duration delay,
+                          TimeoutOptions options) {
+    refuseNull(hooks, "hooks");
+    detail::TimerClock const& clock = core_->context().clock;
+    TimePoint const now = clock.callersNow();
+    TimePoint const deadline = clock.deadlineAfter(now, delay);
+    forNeighbours(*core_, hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
+        if (shard != nullptr) return core_->schedule(*shard, entries, deadline, now, options);
+        for (HookEntry* const entry : entries) core_->schedule(*entry, deadline, now, options);
+    });
+}
+
+std::size_t WheelTimer::cancel(std::span<TimerHookBase* const> hooks) {
+    refuseNull(hooks, "hooks");
+    refuseOfAnotherTimer(*core_, hooks, "hooks");
+    std::size_t cancelled = 0;
+    forNeighbours(*core_, hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
+        if (shard != nullptr) cancelled += shard->cancel(entries);
+    });
+    return cancelled;
+}
+
+// ---- stop, look -------------------------------------------------------------------------------
 
 void WheelTimer::stopForGood() noexcept {
     static_cast<void>(core_->stop(detail::Lifecycle::Caller::destructor));

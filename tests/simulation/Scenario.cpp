@@ -3,6 +3,7 @@
 #include <timingwheel/RejectedExecution.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
 #include <new>
 #include <stdexcept>
@@ -96,6 +97,13 @@ bool Shape::mayReject() const {
 
 // ---- tasks, hooks, the observer ---------------------------------------------------------------
 
+namespace {
+
+/// A batch takes another way, so a part of what hooks do is done by batches of one.
+bool isByBatch(Duration wait) { return wait.count() % 3 == 0; }
+
+}  // namespace
+
 struct Scenario::Task {
     Capture capture;
     Scenario* scenario;
@@ -113,6 +121,7 @@ public:
     }
 
     bool isScheduled() const { return hook.isPending(); }
+    std::array<TimerHookBase*, 1> batch() { return {&hook}; }
     void wasCancelled() {
         std::lock_guard const lock{scenario_.mutex_};
         ++scenario_.hooksCancelled_;
@@ -367,7 +376,7 @@ void Scenario::operateWithoutTimer(Dice& dice, std::unique_ptr<Session>& session
         case 3:
             return session.reset();
         default:
-            if (session != nullptr) moveHook(dice, *session);
+            if (session != nullptr) moveHook(dice, *session, false);
     }
 }
 
@@ -479,7 +488,7 @@ void Scenario::ask(Dice& dice, bool hasTimer) {
 void Scenario::operateHook(Dice& dice, std::unique_ptr<Session>& session) {
     if (session == nullptr) session = std::make_unique<Session>(*this);
     if (session->isScheduled() && dice.oneIn(2)) {
-        moveHook(dice, *session);
+        moveHook(dice, *session, true);
     } else {
         Duration const wait = delay(dice);
         {
@@ -489,7 +498,10 @@ void Scenario::operateHook(Dice& dice, std::unique_ptr<Session>& session) {
         }
         try {
             Scarcity const scarce{shape_.isScarce};
-            wheel_->schedule(session->hook, wait);
+            if (isByBatch(wait))
+                wheel_->schedule(session->batch(), wait);
+            else
+                wheel_->schedule(session->hook, wait);
         } catch (std::exception const& error) {
             std::lock_guard const lock{mutex_};
             --hooksScheduled_;
@@ -500,20 +512,24 @@ void Scenario::operateHook(Dice& dice, std::unique_ptr<Session>& session) {
     if (dice.oneIn(4)) session.reset();
 }
 
-void Scenario::moveHook(Dice& dice, Session& session) {
+void Scenario::moveHook(Dice& dice, Session& session, bool hasTimer) {
     bool isCancelled = false;
     try {
         Duration const wait = delay(dice);
         Scarcity const scarce{shape_.isScarce};
         switch (dice.below(4)) {
             case 0:
-                isCancelled = session.hook.cancel();
+                isCancelled = hasTimer && isByBatch(wait) ? wheel_->cancel(session.batch()) == 1
+                                                          : session.hook.cancel();
                 break;
             case 1:
                 isCancelled = session.hook.cancelAndWait();
                 break;
             default:
-                session.hook.reschedule(wait);
+                if (hasTimer && isByBatch(wait))
+                    wheel_->reschedule(session.batch(), wait);
+                else
+                    session.hook.reschedule(wait);
         }
     } catch (std::bad_alloc const&) {
         // It stays where it was.

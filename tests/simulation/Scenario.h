@@ -93,7 +93,7 @@ private:
     void reschedule(Dice& dice);
     void ask(Dice& dice, bool hasTimer);
     void operateHook(Dice& dice, std::unique_ptr<Session>& session);
-    void moveHook(Dice& dice, Session& session);
+    void moveHook(Dice& dice, Session& session, bool hasTimer);
     void runTask(std::size_t id, Timeout const& self);
     void end(Lease lease);
     void stop();

@@ -2,6 +2,7 @@
 
 #include <support/AfterlifeWorld.h>
 
+#include <array>
 #include <functional>
 #include <sstream>
 #include <stdexcept>
@@ -306,15 +307,24 @@ inline Rows usesOfTimers() {
                  [&] { wheel->scheduleAtFixedRate(nothing, hours{1}, hours{1}); },
                  [&] { wheel->scheduleWithFixedDelay(nothing, hours{1}, hours{1}); },
                  [&] { wheel->schedule(owner.hook, hours{1}); },
-                 [&] { wheel->schedule(owner.hook, kLater); }};
+                 [&] { wheel->schedule(owner.hook, kLater); },
+                 [&] { wheel->schedule(std::array<TimerHookBase*, 1>{&owner.hook}, hours{1}); }};
              for (auto const& call : calls)
                  world.expect(throws<std::logic_error>(call), "the timer");
          },
          true},
         {{"WheelTimer::reschedule"}, When::stopped, eachHandle([](World& world, Handle& handle) {
              WheelTimer* const wheel = world.wheel();
+             std::array<Timeout const*, 1> const batch{&handle.timeout};
              return wheel == nullptr || (!wheel->reschedule(handle.timeout, hours{1}) &&
-                                         !wheel->reschedule(handle.timeout, kLater));
+                                         !wheel->reschedule(handle.timeout, kLater) &&
+                                         wheel->reschedule(batch, hours{1}) == 0);
+         })},
+        {{"WheelTimer::cancel"}, When::stopped, eachHook([](World& world, Hook& hook) {
+             WheelTimer* const wheel = world.wheel();
+             std::array<TimerHookBase*, 1> const batch{&hook.owner->hook};
+             return wheel == nullptr ||
+                    (wheel->cancel(batch) == 0 && wheel->reschedule(batch, hours{1}) == 0);
          })},
         {{"WheelTimer::statistics", "HashedWheelTimer::statistics"},
          When::stopped,

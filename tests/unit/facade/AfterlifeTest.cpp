@@ -44,6 +44,8 @@ TEST(AfterlifeTable, HasEveryPublicMember) {
                                   "TimerObserver::onEvent",
                                   "TimerObserver::~TimerObserver",
                                   "Clock::Clock",
+                                  "Clock::coarseLag",
+                                  "Clock::coarseNow",
                                   "Clock::makeWaiter",
                                   "Clock::subscribe",
                                   "Clock::Waiter::Waiter",

@@ -242,6 +242,32 @@ Calls<T> hookCalls() {
          [](S& s) { EXPECT_FALSE(s.spare.hook.reschedule(S::kFar)); },
          {},
          false},
+        {"a batch of hooks",
+         [=](S& s) {
+             std::array<TimerHookBase*, 1> const spare{&s.spare.hook};
+             std::array<TimerHookBase*, 1> const hooked{&s.hooked.hook};
+             s.timer->schedule(spare, S::delay(5ms));
+             isTold(s.timer->cancel(spare) == 1);
+             s.timer->schedule(spare, S::delay(5ms));
+             isTold(s.timer->reschedule(hooked, S::delay(39ms)) == 1);
+         },
+         [=](S& s) {
+             ranAt(5ms)(s);
+             movedTo(39ms)(s);
+         },
+         false},
+        {"a batch of hooks that needs levels",
+         [](S& s) {
+             std::array<TimerHookBase*, 1> const spare{&s.spare.hook};
+             s.timer->schedule(spare, S::delay(S::kFar));
+         },
+         ranAt(S::kFar)},
+        {"a batch of hooks that is moved and needs levels",
+         [=](S& s) {
+             std::array<TimerHookBase*, 1> const hooked{&s.hooked.hook};
+             isTold(s.timer->reschedule(hooked, S::delay(S::kFar)) == 1);
+         },
+         movedTo(S::kFar)},
         {"a hook's cancel",
          [=](S& s) {
              isTold(s.hooked.hook.cancel());

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <timingwheel/TimerHook.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Turns hooks into entries.
+struct HookAccess {
+    static HookEntry& entry(TimerHookBase& hook) noexcept { return hook.entry_; }
+    static HookEntry const& entry(TimerHookBase const& hook) noexcept { return hook.entry_; }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
