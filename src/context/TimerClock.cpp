@@ -17,6 +17,18 @@ Clock::TimePoint TimerClock::nowOrFrozen() const noexcept {
     return unlessFrozen([this] { return now(); });
 }
 
+TimerClock::Delayed TimerClock::coarselyAfter(Clock::TimePoint now, Duration delay) const noexcept {
+    Clock::TimePoint const deadline = timeAfter(now, delay.nanoseconds());
+    return {now, delay.count() > 0 ? timeAfter(deadline, margin_) : deadline};
+}
+
+TimerClock::Delayed TimerClock::afterOrFrozen(Duration delay) const noexcept {
+    Clock::TimePoint const now = callersNowOrFrozen();
+    if (isCoarse_) [[unlikely]]
+        return coarselyAfter(now, delay);
+    return {now, timeAfter(now, delay.nanoseconds())};
+}
+
 Clock::TimePoint TimerClock::callersNowOrFrozen() const noexcept {
     return unlessFrozen([this] { return callersNow(); });
 }

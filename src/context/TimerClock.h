@@ -29,18 +29,25 @@ public:
     bool isSteady() const noexcept { return !mayGo_; }
     Clock::TimePoint now() const noexcept { return clock_.now(); }
 
-    /// A caller's reading: now, or not long before. It never brings a deadline forward: see
-    /// deadlineAfter().
+    /// A caller's reading: now, or not long before.
     Clock::TimePoint callersNow() const noexcept {
         return isCoarse_ ? clock_.coarseNow() : clock_.now();
     }
-    Clock::TimePoint callersNowOrFrozen() const noexcept;
-    /// When `delay` has passed for sure since the time that a caller read as `callersNow`. A delay
-    /// that is not positive is over then.
-    Clock::TimePoint deadlineAfter(Clock::TimePoint callersNow, Duration delay) const noexcept {
-        Clock::TimePoint const deadline = timeAfter(callersNow, delay.nanoseconds());
-        return isCoarse_ && delay.count() > 0 ? timeAfter(deadline, margin_) : deadline;
+    /// A caller's reading, and when `delay` has passed since for sure. A delay that is not positive
+    /// is over then.
+    struct Delayed {
+        Clock::TimePoint now;
+        Clock::TimePoint deadline;
+    };
+    Delayed after(Duration delay) const noexcept {
+        if (isCoarse_) [[unlikely]]
+            return coarselyAfter(clock_.coarseNow(), delay);
+        Clock::TimePoint const now = clock_.now();
+        return {now, timeAfter(now, delay.nanoseconds())};
     }
+    /// The same for a hook, whose timer may have stopped: `now` is when, then.
+    Delayed afterOrFrozen(Duration delay) const noexcept;
+    Clock::TimePoint callersNowOrFrozen() const noexcept;
 
     /// For stop(): keeps the time, and waits for threads that are reading the clock. Afterwards the
     /// clock may be destroyed.
@@ -50,6 +57,7 @@ public:
     bool isFrozen() const noexcept { return isFrozen_.load(std::memory_order_acquire); }
 
 private:
+    Delayed coarselyAfter(Clock::TimePoint now, Duration delay) const noexcept;
     template <class Read>
     Clock::TimePoint unlessFrozen(Read&& read) const noexcept;
 

@@ -29,36 +29,12 @@ Shard::Shard(TimerContext& context, std::uint32_t number)
 
 // ---- schedule, cancel, reschedule -------------------------------------------------------------
 
-Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
-                            Clock::TimePoint now) {
-    Section section{*this};
-    if (gate_ == Gate::open) admit(section, entry, deadline, farthest, now);
-    return gate_;
-}
-
-Shard::Gate Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
-                            Clock::TimePoint now) {
-    Section section{*this};
-    if (gate_ != Gate::open) return gate_;
-    for (HookEntry* const hook : hooks) {
-        refuseIfPending(*hook);  // comes before the limit, as for a single one
-        context_.limit.acquire();
-        try {
-            admit(section, *hook, deadline, deadline, now);
-        } catch (...) {
-            context_.limit.release();
-            throw;
-        }
-    }
-    return Gate::open;
-}
-
 void Shard::refuseIfPending(TimeoutEntry const& entry) const {
     if (isPending(TimeoutWord::of(entry).state())) context_.refuseScheduled();
 }
 
 /// Takes an entry in. Strong exception safety.
-void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
+inline void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
                   Clock::TimePoint now) {
     refuseIfPending(entry);
     // What may throw comes before anything has changed.
@@ -77,6 +53,31 @@ void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick far
         record(Stage::schedule, entry);
         recordIntake(entry, bucket);
     }
+}
+
+Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
+                            Clock::TimePoint now) {
+    Section section{*this};
+    if (gate_ != Gate::open) return gate_;
+    admit(section, entry, deadline, farthest, now);
+    return Gate::open;
+}
+
+Shard::Gate Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
+                            Clock::TimePoint now) {
+    Section section{*this};
+    if (gate_ != Gate::open) return gate_;
+    for (HookEntry* const hook : hooks) {
+        refuseIfPending(*hook);  // comes before the limit, as for a single one
+        context_.limit.acquire();
+        try {
+            admit(section, *hook, deadline, deadline, now);
+        } catch (...) {
+            context_.limit.release();
+            throw;
+        }
+    }
+    return Gate::open;
 }
 
 /// The first reschedule here. From now on the driver must expect writers without the lock.

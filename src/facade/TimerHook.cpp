@@ -20,9 +20,8 @@ bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
     detail::TimerContext const& context = shard->context();
-    Clock::TimePoint const now = context.clock.callersNowOrFrozen();
-    return shard->reschedule(entry_,
-                             context.intake(context.clock.deadlineAfter(now, delay), now, options));
+    auto const [now, time] = context.clock.afterOrFrozen(delay);
+    return shard->reschedule(entry_, context.intake(time, now, options));
 }
 
 bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {

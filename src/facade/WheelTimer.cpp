@@ -74,9 +74,8 @@ struct PushBacks {
 template <class Pointer>
 std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char const* name,
                           Duration delay, TimeoutOptions options) {
-    detail::TimerContext const& context = core.context();
-    Clock::TimePoint const now = context.clock.callersNow();
-    Tick const deadline = context.intake(context.clock.deadlineAfter(now, delay), now, options);
+    auto const [now, time] = core.context().clock.after(delay);
+    Tick const deadline = core.context().intake(time, now, options);
     refuseOfAnotherTimer(core, batch, name);
     std::size_t moved = 0;
     PushBacks pushedBack{core.context().pushedBack};
@@ -127,9 +126,8 @@ Timeout WheelTimer::accept(detail::TaskSource task, Duration delay) {
 }
 
 Timeout WheelTimer::acceptAfter(detail::TaskSource task, Duration delay, TimeoutOptions options) {
-    detail::TimerClock const& clock = core_->context().clock;
-    TimePoint const now = clock.callersNow();
-    return core_->newTimeout(task, clock.deadlineAfter(now, delay), now, options, nullptr);
+    auto const [now, deadline] = core_->context().clock.after(delay);
+    return core_->newTimeout(task, deadline, now, options, nullptr);
 }
 
 Timeout WheelTimer::acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options) {
@@ -142,17 +140,14 @@ Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Dura
         detail::refuseOption(
             "period", std::to_string(period.count()) + " ns",
             "at least one tick, " + std::to_string(core_->context().scale.tick().count()) + " ns");
-    detail::TimerClock const& clock = core_->context().clock;
-    TimePoint const now = clock.callersNow();
-    TimePoint const deadline = clock.deadlineAfter(now, first);
+    auto const [now, deadline] = core_->context().clock.after(first);
     detail::Periodicity const periodicity{period.nanoseconds(), fixedDelay, missed, deadline};
     return core_->newTimeout(task, deadline, now, {}, &periodicity);
 }
 
 void WheelTimer::schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options) {
-    detail::TimerClock const& clock = core_->context().clock;
-    TimePoint const now = clock.callersNow();
-    core_->schedule(HookAccess::entry(hook), clock.deadlineAfter(now, delay), now, options);
+    auto const [now, deadline] = core_->context().clock.after(delay);
+    core_->schedule(HookAccess::entry(hook), deadline, now, options);
 }
 
 void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOptions options) {
@@ -163,10 +158,8 @@ void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOption
 bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options) {
     // The entry comes from memory while the clock is read.
     detail::prefetchToWrite(TimeoutAccess::node(timeout));
-    detail::TimerContext const& context = core_->context();
-    TimePoint const now = context.clock.callersNow();
-    return rescheduleTo(timeout,
-                        context.intake(context.clock.deadlineAfter(now, delay), now, options));
+    auto const [now, deadline] = core_->context().clock.after(delay);
+    return rescheduleTo(timeout, core_->context().intake(deadline, now, options));
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options) {
@@ -197,12 +190,12 @@ std::size_t WheelTimer::reschedule(std::span<Timeout const* const> timeouts, Dur
 void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, Duration delay,
                           TimeoutOptions options) {
     refuseNull(hooks, "hooks");
-    detail::TimerClock const& clock = core_->context().clock;
-    TimePoint const now = clock.callersNow();
-    TimePoint const deadline = clock.deadlineAfter(now, delay);
+    auto const delayed = core_->context().clock.after(delay);
     forNeighbours(*core_, hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
-        if (shard != nullptr) return core_->schedule(*shard, entries, deadline, now, options);
-        for (HookEntry* const entry : entries) core_->schedule(*entry, deadline, now, options);
+        if (shard != nullptr)
+            return core_->schedule(*shard, entries, delayed.deadline, delayed.now, options);
+        for (HookEntry* const entry : entries)
+            core_->schedule(*entry, delayed.deadline, delayed.now, options);
     });
 }
 
