@@ -22,6 +22,8 @@ RECORDED = Path(__file__).resolve().parent / "instructions.json"
 TOLERANCE = 0.02  # of the count: what a patch release of the compiler may change
 LOADS = {"W1": "reschedule", "W2": "fill", "W3a": "expire by tick", "W3b": "expire by jump",
          "W4": "90 % rescheduled, 10 % expiring"}  # fmt: skip
+PARTS = {"place": "placement", "remove": "removal", "step": "empty step of the clock",
+         "arm": "a bucket's way into the heap", "disarm": "a bucket's way out of the heap"}  # fmt: skip
 TEST = 3  # instructions of "is there an observer": a load, a test and a jump
 # Of what is counted, the operations that ask. A push-back tells nobody.
 OPERATIONS = {"schedule and cancel by hook": 2, "schedule and cancel by handle": 2,
@@ -60,13 +62,20 @@ def profiles(program):
 
 
 def count(program):
-    """{load and number pending: instructions for an operation}"""
-    counts = {}
+    """({load and number pending: instructions for an operation}, {part and slots: the same})"""
+    counts, each = {}, {}
     for name, total in profiles(program):
-        load, pending, operations = name.split(" ")
+        load, size, operations = name.split(" ")
         if load in LOADS:
-            counts[f"{load}, {int(pending):,} pending"] = round(total / int(operations), 2)
-    return counts
+            counts[f"{load}, {int(size):,} pending"] = round(total / int(operations), 2)
+        else:
+            each[load, int(size)] = total / int(operations)
+    for size in [size for load, size in each if load == "place-and-arm"]:
+        each["arm", size] = each["place-and-arm", size] - each["place", size]
+    sizes = sorted({size for load, size in each if load == "place"})
+    parts = {f"{words}, {size} slots": round(each[load, size], 2)
+             for load, words in PARTS.items() for size in sizes}  # fmt: skip
+    return counts, parts
 
 
 def countObserver(observable, unobservable):
@@ -102,9 +111,12 @@ def compare(counts, recorded):
                    "if that was meant, record it")  # fmt: skip
 
 
-def printCounts(counts, costs, all_):
+def printCounts(counts, parts, costs, all_):
     for name, now in counts.items():
         print(f"    {name:24}{now:10.2f}   {LOADS[name.split(',')[0]]}")
+    print("of which they consist")
+    for name, now in parts.items():
+        print(f"    {name:44}{now:8.2f}")
     print("of a ManualTimer's in all, and for an observer that is not there")
     for load, cost in costs.items():
         print(f"    {load:32}{all_[load]:8.2f}{cost:8.2f}   at most {TEST * OPERATIONS[load]}")
@@ -119,25 +131,24 @@ def main():
     parser.add_argument("--record", action="store_true", help="write the counts down")
     options = parser.parse_args()
 
-    compiler, counts = compilerOf(options.cache), count(options.program)
+    compiler, (counts, parts) = compilerOf(options.cache), count(options.program)
     costs, all_ = countObserver(options.observable, options.unobservable)
     recorded = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else None
     print(f"{compiler}; instructions per operation")
-    printCounts(counts, costs, all_)
+    printCounts(counts, parts, costs, all_)
     isComparable = recorded is not None and recorded["compiler"] == compiler and not options.record
     if problems := list(checkObserver(costs, recorded["unused observer"] if isComparable else {})):
         sys.exit("\n".join(problems))
     if options.record:
-        text = json.dumps(
-            {"compiler": compiler, "instructions": counts, "unused observer": costs}, indent=1
-        )
+        text = json.dumps({"compiler": compiler, "instructions": counts, "parts": parts,
+                           "unused observer": costs}, indent=1)  # fmt: skip
         RECORDED.write_text(text + "\n", encoding="utf-8")
         print(f"recorded in {RECORDED.name}")
     elif not isComparable:
         whose = recorded["compiler"] if recorded else "nobody"
         print(f"nothing is compared: what is recorded is {whose}'s")
     else:
-        problems = list(compare(counts, recorded["instructions"]))
+        problems = [*compare(counts, recorded["instructions"]), *compare(parts, recorded["parts"])]
         if problems:
             sys.exit("\n".join(problems + ["./dev bench --check --record writes them down anew"]))
         print(f"all within {TOLERANCE:.0%} of what was recorded")

@@ -1,8 +1,11 @@
 """The part of docs/benchmarks.md about the wheel alone: its tables and plots."""
 
+import json
+
 import about
 import plots as drawing
 from figures import number, power
+from instructions import PARTS, RECORDED
 from markdown import table, textTable
 from results import Data
 from tables import cell, usageTable
@@ -126,6 +129,15 @@ def toleranceTable(data):
                   "W3a by tick, ns", "W3b by jump, ns"], rows)  # fmt: skip
 
 
+def partsTable():
+    """Where the time goes while the caches hold everything: counted by ./dev bench --check."""
+    parts = json.loads(RECORDED.read_text(encoding="utf-8"))["parts"]
+    sizes = list(dict.fromkeys(name.split(", ")[1] for name in parts))
+    rows = [[words, *(f"{parts[f'{words}, {size}']:.0f}" for size in sizes)]
+            for words in PARTS.values()]  # fmt: skip
+    return table(["instructions", *sizes], rows)
+
+
 # ---- goals -------------------------------------------------------------------------------------
 
 
@@ -243,6 +255,7 @@ def values(run):
         "far": farTable(data),
         "memory": memoryTable(data),
         "tolerance": toleranceTable(data),
+        "parts": partsTable(),
         "machine": about.machine(run, saysRounds=False),
         "usage": usageTable(data.contenders.values()),
     }
