@@ -89,7 +89,7 @@ Registration const registration{
      .title = "Boost.Asio's heap",
      .usage = "the `timer_queue` behind `steady_timer`, without reactor and lock; the "
               "wait operation lies beside its timer, so that nothing is allocated",
-     .largest = 1'000'000},
+     .largest = 10'000'000},
     queueLoads<AsioQueue>()};
 
 }  // namespace

@@ -59,7 +59,7 @@ Registration const registration{
      .usage = "a binary heap from which nothing can be removed: what was rescheduled "
               "stays in it, and is thrown away when it comes up; W3a comes after W1 and pays "
               "for that",
-     .largest = 1'000'000},
+     .largest = 10'000'000},
     queueLoads<PriorityQueue>()};
 
 }  // namespace

@@ -23,11 +23,11 @@ Registration const withTolerance{
      .kind = "wheel"},
     queueLoads<Tolerant>()};
 
-Registration const of400{{.id = "TimingWheel-400",
-                          .title = "TimingWheel, 400 slots",
-                          .usage = "the same with `wheelSize = 400`",
+Registration const of256{{.id = "TimingWheel-256",
+                          .title = "TimingWheel, 256 slots",
+                          .usage = "the same with `wheelSize = 256`",
                           .kind = "wheel"},
-                         queueLoads<Exact>(400)};
+                         queueLoads<Exact>(256)};
 
 Registration const of512{{.id = "TimingWheel-512",
                           .title = "TimingWheel, 512 slots",

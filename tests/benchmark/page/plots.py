@@ -25,7 +25,7 @@ COLOURS = {
     "ManualTimer": "#4a4fa8",
     "ManualTimerHooks": "#8286cf",
     "TimingWheel": "#0b57a4",
-    "TimingWheel-400": "#2f81c7",
+    "TimingWheel-256": "#2f81c7",
     "TimingWheel-512": "#5aa2dc",
     "TimingWheel-tolerance": "#0f9aa8",
     "Kafka": "#5aa2dc",
@@ -48,6 +48,8 @@ COLOURS = {
     "SortedQueue": "#6b7280",
     "ThreadPerTask": "#111111",
     "ClockRead": "#6b7280",
+    "ratas": "#b5179e",
+    "seastar": "#8a6d3b",
     "floor": "#57606a",
 }
 OTHERS = ["#b5179e", "#0f9aa8", "#8a6d3b"]  # for those who come later

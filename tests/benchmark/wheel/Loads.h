@@ -4,10 +4,14 @@
 #include "VirtualTime.h"
 #include "frame/Contender.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace timingwheel::bench {
 
@@ -36,18 +40,43 @@ concept TellsNext = requires(T const& queue) {
     { queue.next() } -> std::same_as<std::int64_t>;
 };
 
-/// Nanoseconds per operation. How many there were may be known only once the work is done.
+/// Nanoseconds per operation, of all that was measured under a name. How many operations there were
+/// may be known only once the work is done. What reading the clock takes is taken off: a fill of a
+/// hundred takes only ten times as long.
 class Stopwatch {
 public:
     template <class Work>
     void operator()(char const* load, std::size_t const& operations, Work&& work) {
         auto const begin = realTime();
         work();
-        auto const taken = realTime() - begin;
-        result[load] = static_cast<double>(taken.count()) / static_cast<double>(operations);
+        auto const taken = realTime() - begin - reading_;
+        Sum& sum = sums_[load];
+        sum.nanoseconds += static_cast<double>(taken.count());
+        sum.operations += static_cast<double>(operations);
+        result[load] = sum.nanoseconds / sum.operations;
     }
 
     Result result;
+
+private:
+    struct Sum {
+        double nanoseconds = 0;
+        double operations = 0;
+    };
+
+    static std::chrono::nanoseconds timeOfAReading() {
+        std::array<std::chrono::nanoseconds, 1'001> taken{};
+        for (auto& one : taken) {
+            auto const begin = realTime();
+            one = realTime() - begin;
+        }
+        auto* const median = taken.begin() + taken.size() / 2;
+        std::nth_element(taken.begin(), median, taken.end());
+        return *median;
+    }
+
+    std::chrono::nanoseconds reading_ = timeOfAReading();
+    std::map<std::string, Sum> sums_;
 };
 
 /// The loads. Nothing is pending before each run and after it, but between runFill and runCore.
@@ -57,20 +86,34 @@ public:
     Loads(Queue& queue, Script const& script, Meter& meter)
         : queue_{queue}, script_{script}, meter_{meter} {}
 
-    void runFill() {
-        meter_("W2", script_.pending(), [&] { fill(); });
+    void runFill(char const* load = "W2") {
+        meter_(load, script_.pending(), [&] { fill(); });
     }
 
-    /// After runFill().
-    void runCore() {
+    /// After runFill(). What takes a moment with few pending is repeated.
+    void runRepeated() {
+        std::size_t const pending = script_.pending();
+        for (std::size_t left = script_.repeats(); left > 1; --left) {
+            meter_("W3b", pending, [&] { expireByJump(pending); });
+            meter_("W2", pending, [&] { fillAnew(left); });
+        }
+        // With few pending most of a minute's ticks find nothing.
+        for (std::size_t left = script_.repeats() / 20; left > 0; --left) {
+            meter_("W3a", pending, [&] { expireByTick(); });
+            fillAnew(left);
+        }
+    }
+
+    /// After runFill(). The queue is filled again under the name `refill`, or unseen.
+    void runCore(char const* refill = nullptr) {
         std::size_t const pending = script_.pending();
         meter_("W1", script_.moves().size(), [&] { rescheduleAll(); });
         meter_("W3a", pending, [&] { expireByTick(); });
-        fill();
+        refill != nullptr ? runFill(refill) : fill();
         meter_("W3b", pending, [&] { expireByJump(pending); });
         fill();
         if constexpr (TellsNext<Queue>) meter_("next", kAsked, [&] { askForNext(); });
-        meter_("W4", kMixedPasses * script_.moves().size(), [&] { mix(); });
+        meter_("W4", mixedSteps(), [&] { mix(); });
         expireByJump(pending);
     }
 
@@ -114,6 +157,13 @@ public:
             [&](std::uint32_t entry, std::uint32_t delay) { queue_.schedule(entry, now + delay); });
     }
 
+    TIMINGWHEEL_ALL_INLINE void fillAnew(std::size_t turn) {
+        std::int64_t const now = queue_.now();
+        script_.eachFillAnew(turn, [&](std::uint32_t entry, std::uint32_t delay) {
+            queue_.schedule(entry, now + delay);
+        });
+    }
+
     TIMINGWHEEL_ALL_INLINE void rescheduleAll() {
         std::int64_t const now = queue_.now();
         for (auto const [entry, delay] : script_.moves()) queue_.reschedule(entry, now + delay);
@@ -131,8 +181,11 @@ public:
 
 private:
     static constexpr std::size_t kAsked = 10'000;
-    // Enough for the coarse levels to cascade as well.
-    static constexpr std::size_t kMixedPasses = 2;
+    /// Enough for the coarse levels to cascade as well.
+    std::size_t mixedSteps() const {
+        return std::min(2 * script_.moves().size(),
+                        std::max<std::size_t>(20 * script_.pending(), 400'000));
+    }
 
     TIMINGWHEEL_ALL_INLINE void expireByTick() {
         std::size_t left = script_.pending();
@@ -159,7 +212,7 @@ private:
     /// Of ten steps one is an expiry, after which its entry is scheduled again; nine reschedule.
     TIMINGWHEEL_ALL_INLINE void mix() {
         auto const& moves = script_.moves();
-        std::size_t const steps = kMixedPasses * moves.size();
+        std::size_t const steps = mixedSteps();
         std::size_t done = 0;
         std::size_t at = 0;
         auto const next = [&] {

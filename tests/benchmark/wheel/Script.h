@@ -22,6 +22,7 @@ public:
     /// W5: few timers, ten minutes to an hour away.
     static constexpr std::size_t kFarTimers = 100;
     static constexpr std::size_t kFarRepeats = 200;
+    static constexpr std::size_t kTurns = 64;
 
     struct Step {
         std::uint32_t entry;
@@ -55,9 +56,24 @@ public:
     }
 
     std::size_t pending() const noexcept { return pending_; }
+    /// How often to do what takes a moment with few pending.
+    std::size_t repeats() const noexcept {
+        return std::clamp<std::size_t>(500'000 / pending_, 1, 5'000);
+    }
     std::vector<Step> const& moves() const noexcept { return moves_; }
     std::vector<std::uint32_t> const& shortDelays() const noexcept { return shortDelays_; }
     std::vector<std::uint32_t> const& farDelays() const noexcept { return farDelays_; }
+
+    /// The same with other delays for each `turn`: the processor would learn those of a few timers.
+    /// They come again after some turns, so that they stay in the cache.
+    template <class Put>
+    void eachFillAnew(std::size_t turn, Put&& put) const {
+        std::size_t move = turn % kTurns * pending_ % moves_.size();
+        eachFill([&](std::uint32_t entry, std::uint32_t) {
+            put(entry, moves_[move].delay);
+            if (++move == moves_.size()) move = 0;
+        });
+    }
 
     /// Calls `put(entry, delay)` once for each entry.
     template <class Put>

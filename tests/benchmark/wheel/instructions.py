@@ -22,8 +22,13 @@ RECORDED = Path(__file__).resolve().parent / "instructions.json"
 TOLERANCE = 0.02  # of the count: what a patch release of the compiler may change
 LOADS = {"W1": "reschedule", "W2": "fill", "W3a": "expire by tick", "W3b": "expire by jump",
          "W4": "90 % rescheduled, 10 % expiring"}  # fmt: skip
-PARTS = {"place": "placement", "remove": "removal", "step": "empty step of the clock",
-         "arm": "a bucket's way into the heap", "disarm": "a bucket's way out of the heap"}  # fmt: skip
+PARTS = {
+    "place": "placement",
+    "remove": "removal",
+    "step": "empty step of the clock",
+    "arm": "a bucket's way into the heap",
+    "disarm": "a bucket's way out of the heap",
+}
 TEST = 3  # instructions of "is there an observer": a load, a test and a jump
 # Of what is counted, the operations that ask. A push-back tells nobody.
 OPERATIONS = {"schedule and cancel by hook": 2, "schedule and cancel by handle": 2,

@@ -12,7 +12,8 @@ from tables import cell, usageTable
 
 OURS, FLOOR = "TimingWheel", "floor"
 TIMES = "\N{MULTIPLICATION SIGN}"
-LOADS = [("W1", "W1 reschedule"), ("W2", "W2 fill"), ("W3a", "W3a by tick"),
+LOADS = [("W1", "W1 reschedule"), ("W2", "W2 fill"), ("W2 first", "W2 first fill"),
+         ("W3a", "W3a by tick"),
          ("W3b", "W3b by jump"), ("W4", "W4 90/10"), ("W7", "W7 short"), ("next", "next()")]
 FAR_TIMERS = 100  # as in Script.h
 PAYLOAD = 16  # as in Loads.h
@@ -45,6 +46,8 @@ class WheelData(Data):
         self.main = 10**6 if 10**6 in counts else self.sizes[-1]
 
     def load(self, contender, load, pending):
+        if load.startswith("W5"):  # far timers are so many as they are, whatever else is pending
+            return self.of("far", contender, load)
         return self.of("wheel", contender, load, pending)
 
     def counted(self, contender, what, pending):
@@ -142,7 +145,8 @@ def partsTable():
 
 
 class Goals:
-    """Rows of figure, asked, reached and verdict. A figure that was not measured says so."""
+    """Rows of figure, asked, reached and verdict: each is a multiple of what the same run measured
+    of somebody else. A figure that was not measured says so."""
 
     def __init__(self, data):
         self.data, self.rows = data, []
@@ -153,53 +157,73 @@ class Goals:
 
     def add(self, figure, asked, limit, reached, unit=" ns"):
         if limit is None or reached is None:
-            self.rows.append([figure, asked, "not measured", ""])
+            self.rows.append([figure, asked.replace(": LIMIT", ""), "not measured", ""])
             return
         self.rows.append([figure, asked.replace("LIMIT", number(limit) + unit),
                           f"{number(reached)}{unit}",
                           "yes" if round(reached, 2) <= limit else "**no**"])  # fmt: skip
 
-    def timesFloor(self, figure, load, pending, factor):
-        floor = self.ns(FLOOR, "W1", pending)
-        self.add(f"{figure}, {power(pending)} pending", f"at most {factor} {TIMES} floor: LIMIT",
-                 floor and factor * floor, self.ns(OURS, load, pending))  # fmt: skip
+    def times(self, who, load, pending, factor, whose=FLOOR, of=None):
+        """At most so many times what that contender took for the same, or for another load."""
+        theirs = self.ns(whose, of or load, pending)
+        heading = dict(LOADS)[load]
+        self.add(f"{heading}, {SLOTS[who]}, {power(pending)} pending",
+                 f"at most {factor} {TIMES} {whose}: LIMIT" if factor != 1
+                 else f"at most {whose}: LIMIT",
+                 theirs and factor * theirs, self.ns(who, load, pending))  # fmt: skip
 
-    def aboveFloor(self, figure, load, pending, more):
-        floor = self.ns(FLOOR, load, pending)
-        self.add(f"{figure}, {power(pending)} pending", f"at most floor + {more} ns: LIMIT",
-                 floor and floor + more, self.ns(OURS, load, pending))  # fmt: skip
-
-    def scaled(self, figure, contender, load, pending, most):
-        floor = self.ns(FLOOR, "W1", pending)
-        self.add(f"{figure}, {power(pending)} pending",
-                 f"at most {most} ns {TIMES} floor / 18 ns: LIMIT", floor and most * floor / 18,
-                 self.ns(contender, load, pending))  # fmt: skip
+    def ahead(self, who, load, pending):
+        """Faster than whoever else is measured."""
+        others = [(self.ns(c, load, pending), self.data.title(c)) for c in self.data.contenders
+                  if self.data.contenders[c]["kind"] == "rival"]  # fmt: skip
+        best = min((each for each in others if each[0] is not None), default=(None, "whoever"))
+        self.add(f"{dict(LOADS)[load]}, {SLOTS[who]}, {power(pending)} pending",
+                 f"ahead of the fastest other, {best[1]}: LIMIT", best[0],
+                 self.ns(who, load, pending))  # fmt: skip
 
 
-WAYS = (("W3a", "by tick"), ("W3b", "by jump"))
+SLOTS = {OURS: "20 slots", "TimingWheel-256": "256 slots", "TimingWheel-512": "512 slots",
+         "TimingWheel-tolerance": "with tolerance"}  # fmt: skip
+
+
+def besideOthers(found):
+    wide = "TimingWheel-256"
+    for load, first in (("W3a", 10**4), ("W3b", 10**3)):
+        for pending in (10**3, 10**4, 10**5, 10**6, 10**7):
+            if pending >= first:
+                found.ahead(wide, load, pending)
+    for load, factor in (("W1", 1.25), ("W2", 1.7), ("W4", 1.25)):
+        for pending in (10**3, 10**4, 10**5):
+            found.times(wide, load, pending, factor, "ratas")
+        for pending in (10**6, 10**7):
+            found.times(wide, load, pending, 1, "ratas")
+    for load, factor in (("W1", 1.5), ("W2", 1.5), ("W4", 1.5), ("W3a", 1.6), ("W3b", 1.6)):
+        for pending in (10**3, 10**4, 10**5):
+            found.times(OURS, load, pending, factor, "ratas")
+
+
+def besideFloor(found):
+    million = 10**6
+    found.times(OURS, "W1", million, 1.3)
+    found.times(OURS, "W1", 10**5, 1.5)
+    found.times(OURS, "W2", million, 1.8)
+    for who, factor in ((OURS, 3.3), ("TimingWheel-256", 1.7), ("TimingWheel-512", 1.7),
+                        ("TimingWheel-tolerance", 1.1)):  # fmt: skip
+        for load in ("W3a", "W3b"):
+            found.times(who, load, million, factor, of="W1")
+    found.times(OURS, "W4", million, 1.6, of="W1")
 
 
 def goals(data):
     found, million = Goals(data), 10**6
-    found.timesFloor("W1 reschedule", "W1", million, 1.3)
-    found.aboveFloor("W1 reschedule", "W1", 10**5, 3)
-    found.aboveFloor("W2 fill", "W2", million, 3)
-    for load, way in WAYS:
-        found.scaled(f"{load} expire {way}, 20 slots", OURS, load, million, 60)
-        asio = found.ns("asio", load, million)
-        found.add(f"{load} expire {way}, {power(million)} pending", "at most 1/4 of Asio's: LIMIT",
-                  asio / 4 if asio else None, found.ns(OURS, load, million))  # fmt: skip
-    for slots in (400, 512):
-        for load, way in WAYS:
-            found.scaled(f"{load} expire {way}, {slots} slots", f"TimingWheel-{slots}", load,
-                         million, 30)  # fmt: skip
-    for load, way in WAYS:
-        found.scaled(f"{load} expire {way}, with tolerance", "TimingWheel-tolerance", load,
-                     million, 20)  # fmt: skip
-    cascades = data.counted("TimingWheel-tolerance", "W3 cascades", million)
-    found.add(f"W3 with tolerance, {power(million)} pending", "no cascade", 0, cascades, " a timer")
-    found.timesFloor("W4 90/10", "W4", million, 1.6)
-    found.add("W5 next(), far timers", "at most 5 ns", 5, found.ns(OURS, "W5 next", data.main))
+    besideFloor(found)
+    besideOthers(found)
+    few = data.sizes[0]
+    found.add("next() of far timers", f"at most a move of the floor, {power(few)} pending: LIMIT",
+              found.ns(FLOOR, "W1", few), found.ns(OURS, "W5 next", few))  # fmt: skip
+    cascades = data.counted("TimingWheel-tolerance", "W3 most", million)
+    found.add(f"W3 with tolerance, {power(million)} pending", "at most one cascade of a timer", 1,
+              cascades, "")  # fmt: skip
     levels = data.counted(OURS, "W5 levels", data.main)
     found.add("W5 cascades of a timer", "at most one for each level: LIMIT",
               levels - 1 if levels else None, data.counted(OURS, "W5 most", data.main), "")
@@ -207,11 +231,27 @@ def goals(data):
     found.add(f"W6 bytes of an entry, {power(million)} pending", "at most 40 bytes", 40,
               bytes_ and round(bytes_, 1), " bytes")  # fmt: skip
     if data.vast:
-        found.timesFloor("W1 reschedule", "W1", data.vast, 1.5)
+        found.times(OURS, "W1", data.vast, 1.5)
         peak = found.ns(OURS, "peakBytes", data.vast) / 1e9
         found.add(f"{power(data.vast)} pending, memory of the process", "at most 5 GB", 5, peak,
                   " GB")  # fmt: skip
     return textTable(["figure", "asked", "reached", ""], found.rows)
+
+
+def belowFloor(data):
+    """Who needs less than the floor, which is that of one kind of list only."""
+    found = []
+    for n in data.sizes:
+        for load, heading in LOADS:
+            floor = data.load(FLOOR, load, n)
+            for c in data.contenders if floor else ():
+                theirs = data.load(c, load, n)
+                if theirs and theirs.median < floor.median and not theirs.overlaps(floor):
+                    found.append(f"{data.title(c)} ({heading}, {power(n)} pending: "
+                                 f"{number(theirs.median)} ns, floor {number(floor.median)})")
+    if not found:
+        return "Nobody needed less in this run."
+    return f"Less than that needed, in this run: {'; '.join(found)}."
 
 
 # ---- plots -------------------------------------------------------------------------------------
@@ -227,8 +267,9 @@ def plots(run, folder):
                         for load, heading in panels], folder / name)  # fmt: skip
 
     def bars(title, panels, name, contenders):
-        drawing.bars(data, title, [(heading, "wheel", load, data.main) for heading, load in panels],
-                     folder / name, contenders)  # fmt: skip
+        drawing.bars(data, title, [(heading, "far", load) if load.startswith("W5")
+                                   else (heading, "wheel", load, data.main)
+                                   for heading, load in panels], folder / name, contenders)
 
     bars(f"The wheel beside the floor, ns, {size}",
          [(heading, load) for load, heading in LOADS if load in ("W1", "W2", "W3b", "W4")],
@@ -256,6 +297,7 @@ def values(run):
         "memory": memoryTable(data),
         "tolerance": toleranceTable(data),
         "parts": partsTable(),
+        "below-floor": belowFloor(data),
         "machine": about.machine(run, saysRounds=False),
         "usage": usageTable(data.contenders.values()),
     }

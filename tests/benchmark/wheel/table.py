@@ -7,9 +7,10 @@ from pathlib import Path
 
 from measure import Measurement, conduct, listed
 from results import Data
-from wheel import of, planOf
+from wheel import measurementOf, of, planOf
 
-LOADS = [("W1", "W1 reschedule"), ("W2", "W2 fill"), ("W3a", "W3a by tick"),
+LOADS = [("W1", "W1 reschedule"), ("W2", "W2 fill"), ("W2 first", "W2 first fill"),
+         ("W3a", "W3a by tick"),
          ("W3b", "W3b by jump"), ("W4", "W4 90/10"), ("W7", "W7 short"), ("next", "next()"),
          ("W5 next", "W5 next()"), ("W5", "W5 far"), ("W6", "W6 bytes")]  # fmt: skip
 
@@ -30,7 +31,7 @@ def print_(options, data):
         # Nothing expires on the floor: what expires is compared with a move.
         floor = (data.of("wheel", "floor", load) or data.of("wheel", "floor", "W1")).median
         for contender in data.contenders:
-            if found := data.of("wheel", contender, load):
+            if found := data.of(measurementOf(load), contender, load):
                 print(f"    {data.title(contender):26}{found.median:10.1f} "
                       f"[{found.low:.1f}, {found.high:.1f}] ({found.median / floor:.2f})")
     print("cascades and wake-ups, of a timer")
@@ -46,7 +47,9 @@ def print_(options, data):
 def main(options):
     more = {"operations": options.operations, "wheel-size": options.wheel_size,
             "seed": options.seed}  # fmt: skip
-    measurements = list(of(options.pending, options.rounds, who=wanted(options), **more))
+    measurements = list(
+        of(options.pending, options.rounds, who=wanted(options), isFar=True, **more)
+    )
     if options.check:
         measurements = [Measurement("check", "check", measurements[0].options,
                                     who=measurements[0].who, rounds=1)]  # fmt: skip
