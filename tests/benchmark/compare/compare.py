@@ -36,8 +36,8 @@ def plan(options):
     top = {"full": 7, "quick": 5, "smoke": 3}[size]
     span = {"full": 700, "quick": 400, "smoke": 20}[size]
     measurements = [
-        Measurement("pair", "pair", {"threads": 1, "budget-ms": pairBudget}),
-        Measurement("pair-2", "pair", {"threads": 2, "budget-ms": pairBudget}),
+        Measurement("pair", "pair", {"count": 1_000, "threads": 1, "budget-ms": pairBudget}),
+        Measurement("pair-2", "pair", {"count": 1_000, "threads": 2, "budget-ms": pairBudget}),
         *curves("random", [10**e for e in range(2, top + 1)], budget),
         *curves("shorter", [10**e for e in range(2, min(top, 6) + 1)], budget),
         *curves("same", [10**e for e in range(2, min(top, 6) + 1, 2)], budget),

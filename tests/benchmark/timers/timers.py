@@ -8,6 +8,8 @@ LOOPS = ("Asio", "libuv", "libevent", "libev")
 JAVA = ("Netty-4.2", "JdkTimer")
 FINE_TICKS = ("SystemTimer", "SystemTimerSpin")  # those that can have a tick below 1 ms
 
+UNDER_WAY = 1_000  # requests, in each thread
+
 SIZES = {
     "full": {"rounds": 11, "budget": 200, "connections": (100_000, 1_000_000),
              "together": 1_000_000, "late": 1_000, "span": 700},
@@ -37,10 +39,11 @@ def asked(size):
     threaded = (*OURS, "HashedWheelTimer", "Heap", *LOOPS)
     late = {"count": size["late"], "budget-ms": size["span"]}
     return [
-        Measurement("clock", "clock", {"budget-ms": budget}),
-        Measurement("pair", "pair", {"threads": 1, "budget-ms": budget},
+        *(Measurement(part, part, {"budget-ms": budget // 4})
+          for part in ("clock", "lock", "allocation")),
+        Measurement("pair", "pair", {"count": UNDER_WAY, "threads": 1, "budget-ms": budget},
                     who=(*threaded, *MANUAL, "Multimap", *JAVA)),
-        Measurement("pair-2", "pair", {"threads": 2, "budget-ms": budget},
+        Measurement("pair-2", "pair", {"count": UNDER_WAY, "threads": 2, "budget-ms": budget},
                     who=(*threaded, "Multimap", *JAVA)),
         Measurement("pair-at-once", "pair", {"count": 1, "budget-ms": budget // 2},
                     who=(*threaded, *MANUAL, *JAVA)),
