@@ -4,6 +4,7 @@ Scripts of timeouts are played to every timer. What can be counted is counted on
 time, and is the same each time; processor time is taken in every round.
 """
 
+import punctual
 from measure import Measurement, Plan
 
 MS, S, MIN, H = 10**6, 10**9, 60 * 10**9, 3600 * 10**9  # in nanoseconds
@@ -132,6 +133,7 @@ def plan(options):
         Measurement("wake-up", "wake-up", {"count": 10 if smoke else 500}),
         *(measurement(key, "replay", mixes) for key, isTimed in timed.items() if isTimed),
         *(measurement(key, "replay-counts", mixes, rounds=2 if smoke else 1) for key in timed),
+        *punctual.measurements(options.size),
     ]
 
     def finish(run):
@@ -143,6 +145,9 @@ def plan(options):
             "runs": list(rowsOf(run, timed)),
             "wakeUpNs": [sample["values"]["ns"] for sample in run["samples"]
                          if sample["measurement"] == "wake-up"],
+            "contenders": [c for c in run["contenders"] if c["program"] == "timers"],
+            "samples": [sample for sample in run["samples"]
+                        if sample["measurement"].startswith("punctual-")],
         }  # fmt: skip
 
-    return Plan("queues", rounds, measurements, finish=finish)
+    return Plan("queues timers", rounds, measurements, finish=finish)

@@ -5,8 +5,10 @@ from functools import partial
 import about
 import advice
 import draw
+import punctual
 from figures import power
 from markdown import joined, table
+from results import Data
 from rows import Results
 
 ABOUT_LOAD = " What is counted does not depend on that, the nanoseconds do."
@@ -44,8 +46,11 @@ def values(run):
         "timers": f"{results.main:,}",
         "counts": joined(f"{count:,}" for count in results.counts),
         "seed": str(run["seed"]),
+        "punctuality": punctual.punctuality(Data(run)),
+        "punctuality-words": punctual.words(Data(run)),
     }
 
 
 def plots(run, folder):
     draw.combinations(Results(run), folder / "combinations.svg")
+    punctual.plot(Data(run), folder / "ticks.svg")

@@ -214,7 +214,8 @@ Result late(Request const& request) {
         filled.timer.schedule(filled.tokens[i], delays[i], {&sink, static_cast<std::uint32_t>(i)});
     }
     sink.waitForAll(1min);
-    auto const used = static_cast<double>(watch.usage().cpuNanoseconds);
+    auto const usage = watch.usage();
+    auto const used = static_cast<double>(usage.cpuNanoseconds);
     double const elapsed = count(Steady::now() - start);
 
     std::vector<double> late;
@@ -224,12 +225,18 @@ Result late(Request const& request) {
     std::sort(late.begin(), late.end());
     auto const early = std::lower_bound(late.begin(), late.end(), 0.0) - late.begin();
     auto const n = static_cast<double>(late.size());
-    return {{"medianUs", late[late.size() / 2]},
-            {"p99Us", late[late.size() * 99 / 100]},
-            {"p999Us", late[late.size() * 999 / 1'000]},
-            {"maxUs", late.back()},
-            {"earlyPercent", 100 * static_cast<double>(early) / n},
-            {"cpuPercent", 100 * used / elapsed}};
+    Result result{{"medianUs", late[late.size() / 2]},
+                  {"p90Us", late[late.size() * 9 / 10]},
+                  {"p99Us", late[late.size() * 99 / 100]},
+                  {"p999Us", late[late.size() * 999 / 1'000]},
+                  {"maxUs", late.back()},
+                  {"earlyPercent", 100 * static_cast<double>(early) / n},
+                  {"wakeUps", static_cast<double>(usage.wakeUps) / n},
+                  {"cpuNs", used / n},
+                  {"cpuPercent", 100 * used / elapsed}};
+    if constexpr (requires { filled.timer.cascades(); })
+        result["cascades"] = static_cast<double>(filled.timer.cascades()) / n;
+    return result;
 }
 
 /// What a timer costs before anything is pending: heap after one timeout has come and gone.

@@ -6,6 +6,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "page"))
 from jvm import fetchJars  # noqa: E402, F401  (tests/differential takes it from here)
 from measure import Measurement, Plan  # noqa: E402
+from punctual import measurements as punctuality  # noqa: E402
 
 
 def curves(delays, counts, budget):
@@ -50,6 +51,7 @@ def plan(options):
         Measurement("empty", "empty", {"count": 16}),
         Measurement("resident", "resident", {"count": threads, "budget-ms": watch}),
     ]  # fmt: skip
+    measurements += punctuality(size)
     return Plan(
         "timers", options.rounds or rounds, measurements,
         warmUps=() if size == "smoke" else warmUps(size),

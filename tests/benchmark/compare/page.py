@@ -5,6 +5,7 @@ from functools import partial
 import about
 import findings
 import plots as drawing
+import punctual
 from figures import number, power
 from markdown import table
 from results import BASE, Data
@@ -90,6 +91,8 @@ def values(run):
         "table": partial(tableOf, data),
         "crossing": partial(findings.crossings, data),
         "count": partial(count, data),
+        "punctuality": punctual.punctuality(data),
+        "punctuality-words": punctual.words(data),
     }
 
 

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <type_traits>
 
 namespace timingwheel::bench {
@@ -17,6 +19,11 @@ namespace timingwheel::bench {
 /// load moves that.
 template <class Make>
 class AnyOfThisLibrary {
+protected:
+    using Timer = std::invoke_result_t<Make&, std::chrono::nanoseconds>;
+    static_assert(std::derived_from<Timer, timingwheel::Timer>);
+    static constexpr bool kReschedules = std::derived_from<Timer, WheelTimer>;
+
 public:
     static constexpr bool kFillInOrder = false;
 
@@ -24,6 +31,13 @@ public:
 
     void settle() {}
     std::size_t pending() const { return timer_.pendingTimeouts(); }
+    /// How often a timeout was moved down a level so far.
+    std::uint64_t cascades() const
+        requires kReschedules
+    {
+        auto const byLevel = timer_.statistics().cascaded;
+        return std::accumulate(byLevel.begin(), byLevel.end(), std::uint64_t{0});
+    }
     void advance(std::chrono::nanoseconds time)
         requires requires(Make make) { make.clock.advance(time); }
     {
@@ -31,9 +45,6 @@ public:
     }
 
 protected:
-    using Timer = std::invoke_result_t<Make&, std::chrono::nanoseconds>;
-    static_assert(std::derived_from<Timer, timingwheel::Timer>);
-    static constexpr bool kReschedules = std::derived_from<Timer, WheelTimer>;
     /// The load's time points are those of the steady clock.
     static constexpr bool kSteadyClock = !requires(Make make) { make.clock; };
 

@@ -62,7 +62,7 @@ class Measurement:
 class Plan:
     """What is measured for a page, by which program."""
 
-    program: str
+    program: str  # or several, with a blank between them
     rounds: int
     measurements: list
     warmUps: tuple = ()  # what is thrown away before the first round
@@ -141,7 +141,7 @@ def run(programs, contenders, plan, say):
     samples, errors = [], []
 
     def ask(contender, measurement, round_):
-        program = programs["java" if contender["kind"] == "java" else "cpp"]
+        program = programs["java" if contender["kind"] == "java" else contender["program"]]
         return program.ask(measurement.commandLine(contender, round_))
 
     for contender in contenders:
@@ -194,8 +194,10 @@ def conduct(plan, options):
                 else jvm.startJava(Program, options.build, log, options.jars or plan.jars)
             if java is None:
                 say(f"without Java: {whyNoJava}")
-        program = options.programs / f"timingwheel-benchmark-{plan.program}"
-        built = listed(program)
+        paths = {name: options.programs / f"timingwheel-benchmark-{name}"
+                 for name in plan.program.split()}  # fmt: skip
+        built = [{**contender, "program": name} for name, path in paths.items()
+                 for contender in listed(path)]  # fmt: skip
         cppContenders = sorted(filter(plan.takesPart, built), key=plan.first)
         javaContenders = [{**contender, "kind": "java"}
                           for contender in (java.ask("--list") if java else [])
@@ -203,7 +205,8 @@ def conduct(plan, options):
         contenders = interleaved(cppContenders, javaContenders)
 
         machine = describeMachine(java is not None)
-        programs = {"cpp": Program([program, "--serve"], log), "java": java}
+        programs = {name: Program([path, "--serve"], log) for name, path in paths.items()}
+        programs["java"] = java
         samples, errors = run(programs, contenders, plan, say)
         for running in filter(None, programs.values()):
             running.close()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import about
 import plots as drawing
+import punctual
 from figures import number
 from markdown import textTable
 from results import BASE, Data
@@ -225,6 +226,8 @@ def values(run):
            for part in ("clock", "lock", "allocation")},
         "under-way": connections(data, "pair"),
         "goals": goals(data),
+        "punctuality": punctual.punctuality(data),
+        "punctuality-words": punctual.words(data),
         "together": connections(data, "bulk"),
         "late-count": connections(data, "late"),
         "usage": usageTable(used, "how it is used"),
@@ -255,3 +258,4 @@ def plots(run, folder):
     latencies(data, "How long a call of schedule takes during a storm", "storm",
               asio and asio.median, folder / "timers-storm.svg")  # fmt: skip
     latencies(data, "Lateness", "late", None, folder / "timers-late.svg")
+    punctual.plot(data, folder / "timers-ticks.svg")

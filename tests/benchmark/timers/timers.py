@@ -1,5 +1,6 @@
 """What the chapter about timers measures: loads that a server puts on a timer."""
 
+import punctual
 from measure import Measurement, Plan
 
 OURS = ("SystemTimer", "SystemTimerHooks")
@@ -72,7 +73,7 @@ def warmUps(size):
 
 def plan(options):
     smoke, size = options.size == "smoke", SIZES[options.size]
-    measurements = asked(size)
+    measurements = [*asked(size), *punctual.measurements(options.size, spins=True)]
     who = {contender for m in measurements if m.who for contender in m.who} | {"ClockRead"}
     for measurement in measurements if smoke else []:  # everybody with every load
         measurement.who = None
