@@ -5,6 +5,8 @@ import platform
 import subprocess
 from pathlib import Path
 
+from fresh import RECORDED, countsLine, countsOf
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -37,6 +39,7 @@ def describeMachine(javaRuns=False):
         "compiler": firstLine("g++", "--version"),
         "java": firstLine("java", "-version") if javaRuns else "",
         "commit": firstLine("git", "rev-parse", "--short", "HEAD") + changed,
+        "instructions": countsOf((ROOT / RECORDED).read_text(encoding="utf-8")),
         "loadBefore": os.getloadavg()[0],
     }
 
@@ -47,8 +50,10 @@ def generated(run, template=None, more=""):
             f"in {run['seconds'] // 60} min {run['seconds'] % 60} s.")  # fmt: skip
     if template is None:
         return text
-    return (f"{text} Do not edit: the prose is in [{Path(template).name}]"
-            f"(../tests/benchmark/{template}){more}.")  # fmt: skip
+    text += (f" Do not edit: the prose is in [{Path(template).name}]"
+             f"(../tests/benchmark/{template}){more}.")  # fmt: skip
+    counts = run["machine"].get("instructions")
+    return f"{text}\n\n{countsLine(counts)}" if counts else text
 
 
 def warnings(run, aboutLoad="", aboutJava=""):

@@ -2,19 +2,26 @@
 """A generated text ends with a checksum of itself and of its drawings: whoever edits it is found.
 
 seal.py check      every generated page is what its generator wrote, and names a commit of the
-                   history, without changes beside it
+                   history, without changes beside it; and says that it is to be measured again
+                   where the library's hot path has changed since (fresh.py), and only there
+seal.py stale      writes that sentence, or takes it away, and tells what has changed
 seal.py self-test  the check notices what is wrong
 
 Prints what is wrong and exits with 1; exits with 77 where the rest is right and the history is not
 here, in an archive or a shallow clone.
 """
 
+import contextlib
 import hashlib
+import io
+import json
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import fresh
 
 ROOT = Path(__file__).resolve().parents[3]
 SKIPPED = 77
@@ -89,10 +96,51 @@ def checkCommits(root, file, drawings):
     return wrong
 
 
+# ---- is it still so? ---------------------------------------------------------------------------
+
+
+def changesSince(root, page):
+    """What has changed since a page was measured; None where its counts are in a history that is
+    not here. They are those that it carries, or else those recorded at its commit."""
+    then = fresh.countsOn(page)
+    if then is None:
+        if whyNoHistory(root):
+            return None
+        commits = COMMIT.findall(page)
+        record = git(root, "show", f"{commits[0]}:{fresh.RECORDED}") if commits else None
+        then = fresh.countsOf(record.stdout) if record and record.returncode == 0 else {}
+    now = fresh.countsOf((root / fresh.RECORDED).read_text(encoding="utf-8"))
+    return fresh.changes(then, now)
+
+
+def checkFresh(root, file):
+    text = file.read_text(encoding="utf-8")
+    changed = changesSince(root, text)
+    if changed is None or bool(changed) == (fresh.NOTE in text):
+        return []
+    what = f"does not say that it is stale ({'; '.join(changed)})" if changed else \
+        "says that it is stale, and is not"  # fmt: skip
+    return [f"{file.name} {what}: ./dev bench stale writes it anew"]
+
+
+def markStale(root, pages):
+    """Writes into each measured page whether it is stale."""
+    for name, drawings in pages.items():
+        file = root / name
+        text = file.read_text(encoding="utf-8")
+        changed = changesSince(root, text) if drawings else None
+        if changed is None:
+            continue
+        file.write_text(sealed(fresh.withNote(text, bool(changed)), root / drawings), "utf-8")
+        print(f"{name}: {'; '.join(changed) or 'nothing has changed by more than is allowed'}")
+
+
 def check(root, pages):
     wrong = []
     for name, drawings in pages.items():
         wrong += checkSeal(root / name, root / drawings if drawings else None)
+        if drawings:
+            wrong += checkFresh(root, root / name)
     why = whyNoHistory(root)
     for name, drawings in {} if why else pages.items():
         wrong += checkCommits(root, root / name, drawings)
@@ -100,6 +148,32 @@ def check(root, pages):
 
 
 # ---- does it notice? ---------------------------------------------------------------------------
+
+
+def selfTestStale(root, pages, write, record, found):
+    """The history's only commit has a record."""
+    commit = git(root, "rev-parse", "--short", "HEAD").stdout.strip()
+    failures = []
+    for what, counts, now, isStale in (
+        ("counts of the page, within the allowance", {"W1": 100, "old": 1}, 109, False),
+        ("counts of the page, beyond it", {"W1": 100, "old": 1}, 111, True),
+        ("fewer instructions", {"W1": 100}, 89, True),
+        ("counts that nobody takes any more", {"old": 1}, 109, True),
+        ("counts of the page's commit, within the allowance", None, 110, False),
+        ("counts of the page's commit, beyond it", None, 130, True),
+    ):
+        record(W1=now)
+        write(commit, counts)
+        if ("stale" in found()) != isStale:
+            failures.append(f"{what}: {found() or 'not told'}")
+        with contextlib.redirect_stdout(io.StringIO()):
+            markStale(root, pages)
+        if found() or (fresh.NOTE in (root / "page.md").read_text()) != isStale:
+            failures.append(f"{what}, once it is marked: {found()}")
+    record(W1=109)  # as at the commit of the last one, which says that it is stale
+    if "is not" not in found():
+        failures.append("misses a page that says that it is stale, and is not")
+    return failures
 
 
 def selfTest():
@@ -116,13 +190,19 @@ def selfTest():
         (drawings / "a.svg").write_text("<svg>")
         pages = {"page.md": "page"}
 
-        def write(commit):
+        def write(commit, counts=None):
             stamp = f"Written by `./dev bench` on 2026-01-01, commit {commit}, in 1 min 0 s."
-            page.write_text(sealed(f"# Page\n\n{stamp}\n\n17 ns", drawings))
+            line = fresh.countsLine(counts) if counts else ""
+            page.write_text(sealed(f"# Page\n\n{stamp}\n\n{line}\n\n17 ns", drawings))
+
+        def record(**counts):
+            (root / fresh.RECORDED).write_text(json.dumps({"instructions": counts}))
 
         def found():
             return " ".join(check(root, pages)[0])
 
+        (root / fresh.RECORDED).parent.mkdir(parents=True)
+        record(W1=109, W2=50)
         write("0000000")
         expect(whyNoHistory(root) is not None, "takes a folder for a clone")
         expect(found() == "", "complains of a page that was only generated")
@@ -136,7 +216,8 @@ def selfTest():
 
         git(root, "init", "-q")
         whoever = ("-c", "user.name=a", "-c", "user.email=b")
-        git(root, *whoever, "commit", "-q", "--allow-empty", "-m", "first")
+        git(root, "add", "-A")
+        git(root, *whoever, "commit", "-q", "-m", "first")
         commit = git(root, "rev-parse", "--short", "HEAD").stdout.strip()
         write(commit)
         expect(found() == "", f"complains of a commit of the history: {found()}")
@@ -144,6 +225,7 @@ def selfTest():
         expect("not in the history" in found(), "misses a commit that is not there")
         write(f"{commit} and uncommitted changes")
         expect("measured at no commit" in found(), "misses uncommitted changes")
+        failures += selfTestStale(root, pages, write, record, found)
         page.write_text(sealed("# Page\n", drawings))
         expect("does not name" in found(), "misses a page without a commit")
     return failures
@@ -154,6 +236,8 @@ def main(arguments):
         wrong, why = selfTest(), None
     elif arguments == ["check"]:
         wrong, why = check(ROOT, PAGES)
+    elif arguments == ["stale"]:
+        wrong, why = markStale(ROOT, PAGES) or [], None
     else:
         print(__doc__)
         return 2

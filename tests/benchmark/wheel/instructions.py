@@ -5,6 +5,9 @@ Unlike nanoseconds they are the same on every quiet or busy machine, so that a c
 the wheel slower is seen at once. They belong to a compiler: with another one nothing is compared.
 A count that became much less fails as well: then record it, so that the gain cannot get lost.
 
+Each page that ./dev bench writes carries the counts recorded when it was measured: once those of
+now differ by too much, the page has to say that it is stale (../page/seal.py).
+
 What an observer costs a timer that has none is counted beside a library in which it is compiled
 out: at most one test an operation.
 """
@@ -146,14 +149,16 @@ def main():
         sys.exit("\n".join(problems))
     if options.record:
         text = json.dumps({"compiler": compiler, "instructions": counts, "parts": parts,
-                           "unused observer": costs}, indent=1)  # fmt: skip
+                           "timer": all_, "unused observer": costs}, indent=1)  # fmt: skip
         RECORDED.write_text(text + "\n", encoding="utf-8")
         print(f"recorded in {RECORDED.name}")
     elif not isComparable:
         whose = recorded["compiler"] if recorded else "nobody"
         print(f"nothing is compared: what is recorded is {whose}'s")
     else:
-        problems = [*compare(counts, recorded["instructions"]), *compare(parts, recorded["parts"])]
+        problems = [problem for name, now in (("instructions", counts), ("parts", parts),
+                                              ("timer", all_))
+                    for problem in compare(now, recorded[name])]  # fmt: skip
         if problems:
             sys.exit("\n".join(problems + ["./dev bench --check --record writes them down anew"]))
         print(f"all within {TOLERANCE:.0%} of what was recorded")
