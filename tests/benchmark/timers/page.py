@@ -1,13 +1,15 @@
 """The part of docs/benchmarks.md about timers in a server: its tables and plots."""
 
 import copy
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import about
 import plots as drawing
 import punctual
 from figures import number
-from markdown import textTable
+from markdown import table, textTable
 from results import BASE, Data
 from tables import cell, metricTable, usageTable
 
@@ -80,6 +82,19 @@ def heartbeatTable(data):
         (f"processor, {few}, one thread, %", "heartbeat", "cpuPercent"),
         (f"processor, {few}, two threads, %", "heartbeat-2", "cpuPercent"),
     ])  # fmt: skip
+
+
+def linesTable():
+    """What ./dev bench --check counts under valgrind, whatever the machine."""
+    file = Path(__file__).resolve().parents[1] / "lines" / "lines.json"
+    counted = json.loads(file.read_text(encoding="utf-8"))
+    rows = []
+    for words, own in counted["own shards"].items():
+        reached = "none" if not own["shared"] else f"**{own['shared']}**"
+        rows.append([words, str(own["written"]), reached,
+                     str(counted["one shard"][words]["shared"])])  # fmt: skip
+    return table(["", "lines that 32 of them write", "of these, used by another thread: none asked",
+                  "with one shard for both"], rows)  # fmt: skip
 
 
 LATENCY = (("50 %, µs", "medianUs"), ("99 %, µs", "p99Us"), ("99.9 %, µs", "p999Us"),
@@ -226,6 +241,7 @@ def values(run):
            for part in ("clock", "lock", "allocation")},
         "under-way": connections(data, "pair"),
         "goals": goals(data),
+        "lines": linesTable(),
         "punctuality": punctual.punctuality(data),
         "punctuality-words": punctual.words(data),
         "together": connections(data, "bulk"),
