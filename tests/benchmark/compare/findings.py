@@ -249,6 +249,9 @@ def preferByUse(data):
         best, summary = cheapest(data, measurement, metric, without=slow)
         mine = data.of(measurement, BASE, metric)
         rest = "" if BASE in best else f"; SystemTimer: {number(mine.median)}{unit}"
+        fine = data.of("punctual-late-1", BASE, metric) if measurement == "late-1" else None
+        if fine:
+            rest += f", and {number(fine.median)}{unit} with a tick of 1 µs"
         yield f"**{what}:** {names(data, best)} ({least(best, summary)}{unit}{rest})."
 
 
