@@ -22,15 +22,8 @@ TimerClock::Delayed TimerClock::coarselyAfter(Clock::TimePoint now, Duration del
     return {now, delay.count() > 0 ? timeAfter(deadline, margin_) : deadline};
 }
 
-TimerClock::Delayed TimerClock::afterOrFrozen(Duration delay) const noexcept {
-    Clock::TimePoint const now = callersNowOrFrozen();
-    if (isCoarse_) [[unlikely]]
-        return coarselyAfter(now, delay);
-    return {now, timeAfter(now, delay.nanoseconds())};
-}
-
-Clock::TimePoint TimerClock::callersNowOrFrozen() const noexcept {
-    return unlessFrozen([this] { return callersNow(); });
+Clock::TimePoint TimerClock::coarseNowOrFrozen() const noexcept {
+    return unlessFrozen([this] { return clock_.coarseNow(); });
 }
 
 template <class Read>

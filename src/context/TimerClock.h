@@ -46,8 +46,15 @@ public:
         return {now, timeAfter(now, delay.nanoseconds())};
     }
     /// The same for a hook, whose timer may have stopped: `now` is when, then.
-    Delayed afterOrFrozen(Duration delay) const noexcept;
-    Clock::TimePoint callersNowOrFrozen() const noexcept;
+    Delayed afterOrFrozen(Duration delay) const noexcept {
+        if (isCoarse_) [[unlikely]]
+            return coarselyAfter(coarseNowOrFrozen(), delay);
+        Clock::TimePoint const now = nowOrFrozen();
+        return {now, timeAfter(now, delay.nanoseconds())};
+    }
+    Clock::TimePoint callersNowOrFrozen() const noexcept {
+        return isCoarse_ ? coarseNowOrFrozen() : nowOrFrozen();
+    }
 
     /// For stop(): keeps the time, and waits for threads that are reading the clock. Afterwards the
     /// clock may be destroyed.
@@ -58,6 +65,7 @@ public:
 
 private:
     Delayed coarselyAfter(Clock::TimePoint now, Duration delay) const noexcept;
+    Clock::TimePoint coarseNowOrFrozen() const noexcept;
     template <class Read>
     Clock::TimePoint unlessFrozen(Read&& read) const noexcept;
 

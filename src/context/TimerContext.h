@@ -91,12 +91,13 @@ public:
     bool const isConcurrent;  ///< false: one thread at a time, locks are left out
     bool const isWatched;     ///< each run is measured alone, for an observer or a threshold
     TimerClock clock;
-    LevelGeometry const geometry;     ///< of every shard's wheel
-    TickScale scale;                  ///< does not change once something was accepted
-    alignas(kCacheLine) Alarm alarm;  // on a line of its own: the driver writes it at every sleep
+    LevelGeometry const geometry;  ///< of every shard's wheel
+    TickScale scale;               ///< does not change once something was accepted
+    // On lines of their own: the driver writes them at every sleep and every run.
+    alignas(kCacheLine) Alarm alarm;
     alignas(kCacheLine) RunStatistics runs;
-    /// Push-backs that took no lock: a stripe for each shard.
-    StripedCounter pushedBack;
+    /// Push-backs that took no lock: a stripe for each shard. Read by every caller, as is the limit.
+    alignas(kCacheLine) StripedCounter pushedBack;
     PendingLimit limit;
     TaskReports const reports;
     std::atomic<Timer*> owner{nullptr};

@@ -35,7 +35,7 @@ void Shard::refuseIfPending(TimeoutEntry const& entry) const {
 
 /// Takes an entry in. Strong exception safety.
 inline void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
-                  Clock::TimePoint now) {
+                         Clock::TimePoint now) {
     refuseIfPending(entry);
     // What may throw comes before anything has changed.
     catchUp(now);
@@ -221,18 +221,6 @@ void Shard::unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
     if (state == TimeoutState::pending) return wheel_.remove(entry);
     if (state == TimeoutState::queued) return queue_.unlink(entry);
     TimerTaskList::remove(entry);
-}
-
-/// The entry stays in its bucket and is placed again when that expires.
-bool Shard::pushBack(TimeoutEntry& entry, Tick deadline) noexcept {
-    if (reach_.load(std::memory_order_acquire) == kNoReach) [[unlikely]]
-        allowPushBacks();
-    TimeoutWord word = TimeoutWord::of(entry);
-    while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
-           deadline.value() < reach_.load(std::memory_order_acquire)) {
-        if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) return true;
-    }
-    return false;
 }
 
 bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {

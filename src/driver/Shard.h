@@ -66,7 +66,17 @@ public:
     /// The part of it that takes no lock, except the first time: moves a pending entry's deadline
     /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns
     /// false, and has changed nothing, if this way does not do.
-    bool pushBack(TimeoutEntry& entry, Tick deadline) noexcept;
+    bool pushBack(TimeoutEntry& entry, Tick deadline) noexcept {
+        if (reach_.load(std::memory_order_acquire) == kNoReach) [[unlikely]]
+            allowPushBacks();
+        // The entry stays in its bucket and is placed again when that expires.
+        TimeoutWord word = TimeoutWord::of(entry);
+        while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
+               deadline.value() < reach_.load(std::memory_order_acquire)) {
+            if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) return true;
+        }
+        return false;
+    }
     /// For a hook whose object dies: cancels it and waits for its run, again and again until no run
     /// has rescheduled it. From inside a run, makes the runner forget it.
     void forget(HookEntry& hook);

@@ -85,8 +85,9 @@ private:
     TimerContext context_;
     Lifecycle life_;
     std::vector<std::unique_ptr<Shard>> shards_;
-    std::size_t firstShard_ = 0;       // where the driver's search begins: equals take turns
     std::atomic<bool> accepts_{true};  // asked first; the gates of the shards decide
+    /// Where the driver's search begins: equals take turns. On a line that callers do not read.
+    alignas(kCacheLine) std::size_t firstShard_ = 0;
 };
 
 }  // namespace detail
