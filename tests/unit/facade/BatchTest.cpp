@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -278,6 +278,42 @@ TEST(BatchTest, MayMixShards) {
     timer.checkInvariants();
     clock.advance(20ms);
     for (Session const& each : sessions) ASSERT_EQ(each.runs, 1);
+}
+
+// While the driver runs what is due, one thread pushes back and another cancels, all by batches.
+TEST(BatchTest, AccountsForEveryHookWhileThreadsCompete) {
+    SystemTimer timer{{.tick = 1ms, .wheelSize = 4, .shards = 2}};
+    struct Counted {
+        void onDue() { ++runs; }
+        std::atomic<int> runs{0};
+        TimerHook<&Counted::onDue> hook{*this};
+    };
+    std::deque<Counted> all(300);
+    Hooks hooks;
+    for (Counted& each : all) hooks.push_back(&each.hook);
+    std::uint64_t cancelled = 0;
+    std::uint64_t scheduled = 0;
+    for (int round = 0; round < 20; ++round) {
+        timer.schedule(hooks, 2ms);
+        scheduled += hooks.size();
+        std::thread pusher{[&] {
+            for (int i = 0; i < 20; ++i)
+                timer.reschedule(hooks, std::chrono::milliseconds{2 + i % 2});
+        }};
+        std::thread canceller{[&] { cancelled += timer.cancel(std::span{hooks}.first(150)); }};
+        pusher.join();
+        canceller.join();
+        cancelled += timer.cancel(hooks);  // what has not run by now
+        timer.checkInvariants();
+    }
+    std::uint64_t ran = 0;
+    for (Counted& each : all) {
+        static_cast<void>(each.hook.cancelAndWait());
+        ran += static_cast<std::uint64_t>(each.runs.load());
+    }
+    EXPECT_EQ(ran + cancelled, scheduled);
+    EXPECT_EQ(timer.statistics().cancelled, cancelled);
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
 // ---- beside the calls one by one ---------------------------------------------------------------
