@@ -202,6 +202,8 @@ TYPED_TEST(Batch, KeepsWhatCameBeforeAnError) {
         },
         "scheduled already");
     EXPECT_EQ(timer.pendingTimeouts(), 3U) << "the limit counts as the timer does";
+    expectThrows<std::logic_error>([&] { timer.schedule(Hooks{hooks[4]}, 50ms); },
+                                   "scheduled already");
     EXPECT_EQ(timer.cancel(hooks), 3U);
     timer.schedule(Hooks{hooks[0], hooks[1], hooks[2]}, 50ms);
     timer.checkInvariants();
@@ -267,8 +269,8 @@ TEST(BatchTest, MayMixShards) {
     std::deque<Session> sessions(900);
     for (std::size_t part = 0; part < 3; ++part) {
         std::thread{[&, part] {
-            for (std::size_t i = part; i < sessions.size(); i += 1 + part)
-                if (!sessions[i].hook.isPending()) timer.schedule(sessions[i].hook, 50ms);
+            for (std::size_t i = part; i < sessions.size(); i += 3)
+                timer.schedule(sessions[i].hook, 50ms);
         }}.join();
     }
     Hooks const hooks = hooksOf(sessions);
