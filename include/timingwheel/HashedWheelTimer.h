@@ -102,7 +102,8 @@ struct HashedWheelTimerOptions {
 ///                isExpired() is true and cancel() returns false, even inside the task and while
 ///                it waits in an executor's queue. The worker unlinks a cancelled timeout at the
 ///                next tick, calls its `cancelled()` and destroys its task; cancelAndWait() does
-///                that at once
+///                that at once. A task with neither `cancelled()` nor a destructor that does
+///                anything ends in cancel() itself
 /// Units          deadlines are rounded up to the next tick *after* them, counted from the start of
 ///                the worker: never early, late by more than zero and at most one tick, plus the
 ///                wake-up latency. Zero and negative delays run at the next tick. A task that
@@ -111,9 +112,12 @@ struct HashedWheelTimerOptions {
 /// Complexity     newTimeout and cancel O(1), without a lock; a tick O(timeouts in its slot),
 ///                where each that is not due costs reading 4 bytes
 /// Memory         48 bytes plus the task for a timeout, and 12 bytes in its slot. A cancelled one
-///                keeps them until the worker's next tick: callers that schedule and cancel without
+///                whose task has a destructor or a `cancelled()`, or which is in its slot, keeps
+///                them until the worker's next tick: callers that schedule and cancel such without
 ///                a pause can run far ahead of the worker, and only `maxPendingTimeouts` bounds
-///                that. The timer object fills one cache line
+///                that. All others are freed with their last handle. The queue has two parts in
+///                turn, of 8 bytes for each newTimeout between two ticks; each keeps the largest
+///                size that it ever had. The timer object fills one cache line
 /// Thread safety  every function from any thread, also from inside a task except stop
 /// Lifetime       as SystemTimer
 /// Errors         thrown before anything has changed; what tasks throw goes to the error handler.

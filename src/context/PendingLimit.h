@@ -15,17 +15,21 @@ namespace detail {
 /// Thread safety  any number of threads
 class PendingLimit {
 public:
-    /// `most` 0 means no limit. `timerName` must outlive this.
+    /// `most` 0 means no limit, and SIZE_MAX that they are only counted. `timerName` must outlive
+    /// this.
     PendingLimit(std::size_t most, std::string const& timerName) noexcept
         : most_{most}, timerName_{timerName} {}
 
     /// Counts one more. Throws RejectedExecution at the limit.
     void acquire() {
-        if (most_ != 0) acquireCounted();
+        if (most_ == SIZE_MAX)
+            count_.fetch_add(1, std::memory_order_relaxed);
+        else if (most_ != 0)
+            acquireCounted();
     }
-    /// Counts one less.
-    void release() noexcept {
-        if (most_ != 0) count_.fetch_sub(1, std::memory_order_release);
+    /// Counts so many less.
+    void release(std::size_t count = 1) noexcept {
+        if (most_ != 0) count_.fetch_sub(count, std::memory_order_release);
     }
 
     /// How many are counted. REQUIRES: there is a limit.

@@ -1,6 +1,6 @@
 #include "driver/HashedWheelCore.h"
 
-#include <stdexcept>
+#include <new>
 #include <utility>
 
 namespace timingwheel {
@@ -40,9 +40,14 @@ bool HashedWheelCore::scheduleOrRun(TimeoutNode& node, Clock::TimePoint now,
         return worker_.runNow(node, context_.scale.nowToTick(now));
     Tick const deadline = context_.scale.tickAfter(timeAfter(now, delay));
     context_.limit.acquire();
-    bool const isAccepted = worker_.schedule(node, deadline, context_.scale.nowToTick(now) + 1);
-    if (!isAccepted) context_.limit.release();
-    return isAccepted;
+    try {
+        if (worker_.schedule(node, deadline, context_.scale.nowToTick(now) + 1)) return true;
+    } catch (std::bad_alloc const&) {
+        context_.limit.release();
+        throw;
+    }
+    context_.limit.release();
+    return false;
 }
 
 StoppedTimeouts HashedWheelCore::stop(Lifecycle::Caller caller) {

@@ -15,29 +15,29 @@ namespace detail {
 using Stage = TimerEvent::Stage;
 
 HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions options)
-    : TimeoutKeeper{context, 0}, wheel_{options} {
-    cancelled_.open();
-}
+    : TimeoutKeeper{context, 0}, wheel_{options} {}
 
 // ---- for callers ------------------------------------------------------------------------------
 
-bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept {
+bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) {
     node.keeper.store(this, std::memory_order_relaxed);
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
-    // Observe before the push, since the worker may have it right after. One that is refused was
-    // observed too, so a cancel follows at once.
+    // Observe first, since the worker may have it right after. One that is refused was observed
+    // too, so a cancel follows at once.
     if (isObserved()) [[unlikely]] {
         observe(Stage::schedule, node);
         observe(Stage::intake, node);
     }
-    if (!intake_.push(node)) {
+    Intake::Added const added = intake_.add(node);
+    if (added != Intake::Added::yes) [[unlikely]] {
         if (isObserved()) [[unlikely]]
             observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
-        EntryLinks::setNext(node, nullptr);
-        return false;
+        if (added == Intake::Added::closed) return false;
     }
     ringBy(nextTick);
+    if (added == Intake::Added::noMemory) [[unlikely]]
+        throw std::bad_alloc{};  // the worker comes even so: until then all are refused
     return true;
 }
 
@@ -70,11 +70,17 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
 }
 
 bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
+    // The user's code is called on the worker's thread.
+    bool const endsHere = !node.callsUserWhenCancelled();
+    TimeoutState const state = endsHere ? TimeoutState::cancelled : TimeoutState::cancelling;
     TimeoutWord word = TimeoutWord::of(node);
     do {
         if (word.state() != TimeoutState::pending) return false;
-    } while (!markCancelled(node, word, TimeoutState::cancelling));
-    askToUnlink(node);
+    } while (!markCancelled(node, word, state));
+    if (endsHere)
+        unlinkAndEnd(node);
+    else
+        askToUnlink(node);
     return true;
 }
 
@@ -85,8 +91,10 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
         if (state == TimeoutState::handedOver) return cancelQueued(node);
         if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
         if (!markCancelled(node, word, TimeoutState::cancelled)) continue;
-        if (state == TimeoutState::pending) askToUnlink(node);
-        endTask(node);
+        if (state == TimeoutState::pending)
+            unlinkAndEnd(node);
+        else
+            endTask(node);
         return state == TimeoutState::pending;
     }
 }
@@ -123,12 +131,26 @@ bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
     return true;
 }
 
+/// Ends a pending node that this thread made `cancelled`. Most live shorter than a tick: they never
+/// reach the worker, which only counts them.
+void HashedWheelWorker::unlinkAndEnd(TimeoutNode& node) noexcept {
+    if (Intake::takeBack(node)) {
+        letCopyEnd(node);
+        return endCancelled(node);
+    }
+    askToUnlink(node);
+    endTask(node);
+}
+
+/// sharedTask() copies the task under the lock: lets it finish.
+void HashedWheelWorker::letCopyEnd(TimeoutNode& node) noexcept {
+    if (node.task().shared == nullptr) return;
+    Section const section{*this};
+}
+
 /// Ends the task of a node that this thread made `cancelled`.
 void HashedWheelWorker::endTask(TimeoutNode& node) noexcept {
-    if (node.task().shared != nullptr) {
-        // sharedTask() copies the task under the lock: let it finish.
-        Section const section{*this};
-    }
+    letCopyEnd(node);
     endCancelledTask(context_, node);
 }
 
@@ -161,21 +183,35 @@ void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
     if (isObserved()) [[unlikely]]
         observeWake(tick);
     if (wheel_.beginTick(tick)) {
-        while (TimerTaskEntry* const entry = wheel_.takeDue())
-            expire(static_cast<TimeoutNode&>(*entry), frame);
+        while (takeDue()) {
+            Section section{*this};
+            while (nextDue_ < endOfDue_) expire(section, *due_[nextDue_++], frame);
+        }
         frame.meter.finish();
     }
     settle(tick);
 }
 
+/// Takes the next few that are due out of the slot, so that one hold of the lock ends a run and
+/// begins the next. A cancel() still wins until the turn of its timeout.
+bool HashedWheelWorker::takeDue() noexcept {
+    nextDue_ = 0;
+    endOfDue_ = 0;
+    while (endOfDue_ < due_.size()) {
+        TimerTaskEntry* const entry = wheel_.takeDue();
+        if (entry == nullptr) break;
+        due_[endOfDue_++] = static_cast<TimeoutNode*>(entry);
+    }
+    return endOfDue_ > 0;
+}
+
 void HashedWheelWorker::unlinkCancelled() noexcept {
-    for (EntryQueue<SecondLink> all = cancelled_.takeAll(); !all.empty();) {
+    for (EntryQueue all = cancelled_.takeAll(); !all.empty();) {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
-        // One that is not placed yet is in the backlog, which will release it.
+        // One that is not placed yet is in the intake, and will be released there.
         bool const wasPlaced = EntryLinks::hasLocation(node);
         if (wasPlaced) wheel_.remove(node);
-        cancelledCount_.fetch_add(1, std::memory_order_relaxed);
-        context_.limit.release();
+        countCancelled(1);
         TimeoutWord word = TimeoutWord::of(node);
         if (word.state() == TimeoutState::cancelling &&
             TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
@@ -186,14 +222,21 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
     }
 }
 
+/// Those that left the wheel, or the intake, before their tick.
+void HashedWheelWorker::countCancelled(std::size_t count) noexcept {
+    if (count == 0) return;
+    cancelledCount_.fetch_add(count, std::memory_order_relaxed);
+    context_.limit.release(count);
+}
+
 /// Moves new timeouts into their slots, a limited number each tick, as in Netty. If one finds no
 /// memory, it and the rest are tried again at the next tick.
 void HashedWheelWorker::transfer(Tick tick) noexcept {
-    backlog_.append(intake_.takeAll());
-    for (std::size_t moved = 0; moved < kMostTransferred && !backlog_.empty(); ++moved) {
-        auto& node = static_cast<TimeoutNode&>(backlog_.takeFirst());
-        if (!place(node, tick)) return backlog_.putBack(node);
-    }
+    std::size_t const takenBack = intake_.take(kMostTransferred, [&](TimerTaskEntry& entry) {
+        return place(static_cast<TimeoutNode&>(entry), tick);
+    });
+    accepted_ += static_cast<std::int64_t>(takenBack);
+    countCancelled(takenBack);
 }
 
 /// Puts a node into its slot, or into that of `tick` if it is late. False if there is no memory.
@@ -220,14 +263,13 @@ bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
 }
 
 /// Its tick has come: decides who has it, and runs or dispatches it.
-void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
-    Section section{*this};
+void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& frame) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     if (word.state() != TimeoutState::pending ||
         !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
         // Cancelled since the tick began. It can be nothing else, since nobody moves a deadline.
-        section.releaseLater(node);
-        return;
+        Section::Released const released{section};
+        return release(node);
     }
     context_.limit.release();
     if (isObserved()) [[unlikely]]
@@ -237,12 +279,12 @@ void HashedWheelWorker::expire(TimeoutNode& node, RunFrame& frame) noexcept {
     Claims::dispatch(*this, section, node, TimeoutState::handedOver);
 }
 
-/// Says when to come again. A caller pushes, then reads the next wake; this writes the next wake,
-/// then reads the stacks. One of the two sees the other.
+/// Says when to come again. A caller adds, then reads the next wake; this writes the next wake,
+/// then looks for what was added. One of the two sees the other.
 void HashedWheelWorker::settle(Tick tick) noexcept {
-    bool const isIdle = wheel_.empty() && backlog_.empty();
+    bool const isIdle = wheel_.empty() && intake_.isTaken();
     nextWake_.set(isIdle ? Tick::max() : tick + 1);
-    if (isIdle && !(intake_.empty() && cancelled_.empty())) ringBy(tick + 1);
+    if (isIdle && !(intake_.isEmpty() && cancelled_.empty())) ringBy(tick + 1);
 }
 
 // ---- starting, stopping, looking --------------------------------------------------------------
@@ -253,22 +295,24 @@ void HashedWheelWorker::open() noexcept {
 }
 
 void HashedWheelWorker::close() noexcept {
-    // The worker still runs and may read the links of cancelled entries, so collect() orders these.
-    leftOver_ = intake_.close();
+    intake_.close();
     Section section{*this};
     isClosed_ = true;
 }
 
 void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
-    backlog_.append(intake_.inOrder(leftOver_));
     returnQueuedAndWait(stopped);
     unlinkCancelled();
+    while (nextDue_ < endOfDue_) returnPending(*due_[nextDue_++], stopped);
     while (TimerTaskEntry* const entry = wheel_.takeAny())
         returnPending(static_cast<TimeoutNode&>(*entry), stopped);
-    while (!backlog_.empty()) {
+    std::size_t const takenBack = intake_.takeRest([&](TimerTaskEntry& entry) {
         ++accepted_;
-        returnPending(static_cast<TimeoutNode&>(backlog_.takeFirst()), stopped);
-    }
+        returnPending(static_cast<TimeoutNode&>(entry), stopped);
+        return true;
+    });
+    accepted_ += static_cast<std::int64_t>(takenBack);
+    countCancelled(takenBack);
     // A caller that won a cancel before, and pushes only now, sees this and unlinks by itself.
     hasEnded_.store(true, std::memory_order_seq_cst);
     unlinkCancelled();

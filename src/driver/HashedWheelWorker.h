@@ -1,12 +1,14 @@
 #pragma once
 
 #include "driver/EntryStack.h"
+#include "driver/Intake.h"
 #include "driver/TimeoutKeeper.h"
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerStatistics.h>
 #include <timingwheel/wheel/RawHashedWheel.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -17,18 +19,22 @@ namespace detail {
 
 /// Netty's worker: the flat wheel, its two queues, and what a tick does.
 ///
-/// Callers and worker share no lock. Callers push a new timeout on `intake_`, and a cancelled one
-/// on `cancelled_`. One compare-and-set of its word decides who has it: pending becomes
+/// Callers and worker share no lock. Callers add a new timeout to `intake_`. One compare-and-set
+/// of its word decides who has it: pending becomes
 ///
-///   - cancelling: a cancel() won,
+///   - cancelling: a cancel() won, and the worker will end the task,
+///   - cancelled: the same, and the canceller ends it,
 ///   - handedOver: its tick has come,
 ///   - returned: stop() has it.
 ///
 /// Only the worker touches the wheel, so a visit blocks nobody. The inherited lock guards only what
 /// runs and what waits for an executor.
 ///
-/// The driver's reference to a node moves with it: from `intake_` to `backlog_` to the wheel.
-/// `cancelled_` holds references of its own, since a node may be there too.
+/// A canceller that ends the task takes the node back from `intake_` if it is still there. Any
+/// other cancelled node goes to `cancelled_`, and the worker unlinks it.
+///
+/// The driver's reference to a node moves with it: from `intake_` to the wheel, or to who takes it
+/// back. `cancelled_` holds references of its own, since a node may be there too.
 ///
 /// At tick t the worker unlinks what was cancelled, moves at most kMostTransferred new timeouts
 /// into their slots, and visits the slot of t.
@@ -43,8 +49,8 @@ public:
     /// True once it was opened, even if it was closed since.
     bool wasOpened() const noexcept { return wasOpened_.load(std::memory_order_acquire); }
     /// Accepts a node that nobody else knows yet. `nextTick` is the first tick after now. Returns
-    /// false once the worker is closed.
-    bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick) noexcept;
+    /// false once the worker is closed. Throws std::bad_alloc if the intake finds no memory.
+    bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick);
     /// Runs a node's task before it returns, or dispatches it. Returns false once the worker is
     /// closed.
     bool runNow(TimeoutNode& node, Tick now);
@@ -71,15 +77,19 @@ public:
 
 private:
     void ringBy(Tick tick) noexcept;
+    void unlinkAndEnd(TimeoutNode& node) noexcept;
     void askToUnlink(TimeoutNode& node) noexcept;
     void ringUnlessClosed() noexcept;
     void unlinkCancelled() noexcept;
+    void letCopyEnd(TimeoutNode& node) noexcept;
     void endTask(TimeoutNode& node) noexcept;
+    void countCancelled(std::size_t count) noexcept;
     bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
     bool cancelQueued(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;
     bool place(TimeoutNode& node, Tick tick) noexcept;
-    void expire(TimeoutNode& node, RunFrame& frame) noexcept;
+    bool takeDue() noexcept;
+    void expire(Section& section, TimeoutNode& node, RunFrame& frame) noexcept;
     void settle(Tick tick) noexcept;
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
     void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
@@ -92,18 +102,18 @@ private:
     void observeWake(Tick tick) noexcept;
 
     // Where callers meet the worker, each on its own cache line.
-    alignas(kCacheLine) EntryStack<FirstLink> intake_;
-    std::atomic<bool> wasOpened_{false};
-    alignas(kCacheLine) EntryStack<SecondLink> cancelled_;
+    alignas(kCacheLine) std::atomic<bool> wasOpened_{false};
+    Intake intake_;
+    alignas(kCacheLine) EntryStack cancelled_;
     std::atomic<std::uint64_t> cancelledCount_{0};
     std::atomic<bool> hasEnded_{false};  // callers that cancel from now on unlink by themselves
 
     // The worker's own.
     alignas(kCacheLine) RawHashedWheel wheel_;
-    EntryQueue<FirstLink> backlog_;  // taken from intake_, not in the wheel yet
+    std::array<TimeoutNode*, 16> due_{};  // taken out of the visited slot
+    std::size_t nextDue_ = 0;             // those before it have had their turn
+    std::size_t endOfDue_ = 0;
     std::int64_t accepted_ = 0;
-
-    TimerTaskEntry* leftOver_ = nullptr;  // for stop(): what intake_ held when it was closed
 
     // Protected by the lock.
     bool isClosed_ = false;

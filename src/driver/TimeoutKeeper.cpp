@@ -116,7 +116,7 @@ void TimeoutKeeper::waitForRun(TimeoutEntry const& entry) {
 }
 
 void TimeoutKeeper::endCancelled(TimeoutNode& node) noexcept {
-    bool const callsUser = node.hasDestructor() || node.task().cancelled != nullptr;
+    bool const callsUser = node.callsUserWhenCancelled();
     endCancelledTask(context_, node);
     // In the user's code the caller's handle may have died, so count the reference down.
     if (callsUser) return release(node);

@@ -66,7 +66,7 @@ void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
 }
 
 void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept {
-    if (node.task().cancelled == nullptr && !node.hasDestructor()) return node.setTaskGone();
+    if (!node.callsUserWhenCancelled()) return node.setTaskGone();
     Ending const ending{node};
     callCancelled(context, node);
     destroyTask(context, node);

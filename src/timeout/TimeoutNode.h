@@ -42,6 +42,10 @@ public:
     void run(Timeout const& self) { task().run(taskAddress(), self); }
     /// False for most tasks: what they capture needs no destructor.
     bool hasDestructor() const noexcept { return task().destroy != nullptr; }
+    /// False for most tasks: a cancel() ends them without the user noticing.
+    bool callsUserWhenCancelled() const noexcept {
+        return hasDestructor() || task().cancelled != nullptr;
+    }
     /// May throw what the task's destructor throws. REQUIRES: hasDestructor().
     void destroyTask() { task().destroy(taskAddress()); }
     void setTaskGone() noexcept { gone_.store(Gone::task, std::memory_order_release); }

@@ -6,9 +6,11 @@
 
 #include <support/LoneContext.h>
 #include <timingwheel/ManualClock.h>
+#include <timingwheel/TimerStatistics.h>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -28,24 +30,30 @@ public:
     }
 
     /// Accepts a timeout that is due at `tick`.
-    void schedule(Tick tick) {
+    Timeout schedule(Tick tick) {
         auto task = [] {};
         TimeoutNode* const node =
             TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
-        Timeout const handle = TimeoutAccess::adopt(*node);
+        Timeout handle = TimeoutAccess::adopt(*node);
         context_->limit.acquire();
         require(worker_.schedule(*node, tick, tick), "it is refused");
+        return handle;
     }
     void walk(Tick tick) {
         RunFrame frame{*context_};
         worker_.wake(tick, frame);
     }
     Tick nextWake() const { return worker_.nextWake(); }
+    TimerStatistics statistics() {
+        TimerStatistics statistics;
+        worker_.readInto(statistics);
+        return statistics;
+    }
 
 private:
     ManualClock clock_{Clock::TimePoint{}};
-    LoneContext::Pointer context_ =
-        LoneContext::make(TimerOptions{.tick = milliseconds{1}, .clock = clock_});
+    LoneContext::Pointer context_ = LoneContext::make(
+        TimerOptions{.tick = milliseconds{1}, .clock = clock_, .maxPendingTimeouts = SIZE_MAX});
     HashedWheelWorker worker_{*context_, HashedWheelOptions{.ticksPerWheel = 4}};
 };
 
@@ -58,6 +66,24 @@ TEST(HashedWheelWorkerInterleavings, AWorkerThatFindsNothingIsCalledByWhatIsPush
         caller.join();
         require(worker.nextWake() <= Tick{2}, "the worker is not called");
     });
+}
+
+TEST(HashedWheelWorkerInterleavings, WhatIsCancelledOnItsWayToItsSlotCountsUntilTheNextTick) {
+    expectAll(
+        "G18", "interleavings of a cancel and a tick that count wrongly",
+        [] {
+            LoneWorker worker;
+            Timeout const timeout = worker.schedule(Tick{9});
+            std::thread caller{[&] { require(timeout.cancel(), "nobody else cancels"); }};
+            worker.walk(Tick{1});
+            caller.join();
+            require(worker.nextWake() <= Tick{2} || worker.statistics().pending == 0,
+                    "the worker does not come for what was cancelled");
+            worker.walk(Tick{2});
+            require(worker.statistics().pending == 0, "it still counts");
+            require(worker.statistics().cancelled == 1, "it was cancelled twice, or never");
+        },
+        3);
 }
 
 }  // namespace

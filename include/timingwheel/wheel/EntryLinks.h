@@ -4,6 +4,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include <atomic>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -78,6 +79,14 @@ public:
     }
     static void setSecond(TimerTaskEntry& entry, TimerTaskEntry* other) noexcept {
         linksOf(entry).prev_ = nodeOf(other);
+    }
+
+    /// The second link as the address of a cell that points back to the entry. REQUIRES: the same.
+    static std::atomic<TimerTaskEntry*>* cell(TimerTaskEntry const& entry) noexcept {
+        return reinterpret_cast<std::atomic<TimerTaskEntry*>*>(linksOf(entry).prev_);
+    }
+    static void setCell(TimerTaskEntry& entry, std::atomic<TimerTaskEntry*>* cell) noexcept {
+        linksOf(entry).prev_ = reinterpret_cast<Node*>(cell);
     }
 
 private:

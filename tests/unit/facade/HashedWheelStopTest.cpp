@@ -169,6 +169,23 @@ TEST_F(HashedWheelStop, EndsWhenTheSlotInProgressIsDone) {
     EXPECT_TRUE(next.isReturned());
 }
 
+// The worker has taken several out of the slot when it runs the first.
+TEST_F(HashedWheelStop, ByATaskReturnsThoseOfItsTickThatHaveNotHadTheirTurn) {
+    auto timer = std::make_unique<HashedWheelTimer>(options({.leakDetection = false}));
+    auto const witness = std::make_shared<int>();
+    std::vector<Timeout> timeouts{timer->newTimeout([&] { timer.reset(); }, 50ms)};
+    for (int i = 0; i < 40; ++i) timeouts.push_back(timer->newTimeout([witness] { FAIL(); }, 50ms));
+    EXPECT_TRUE(timeouts.back().cancel());
+    clock.advance(100ms);
+    EXPECT_EQ(timer, nullptr);
+    EXPECT_TRUE(timeouts.back().isCancelled() && !timeouts.back().isReturned());
+    timeouts.pop_back();
+    EXPECT_TRUE(timeouts.front().isExpired());
+    timeouts.erase(timeouts.begin());
+    for (Timeout const& t : timeouts) EXPECT_TRUE(t.isReturned());
+    EXPECT_EQ(witness.use_count(), 1);
+}
+
 TEST_F(HashedWheelStop, FromInsideATaskThrows) {
     HashedWheelTimer timer{options({.name = "busy"})};
     int refused = 0;
