@@ -96,7 +96,7 @@ public:
     // On lines of their own: the driver writes them at every sleep and every run.
     alignas(kCacheLine) Alarm alarm;
     alignas(kCacheLine) RunStatistics runs;
-    /// Push-backs that took no lock: a stripe for each shard. Read by every caller, as is the limit.
+    /// Push-backs that took no lock: a stripe for each shard. Callers read it, and the limit.
     alignas(kCacheLine) StripedCounter pushedBack;
     PendingLimit limit;
     TaskReports const reports;

@@ -182,7 +182,7 @@ std::size_t Shard::cancel(std::span<HookEntry* const> hooks) noexcept {
             ++count;
         }
     }
-    for (std::size_t i = 0; i < count; ++i) context_.limit.release();
+    context_.limit.release(count);
     return count;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <random>
 #include <string>
 #include <system_error>
 
@@ -13,8 +14,7 @@ class TemporaryFile {
 public:
     TemporaryFile()
         : path{std::filesystem::path{testing::TempDir()} /
-               (std::string{testing::UnitTest::GetInstance()->current_test_info()->name()} + "-" +
-                std::to_string(++count_) + ".trace")} {}
+               ("timingwheel-" + std::to_string(std::random_device{}()) + ".trace")} {}
     TemporaryFile(TemporaryFile const&) = delete;
     TemporaryFile& operator=(TemporaryFile const&) = delete;
     ~TemporaryFile() {
@@ -23,9 +23,6 @@ public:
     }
 
     std::filesystem::path const path;
-
-private:
-    static inline int count_ = 0;
 };
 
 }  // namespace timingwheel::test
