@@ -4,9 +4,11 @@
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerStatistics.h>
+#include <timingwheel/detail/platform/CacheLine.h>
 #include <timingwheel/wheel/RawTimingWheel.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -113,6 +115,8 @@ public:
 private:
     using Stage = TimerEvent::Stage;
 
+    static constexpr std::int64_t kNoReach = INT64_MIN;
+
     void refuseIfPending(TimeoutEntry const& entry) const;
     void admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
                Clock::TimePoint now);
@@ -161,6 +165,10 @@ private:
     bool isLateCollected_ = false;
     bool isPushedBack_ = false;  // a reschedule has happened here
     std::size_t armed_ = 0;      // buckets in the delay heap, by the last recorded event
+
+    // Read by all threads, seldom written: on a cache line of its own.
+    /// A pending entry's deadline may move later without the lock, up to before this.
+    alignas(kCacheLine) std::atomic<std::int64_t> reach_{kNoReach};
 };
 
 }  // namespace detail

@@ -17,7 +17,6 @@
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/detail/platform/CacheLine.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,8 +80,6 @@ public:
     void orphan() noexcept;
 
 protected:
-    static constexpr std::int64_t kNoReach = INT64_MIN;
-
     ~TimeoutKeeper() = default;
 
     // Running.
@@ -124,8 +121,6 @@ protected:
     TimerObserver* const observer_;
     std::int64_t const owedAtLeast_;
     std::uint32_t const number_;
-    /// A pending entry's deadline may move later without the lock, up to before this.
-    std::atomic<std::int64_t> reach_{kNoReach};
 
     // Written by all threads without the lock: on a cache line of its own.
     alignas(kCacheLine) DroppedShares droppedShares_;
