@@ -81,6 +81,7 @@ protected:
 };
 
 using AllTimers = testing::Types<SystemTimer, HashedWheelTimer, ManualTimer>;
+using TimersWithAThread = testing::Types<SystemTimer, HashedWheelTimer>;
 
 struct NamesOfAllTimers {
     template <class T>

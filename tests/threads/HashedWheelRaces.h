@@ -1,12 +1,11 @@
 #pragma once
 
 #include "CancelRaces.h"
+#include "RaceExecutor.h"
 
 #include <support/CountOfEach.h>
 #include <support/Effort.h>
 #include <support/Figure.h>
-#include <support/Ledger.h>
-#include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/HashedWheelTimer.h>
 
@@ -18,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -30,238 +28,19 @@
 /// a millisecond at least, so each tick has many timeouts to race for.
 namespace timingwheel::test {
 
-enum class HashedWheelRunsOn { worker, pool, flakyPool, ownPool };
-
-/// Where tasks run, and the options that say so.
-class HashedWheelRunners {
-public:
-    explicit HashedWheelRunners(HashedWheelRunsOn runsOn) : runsOn_{runsOn} {
-        if (runsOn == HashedWheelRunsOn::pool) pool_.emplace(std::size_t{2});
-        if (runsOn == HashedWheelRunsOn::flakyPool) flaky_.emplace(2U, 50U);
-    }
-
-    HashedWheelTimerOptions options() {
-        HashedWheelTimerOptions options{
-            .tick = std::chrono::milliseconds{1}, .ticksPerWheel = 4, .leakDetection = false};
-        if (pool_) options.executor = *pool_;
-        if (flaky_) options.executor = *flaky_;
-        if (runsOn_ == HashedWheelRunsOn::ownPool) options.taskPool.emplace();
-        return options;
-    }
-    char const* name() const noexcept {
-        switch (runsOn_) {
-            case HashedWheelRunsOn::worker:
-                return "on the worker";
-            case HashedWheelRunsOn::pool:
-                return "on a pool";
-            case HashedWheelRunsOn::flakyPool:
-                return "on a pool that refuses some";
-            case HashedWheelRunsOn::ownPool:
-                return "on a pool of its own";
-        }
-        return "";
-    }
-
-private:
-    HashedWheelRunsOn const runsOn_;
-    std::optional<boost::asio::thread_pool> pool_;
-    std::optional<FlakyPool> flaky_;
-};
-
-/// One timer, threads that schedule, cancel and ask at random, and a stop() at a random moment, or
-/// when nothing is pending any more: guarantee G3.
-class HashedWheelLedgerRound {
-public:
-    HashedWheelLedgerRound(HashedWheelRunsOn runsOn, bool stopsEarly, std::uint64_t operations,
-                           std::uint64_t seed)
-        : stopsEarly_{stopsEarly},
-          operations_{operations},
-          seed_{seed},
-          ledger_{operations},
-          handles_(operations),
-          runners_{runsOn} {
-        HashedWheelTimerOptions options = runners_.options();
-        options.errorHandler = [this](TaskFailure const& failure) { hear(failure); };
-        timer_.emplace(std::move(options));
-    }
-
-    LedgerSum run() {
-        together(kThreads + 1, [this](std::size_t thread) {
-            thread == kThreads ? stopSomewhen() : operate(thread);
-        });
-        EXPECT_EQ(timer_->pendingTimeouts(), 0U);
-        EXPECT_TRUE(timer_->stop().empty());
-        bookRejected();
-        compareStatistics();
-        timer_.reset();
-        return ledger_.sum();
-    }
-    std::uint64_t operationsMade() const noexcept { return made_; }
-
-private:
-    static constexpr std::size_t kThreads = 4;
-
-    struct Task {
-        HashedWheelLedgerRound* round;
-        Ledger::Id id;
-        void operator()() const { round->ledger_.ran(id, round->timer_->clock().now()); }
-    };
-    struct Slot {
-        std::mutex mutex;
-        Timeout timeout;
-        Ledger::Id id = 0;
-    };
-
-    void stopSomewhen() {
-        std::uint64_t const stopsAt = Random{seed_ + 99}.below(operations_);
-        waitUntil([&] {
-            if (stopsEarly_) return made_ >= stopsAt || ended_ == kThreads;
-            return ended_ == kThreads && timer_->pendingTimeouts() == 0;
-        });
-        for (StoppedTimeout const& one : timer_->stop()) {
-            ledger_.book(one.target<Task>()->id, Outcome::returned);
-            EXPECT_TRUE(one.timeout().isReturned());
-        }
-    }
-
-    void operate(std::size_t thread) {
-        Random random{seed_ * 31 + thread};
-        try {
-            for (std::uint64_t i = 0; i < operations_ / kThreads; ++i, ++made_) {
-                if (i % 256 == 255) spinFor(std::chrono::microseconds{200});  // a tick may come
-                std::uint64_t const dice = random.below(100);
-                if (dice < 60) {
-                    schedule(random);
-                } else if (dice < 95) {
-                    cancel(random);
-                } else {
-                    ask(random);
-                }
-            }
-        } catch (std::logic_error const&) {
-            EXPECT_TRUE(stopsEarly_);
-        }
-        ++ended_;
-    }
-
-    void schedule(Random& random) {
-        auto const most =
-            random.below(2) == 0 ? std::chrono::milliseconds{1} : std::chrono::milliseconds{10};
-        auto const delay = random.below(std::chrono::nanoseconds{most});
-        Ledger::Id const id = ledger_.open(timer_->clock().now() + delay);
-        Timeout timeout = timer_->newTimeout(Task{this, id}, delay);
-        ledger_.accept(id);
-        handles_[id] = timeout;
-        Slot& slot = slots_[random.below(slots_.size())];
-        std::lock_guard const lock{slot.mutex};
-        slot.timeout = std::move(timeout);
-        slot.id = id;
-    }
-
-    void cancel(Random& random) {
-        Slot& slot = slots_[random.below(slots_.size())];
-        Timeout timeout;
-        Ledger::Id id = 0;
-        {
-            std::lock_guard const lock{slot.mutex};
-            timeout = slot.timeout;
-            id = slot.id;
-        }
-        bool const waits = random.below(4) == 0;
-        if (waits ? timeout.cancelAndWait() : timeout.cancel()) {
-            ledger_.book(id, Outcome::cancelled);
-            EXPECT_TRUE(timeout.isCancelled());
-        }
-    }
-
-    void ask(Random& random) {
-        Slot& slot = slots_[random.below(slots_.size())];
-        Timeout timeout;
-        {
-            std::lock_guard const lock{slot.mutex};
-            timeout = slot.timeout;
-        }
-        bool const wasDone = timeout.isDone();
-        EXPECT_TRUE(!wasDone || timeout.isExpired());
-        static_cast<void>(timeout.remaining());
-        static_cast<void>(timeout.task());
-        static_cast<void>(timer_->pendingTimeouts());
-        if (random.below(64) == 0) static_cast<void>(timer_->statistics());
-    }
-
-    void hear(TaskFailure const& failure) {
-        // Refused, but it had been taken back meanwhile: nothing was rejected.
-        if (failure.kind == TaskFailure::Kind::executorThrew) return;
-        EXPECT_EQ(failure.kind, TaskFailure::Kind::rejected);
-        ++rejected_;
-    }
-
-    void bookRejected() {
-        std::uint64_t rejected = 0;
-        for (Ledger::Id id = 0; id < handles_.size(); ++id) {
-            if (!handles_[id].isRejected()) continue;
-            ledger_.book(id, Outcome::rejected);
-            ++rejected;
-        }
-        EXPECT_EQ(rejected, rejected_.load());
-    }
-
-    void compareStatistics() {
-        TimerStatistics const statistics = timer_->statistics();
-        LedgerSum const sum = ledger_.sum();
-        EXPECT_EQ(statistics.scheduled, sum.accepted);
-        EXPECT_EQ(statistics.fired, sum.ran);
-        EXPECT_EQ(statistics.cancelled, sum.cancelled);
-        EXPECT_EQ(statistics.returned, sum.returned);
-        EXPECT_EQ(statistics.rejected, sum.rejected);
-        EXPECT_EQ(statistics.pending, 0U);
-    }
-
-    bool const stopsEarly_;
-    std::uint64_t const operations_;
-    std::uint64_t const seed_;
-    Ledger ledger_;
-    std::vector<Timeout> handles_;
-    std::array<Slot, 256> slots_;
-    std::atomic<std::uint64_t> rejected_{0};
-    std::atomic<std::uint64_t> made_{0};
-    std::atomic<std::size_t> ended_{0};
-    HashedWheelRunners runners_;
-    std::optional<HashedWheelTimer> timer_;  // the last: its tasks use the others
-};
-
-/// Rounds until so many operations are done. Prints and checks the books.
-inline void keepTheHashedWheelLedger(HashedWheelRunsOn runsOn, std::uint64_t operations,
-                                     std::uint64_t operationsOfRound) {
-    LedgerSum sum;
-    std::uint64_t rounds = 0;
-    std::uint64_t made = 0;
-    for (; made < operations; ++rounds) {
-        HashedWheelLedgerRound round{runsOn, rounds % 2 == 0, operationsOfRound, rounds + 1};
-        sum += round.run();
-        made += round.operationsMade() + 1;
-    }
-    tellTheSum(std::string{"HashedWheelTimer, "} + HashedWheelRunners{runsOn}.name(), sum,
-               {made, 10'000'000});
-    EXPECT_GT(sum.ran, 0U);
-    EXPECT_GT(sum.cancelled, 0U);
-    EXPECT_GT(sum.returned, 0U);
-    EXPECT_EQ(sum.rejected > 0, runsOn == HashedWheelRunsOn::flakyPool);
-}
-
 /// {cancel, cancelAndWait, expire} over and over; what a task uses dies when cancelAndWait() has
 /// returned: guarantees G4 and G5.
 class HashedWheelCancelRace {
 public:
-    explicit HashedWheelCancelRace(HashedWheelRunsOn runsOn)
-        : runners_{runsOn}, timer_{runners_.options()} {}
+    explicit HashedWheelCancelRace(RunsOn runsOn)
+        : executor_{runsOn}, timer_{executor_.options<HashedWheelTimer>()} {}
 
     void run(std::uint64_t races) {
         inBatches(
             races / kBatch + 1, 2, [this](std::uint64_t) { schedule(); },
             [this](std::size_t worker, std::uint64_t) { compete(worker); },
             [this](std::uint64_t) { judge(); });
-        std::string const where = std::string{" HashedWheelTimer, "} + runners_.name();
+        std::string const where = std::string{" HashedWheelTimer, "} + executor_.name();
         Of const all{races_, 1'000'000};
         figure("G4", "not exactly one winner of cancel, cancelAndWait, expire," + where, broken_,
                exactly(0), all);
@@ -340,7 +119,7 @@ private:
     std::uint64_t waited_ = 0;
     std::uint64_t broken_ = 0;
     std::uint64_t stillRan_ = 0;
-    HashedWheelRunners runners_;
+    RaceExecutor executor_;
     HashedWheelTimer timer_;  // the last: its tasks use the others
 };
 
@@ -348,8 +127,8 @@ private:
 /// cancel: guarantee G10 in Netty's form, where only the caller that gets the tasks waits.
 class HashedWheelStopRace {
 public:
-    HashedWheelStopRace(HashedWheelRunsOn runsOn, std::size_t schedulers)
-        : runners_{runsOn},
+    HashedWheelStopRace(RunsOn runsOn, std::size_t schedulers)
+        : executor_{runsOn},
           schedulers_{schedulers},
           handles_(schedulers),
           runs_{schedulers * kPerThread} {}
@@ -362,7 +141,7 @@ public:
                                    : schedule(worker - kStoppers);
             },
             [this](std::uint64_t) { judge(); });
-        std::string const where = std::string{" HashedWheelTimer, "} + runners_.name();
+        std::string const where = std::string{" HashedWheelTimer, "} + executor_.name();
         Of const all{rounds, 5'000};
         EXPECT_EQ(accepted_, allRan_ + allCancelled_ + allReturned_);
         figure("G10", "rounds that did not balance where two stop and many schedule," + where,
@@ -377,7 +156,7 @@ private:
     static constexpr std::size_t kPerThread = 64;
 
     void makeTimer() {
-        timer_.emplace(runners_.options());
+        timer_.emplace(executor_.options<HashedWheelTimer>());
         inside_ = 0;
         runs_.reset();
         returned_ = 0;
@@ -450,7 +229,7 @@ private:
         allReturned_ += returned_.load();
     }
 
-    HashedWheelRunners runners_;
+    RaceExecutor executor_;
     std::size_t const schedulers_;
     std::vector<std::vector<Timeout>> handles_;
     std::atomic<int> inside_{0};

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "RaceExecutor.h"
+
+#include <support/AnyTimer.h>
 #include <support/Effort.h>
 #include <support/Ledger.h>
-#include <support/ThreadPool.h>
 #include <support/Threads.h>
+#include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/SystemTimer.h>
 
 #include <gtest/gtest.h>
@@ -16,28 +19,20 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// Everything at once, with a ledger: guarantee G3.
 namespace timingwheel::test {
 
-enum class RunsOn { driver, pool, flakyPool };
-
-inline char const* toString(RunsOn runsOn) noexcept {
-    switch (runsOn) {
-        case RunsOn::driver:
-            return "inline";
-        case RunsOn::pool:
-            return "on a pool";
-        case RunsOn::flakyPool:
-            return "on a pool that refuses some";
-    }
-    return "";
-}
-
-/// One timer, a few threads that schedule, cancel, push back and ask at random, timeouts and hooks,
-/// for so many operations in all; ended by stop() at a random moment, or by drain().
+/// One timer, and a few threads that schedule, cancel, reschedule and ask at random, timeouts and
+/// hooks, for so many operations in all. It ends by stop() at a random moment, or when nothing is
+/// pending any more. A HashedWheelTimer has neither hooks nor reschedule(): there the threads
+/// schedule and cancel more.
+template <class T>
 class LedgerRound {
 public:
     LedgerRound(RunsOn runsOn, bool stopsEarly, std::uint64_t operations, std::uint64_t seed)
@@ -45,12 +40,10 @@ public:
           operations_{operations},
           seed_{seed},
           ledger_{operations},
-          handles_(operations) {
-        TimerOptions options;
-        options.tick = std::chrono::microseconds{100};
+          handles_(operations),
+          executor_{runsOn} {
+        auto options = executor_.template options<T>();
         options.errorHandler = [this](TaskFailure const& failure) { hear(failure); };
-        if (runsOn == RunsOn::pool) options.executor = pool_.emplace(std::size_t{2});
-        if (runsOn == RunsOn::flakyPool) options.executor = flaky_.emplace(2U, 50U);
         timer_.emplace(std::move(options));
     }
 
@@ -70,8 +63,9 @@ public:
         }
         together(kThreads, [this](std::size_t thread) { operate(thread); });
         if (stopper.joinable()) stopper.join();
-        if (!stopsEarly_) timer_->drain();
-        timer_->checkInvariants();
+        if (!stopsEarly_) drain();
+        EXPECT_TRUE(timer_->stop().empty());
+        if constexpr (!kIsFlat) timer_->checkInvariants();
         EXPECT_EQ(timer_->pendingTimeouts(), 0U);
         bookTheRest();
         compareStatistics();
@@ -80,8 +74,9 @@ public:
     }
 
 private:
+    static constexpr bool kIsFlat = std::is_same_v<T, HashedWheelTimer>;
     static constexpr std::size_t kThreads = 4;
-    static constexpr std::size_t kSlots = 32;  // of each thread
+    static constexpr std::size_t kSlots = 64;  // of each thread
     static constexpr std::size_t kHooks = 16;  // of each thread
 
     struct Task {
@@ -110,40 +105,56 @@ private:
         std::uint64_t i = 0;
         try {
             for (; i < operations_ / kThreads; ++i) {
-                std::uint64_t const dice = random.below(100);
-                if (dice < 40) {
-                    schedule(thread, random);
-                } else if (dice < 60) {
-                    cancel(random);
-                } else if (dice < 75) {
-                    reschedule(thread, random);
-                } else if (dice < 90) {
-                    useHook(thread, random);
-                } else if (dice < 95) {
-                    cancelHook(random);
-                } else {
-                    ask(random);
-                }
+                if (kIsFlat && i % 256 == 255) spinFor(std::chrono::microseconds{200});  // a tick
+                operateOnce(thread, random);
             }
         } catch (std::logic_error const&) {
             EXPECT_TRUE(stopsEarly_);  // the timer was stopped
         }
-        made_ += i;
+        made_ += i + 1;
     }
 
-    Clock::TimePoint someTime(Random& random) {
+    void operateOnce(std::size_t thread, Random& random) {
+        std::uint64_t const dice = random.below(100);
+        if (dice < 40) return schedule(thread, random);
+        if (dice < 60) return cancel(random);
+        if (dice < 65) return ask(random);
+        if constexpr (kIsFlat) {
+            dice < 85 ? schedule(thread, random) : cancel(random);
+        } else if (dice < 80) {
+            reschedule(thread, random);
+        } else if (dice < 95) {
+            useHook(thread, random);
+        } else {
+            cancelHook(random);
+        }
+    }
+
+    static std::chrono::nanoseconds someDelay(Random& random) {
+        if (random.below(4) == 0) return std::chrono::nanoseconds{0};
         auto const most =
-            random.below(2) == 0 ? std::chrono::milliseconds{1} : std::chrono::milliseconds{20};
-        return timer_->clock().now() + random.below(most);
+            random.below(3) == 0 ? std::chrono::milliseconds{1} : std::chrono::milliseconds{20};
+        return random.below(std::chrono::nanoseconds{most});
+    }
+    Clock::TimePoint someTime(Random& random) { return timer_->clock().now() + someDelay(random); }
+
+    /// What a deadline was last is known only to the one who moves it.
+    Slot& ownSlot(std::size_t thread, Random& random) {
+        return slots_[thread * kSlots + random.below(kSlots)];
     }
 
     void schedule(std::size_t thread, Random& random) {
-        auto const deadline = someTime(random);
+        auto const delay = someDelay(random);
+        auto const deadline = timer_->clock().now() + delay;
         Ledger::Id const id = ledger_.open(deadline);
-        Timeout timeout = timer_->newTimeout(Task{this, id}, deadline);
+        Timeout timeout;
+        if constexpr (kIsFlat)
+            timeout = timer_->newTimeout(Task{this, id}, delay);
+        else
+            timeout = timer_->newTimeout(Task{this, id}, deadline);
         ledger_.accept(id);
         handles_[id] = timeout;
-        Slot& slot = slots_[thread * kSlots + random.below(kSlots)];
+        Slot& slot = kIsFlat ? slots_[random.below(slots_.size())] : ownSlot(thread, random);
         std::lock_guard const lock{slot.mutex};
         slot.timeout = std::move(timeout);
         slot.id = id;
@@ -166,8 +177,7 @@ private:
     }
 
     void reschedule(std::size_t thread, Random& random) {
-        // Its own: what a deadline was last is known only to the one who moves it.
-        Slot& slot = slots_[thread * kSlots + random.below(kSlots)];
+        Slot& slot = ownSlot(thread, random);
         if (!slot.timeout) return;
         auto const deadline = someTime(random);
         if (timer_->reschedule(slot.timeout, deadline)) ledger_.agree(slot.id, deadline);
@@ -198,8 +208,12 @@ private:
             std::lock_guard const lock{slot.mutex};
             timeout = slot.timeout;
         }
-        if (timeout.isPending()) static_cast<void>(timeout.remaining());
+        bool const wasDone = timeout.isDone();
+        EXPECT_TRUE(!wasDone || timeout.isExpired());
         EXPECT_FALSE(timeout.isCancelled() && timeout.isExpired());
+        static_cast<void>(timeout.remaining());
+        static_cast<void>(timeout.task());
+        static_cast<void>(timer_->pendingTimeouts());
         if (random.below(64) == 0) static_cast<void>(timer_->statistics());
     }
 
@@ -210,10 +224,20 @@ private:
         ++(failure.timeout ? rejected_ : rejectedHooks_);
     }
 
+    /// Waits until nothing is pending. Then stop() returns at most what waits for the executor.
+    void drain() {
+        if constexpr (kIsFlat) {
+            waitUntil([this] { return timer_->pendingTimeouts() == 0; });
+            bookReturned(timer_->stop());
+        } else {
+            timer_->drain();
+        }
+    }
+
     void bookReturned(StoppedTimeouts const& stopped) {
         for (auto const& one : stopped) {
             ledger_.book(one.target<Task>()->id, Outcome::returned);
-            EXPECT_TRUE(one.timeout().isCancelled());
+            EXPECT_TRUE(one.timeout().isReturned() && one.timeout().isCancelled());
         }
         returned_ = stopped.size() + stopped.hooks();
         returnedHooks_ = stopped.hooks();
@@ -251,6 +275,7 @@ private:
         EXPECT_EQ(statistics.returned, sum.returned);
         EXPECT_EQ(statistics.returned, returned_);
         EXPECT_EQ(statistics.rejected, sum.rejected);
+        EXPECT_EQ(statistics.pending, 0U);
     }
 
     bool const stopsEarly_;
@@ -265,23 +290,27 @@ private:
     std::atomic<std::uint64_t> made_{0};
     std::uint64_t returned_ = 0;
     std::uint64_t returnedHooks_ = 0;
-    std::optional<boost::asio::thread_pool> pool_;
-    std::optional<FlakyPool> flaky_;
-    std::optional<SystemTimer> timer_;  // the last: its tasks use the others
+    RaceExecutor executor_;
+    std::optional<T> timer_;  // the last: its tasks use the others
 };
 
 /// Rounds of each kind until so many operations are done. Prints and checks the books.
-inline void keepTheLedger(RunsOn runsOn, std::uint64_t operations,
-                          std::uint64_t operationsOfRound) {
+template <class T>
+void keepTheLedger(RunsOn runsOn, std::uint64_t operations, std::uint64_t operationsOfRound) {
     LedgerSum sum;
     std::uint64_t rounds = 0;
     std::uint64_t made = 0;
     for (; made < operations; ++rounds) {
-        LedgerRound round{runsOn, rounds % 2 == 0, operationsOfRound, rounds + 1};
+        LedgerRound<T> round{runsOn, rounds % 2 == 0, operationsOfRound, rounds + 1};
         sum += round.run();
         made += round.operationsMade();
     }
-    tellTheSum(std::string{"SystemTimer, "} + toString(runsOn), sum, {made, 10'000'000});
+    std::string const timer = NamesOfAllTimers::GetName<T>(0);
+    tellTheSum(timer + ", " + RaceExecutor{runsOn}.name(), sum, {made, 10'000'000});
+    EXPECT_GT(sum.ran, 0U);
+    EXPECT_GT(sum.cancelled, 0U);
+    EXPECT_GT(sum.returned, 0U);
+    EXPECT_EQ(sum.rejected > 0, runsOn == RunsOn::flakyPool);
 }
 
 }  // namespace timingwheel::test

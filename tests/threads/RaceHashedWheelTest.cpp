@@ -1,4 +1,5 @@
 #include "HashedWheelRaces.h"
+#include "RaceExecutor.h"
 #include "StopRaces.h"
 
 #include <support/Effort.h>
@@ -21,34 +22,17 @@ namespace timingwheel::test {
 namespace {
 
 using namespace std::chrono_literals;
-using RunsOn = HashedWheelRunsOn;
-
-TEST(RaceHashedWheel, EachTimeoutHasOneOutcomeOnTheWorker) {
-    Watchdog const watchdog{"the ledger, on the worker"};
-    keepTheHashedWheelLedger(RunsOn::worker, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
-}
-
-TEST(RaceHashedWheel, EachTimeoutHasOneOutcomeOnAPool) {
-    Watchdog const watchdog{"the ledger, on a pool"};
-    keepTheHashedWheelLedger(RunsOn::pool, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
-    keepTheHashedWheelLedger(RunsOn::ownPool, rounds(100'000, 10'000'000), rounds(25'000, 100'000));
-}
-
-TEST(RaceHashedWheel, EachTimeoutHasOneOutcomeOnAnExecutorThatRefusesSome) {
-    Watchdog const watchdog{"the ledger, on an executor that refuses some"};
-    keepTheHashedWheelLedger(RunsOn::flakyPool, rounds(50'000, 10'000'000), rounds(12'500, 50'000));
-}
 
 TEST(RaceHashedWheel, OneOfCancelCancelAndWaitAndTheExpiryWins) {
     Watchdog const watchdog{"cancel against cancelAndWait against expiry"};
-    HashedWheelCancelRace{RunsOn::worker}.run(rounds(200'000, 2'000'000));
+    HashedWheelCancelRace{RunsOn::driver}.run(rounds(200'000, 2'000'000));
     HashedWheelCancelRace{RunsOn::pool}.run(rounds(100'000, 2'000'000));
     HashedWheelCancelRace{RunsOn::ownPool}.run(rounds(100'000, 2'000'000));
 }
 
 TEST(RaceHashedWheel, StopLosesNothingWhileOthersSchedule) {
     Watchdog const watchdog{"stop() against newTimeout"};
-    HashedWheelStopRace{RunsOn::worker, effort(4, 16)}.run(rounds(200, 5'000));
+    HashedWheelStopRace{RunsOn::driver, effort(4, 16)}.run(rounds(200, 5'000));
     HashedWheelStopRace{RunsOn::pool, effort(4, 8)}.run(rounds(100, 5'000));
     HashedWheelStopRace{RunsOn::ownPool, effort(4, 8)}.run(rounds(100, 5'000));
 }
@@ -137,19 +121,20 @@ TEST(RaceHashedWheel, HandlesOutliveATimerThatIsBeingDestroyed) {
 // virtual-function table, which the thread sanitizer finds.
 TEST(RaceHashedWheel, TasksMayCallATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"virtual calls against the destructor"};
-    for (RunsOn const runsOn : {RunsOn::worker, RunsOn::pool, RunsOn::ownPool}) {
-        HashedWheelRunners runners{runsOn};
-        callWhileItIsDestroyed<HashedWheelTimer>(runners.options(), rounds(50, 500, 10));
+    for (RunsOn const runsOn : {RunsOn::driver, RunsOn::pool, RunsOn::ownPool}) {
+        RaceExecutor executor{runsOn};
+        callWhileItIsDestroyed<HashedWheelTimer>(executor.options<HashedWheelTimer>(),
+                                                 rounds(50, 500, 10));
     }
 }
 
 TEST(RaceHashedWheel, ATaskMayDestroyItsTimer) {
     Watchdog const watchdog{"a task that destroys its timer"};
-    for (RunsOn const runsOn : {RunsOn::worker, RunsOn::pool, RunsOn::ownPool}) {
-        HashedWheelRunners runners{runsOn};
+    for (RunsOn const runsOn : {RunsOn::driver, RunsOn::pool, RunsOn::ownPool}) {
+        RaceExecutor executor{runsOn};
         for (int round = 0; round < 20; ++round) {
             auto const alive = std::make_shared<int>(0);
-            auto* const timer = new HashedWheelTimer{runners.options()};
+            auto* const timer = new HashedWheelTimer{executor.options<HashedWheelTimer>()};
             timer->newTimeout([capture = alive] {}, 1h);
             timer->newTimeout([timer, capture = alive] { delete timer; }, 0ms);
             waitUntil([&] { return alive.use_count() == 1; });

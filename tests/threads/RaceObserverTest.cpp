@@ -1,3 +1,4 @@
+#include <support/AnyTimer.h>
 #include <support/Effort.h>
 #include <support/Executors.h>
 #include <support/TestTimers.h>
@@ -95,15 +96,7 @@ OptionsOf<T> observedBy(TimerObserver& observer) {
 template <class T>
 class RaceObserverOf : public testing::Test {};
 
-struct NamesOfObserved {
-    template <class T>
-    static std::string GetName(int) {
-        return std::is_same_v<T, SystemTimer> ? "SystemTimer" : "HashedWheelTimer";
-    }
-};
-
-using ObservedTimers = testing::Types<SystemTimer, HashedWheelTimer>;
-TYPED_TEST_SUITE(RaceObserverOf, ObservedTimers, NamesOfObserved);
+TYPED_TEST_SUITE(RaceObserverOf, TimersWithAThread, NamesOfAllTimers);
 
 TYPED_TEST(RaceObserverOf, TheDestructorWaitsForACancelThatIsBeingTold) {
     Watchdog const watchdog{"the destructor while a cancel is told"};

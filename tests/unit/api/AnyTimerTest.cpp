@@ -948,7 +948,6 @@ TYPED_TEST(AnyTimer, AScopedTimeoutMayDieWithTheCapturesOfTheTaskItCancels) {
 
 // ---- threads -----------------------------------------------------------------------------------
 
-using TimersWithAThread = testing::Types<SystemTimer, HashedWheelTimer>;
 template <class T>
 using AnyTimerWithAThread = OfAllTimers<T>;
 TYPED_TEST_SUITE(AnyTimerWithAThread, TimersWithAThread, NamesOfAllTimers);

@@ -1,6 +1,7 @@
 // Executors that refuse the k-th of the tasks they are given, or all from it on, in every way that
 // there is; and hooks and periodic tasks among those.
 
+#include <support/AnyTimer.h>
 #include <support/Executors.h>
 #include <support/Figure.h>
 #include <support/TestTimers.h>
@@ -189,14 +190,7 @@ private:
 
 template <class T>
 class ExecutorRefusal : public testing::Test {};
-using Timers = testing::Types<SystemTimer, HashedWheelTimer>;
-struct NamesOfThese {
-    template <class T>
-    static std::string GetName(int) {
-        return std::is_same_v<T, SystemTimer> ? "SystemTimer" : "HashedWheelTimer";
-    }
-};
-TYPED_TEST_SUITE(ExecutorRefusal, Timers, NamesOfThese);
+TYPED_TEST_SUITE(ExecutorRefusal, TimersWithAThread, NamesOfAllTimers);
 
 /// Every refusal of each task. Returns how many there were, up to the first that went wrong.
 template <class T>
@@ -220,7 +214,7 @@ TYPED_TEST(ExecutorRefusal, AffectsOnlyWhatWasRefused) {
     std::size_t const refused = refuseEach<TypeParam>();
     figure("G19",
            "refusals in 6 ways, of the k-th or all from it on, that affected others, " +
-               NamesOfThese::GetName<TypeParam>(0),
+               NamesOfAllTimers::GetName<TypeParam>(0),
            testing::Test::HasFailure() ? 1 : 0, exactly(0), {refused, 500});
 }
 
