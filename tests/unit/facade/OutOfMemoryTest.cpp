@@ -1,6 +1,8 @@
-// Every public call of SystemTimer and ManualTimer with too little memory. Those of
-// HashedWheelTimer stand in OutOfMemoryFlatTest.cpp; what makes the objects, clocks, pools and
-// traces, in OutOfMemoryMakingTest.cpp.
+// Every public call of SystemTimer and ManualTimer with too little memory. Those of all timers are in
+// OutOfMemoryCalls.h, those of HashedWheelTimer in OutOfMemoryFlatTest.cpp; what makes the objects,
+// clocks, pools and traces, in OutOfMemoryMakingTest.cpp.
+
+#include "OutOfMemoryCalls.h"
 
 #include <support/OutOfMemory.h>
 #include <support/TestTimers.h>
@@ -31,15 +33,9 @@ using Repeat = AllocationFailure::Repeat;
 template <class T>
 using Calls = std::vector<Call<Scene<T>>>;
 
-/// How the timers differ on which the calls are tried.
 template <class T>
 std::vector<TimerKind> kinds() {
-    using Observer = TimerKind::Observer;
-    std::vector<TimerKind> all{{.name = "as it is"},
-                               {.name = "with a limit", .hasLimit = true},
-                               {.name = "that is observed", .observer = Observer::counts},
-                               {.name = "with a JSON trace", .observer = Observer::jsonLines},
-                               {.name = "with a Chrome trace", .observer = Observer::chrome}};
+    std::vector<TimerKind> all = kindsOfAnyTimer();
     if constexpr (std::is_same_v<T, SystemTimer>) {
         all.push_back({.name = "with one shard", .hasLimit = true, .shards = 1});
         all.push_back({.name = "with a pool", .hasPool = true});
@@ -75,14 +71,6 @@ Calls<T> schedules() {
         void operator()() { ++s->runs, s->ranAt = s->now(); }
     };
     return {
-        {"newTimeout", [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(5ms)); },
-         ranOnceAt<S>(5ms)},
-        {"newTimeout that needs levels",
-         [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(S::kFar)); },
-         ranOnceAt<S>(S::kFar)},
-        {"newTimeout that is never due",
-         [](S& s) { s.made = s.timer->newTimeout(s.task(), Duration::max()); },
-         [](S& s) { s.expectRan(0, 0ms); }},
         {"newTimeout of a Timer",
          [](S& s) { s.made = static_cast<Timer&>(*s.timer).newTimeout(s.task(), S::delay(5ms)); },
          ranOnceAt<S>(5ms)},
@@ -101,8 +89,6 @@ Calls<T> schedules() {
          ranOnceAt<S>(S::kFar)},
         {"newTimeout at a time that is over",
          [](S& s) { s.made = s.timer->newTimeout(s.task(), S::kStart - 1h); }, ranOnceAt<S>(0ms)},
-        {"newTimeout of a function that is copied",
-         [](S& s) { s.made = s.timer->newTimeout(s.large, S::delay(5ms)); }, ranOnceAt<S>(5ms)},
         {"newTimeout of a large function",
          [](S& s) {
              s.made = s.timer->newTimeout(
@@ -115,13 +101,6 @@ Calls<T> schedules() {
          ranOnceAt<S>(5ms)},
         {"newTimeout of a function that is aligned",
          [](S& s) { s.made = s.timer->newTimeout(Aligned{&s}, S::delay(5ms)); }, ranOnceAt<S>(5ms)},
-        {"newTimeout of a TimerTask",
-         [](S& s) { s.made = s.timer->newTimeout(s.taskObject, S::delay(5ms)); },
-         [](S& s) {
-             EXPECT_EQ(s.taskObject->runs, 1);
-             s.taskObject->last = {};
-             EXPECT_EQ(s.taskObject.use_count(), 1);
-         }},
     };
 }
 
@@ -139,9 +118,6 @@ Calls<T> moreSchedules() {
         };
     };
     return {
-        {"newTimeout of an object's function",
-         [weak](S& s) { s.made = s.timer->newTimeout(weak(s), run, S::delay(5ms)); },
-         objectRanAt(5ms)},
         {"newTimeout of an object's function, with options",
          [weak](S& s) {
              s.made = s.timer->newTimeout(weak(s), run, S::delay(S::kFar), {.tolerance = 1ms});
@@ -181,9 +157,8 @@ Calls<T> moreSchedules() {
 /// On a timer that has no thread yet.
 Calls<SystemTimer> firstCalls() {
     using S = Scene<SystemTimer>;
-    return {
-        {"a first newTimeout", [](S& s) { s.made = s.timer->newTimeout(s.task(), S::delay(5ms)); },
-         ranOnceAt<S>(5ms)},
+    Calls<SystemTimer> calls = firstCallsOfAnyTimer<S>();
+    Calls<SystemTimer> const more{
         {"a first newTimeout that needs levels",
          [](S& s) { s.made = s.timer->newTimeout(s.task(), S::at(S::kFar)); },
          ranOnceAt<S>(S::kFar)},
@@ -192,8 +167,9 @@ Calls<SystemTimer> firstCalls() {
         {"a first scheduleAtFixedRate",
          [](S& s) { s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod); },
          ranPeriodically<S>(5ms)},
-        {"start", [](S& s) { s.timer->start(); }},
     };
+    calls.insert(calls.end(), more.begin(), more.end());
+    return calls;
 }
 
 // ---- hooks and reschedule ----------------------------------------------------------------------
@@ -337,11 +313,6 @@ Calls<T> refusals() {
     using S = Scene<T>;
     using Invalid = std::invalid_argument;
     return {
-        {"newTimeout of nothing",
-         refused<Invalid, S>([](S& s) { s.timer->newTimeout(std::function<void()>{}, 5ms); })},
-        {"newTimeout after NaN", refused<Invalid, S>([](S& s) {
-             s.timer->newTimeout(s.task(), std::chrono::duration<double>{std::nan("")});
-         })},
         {"newTimeout with a negative tolerance", refused<Invalid, S>([](S& s) {
              s.timer->newTimeout(s.task(), 5ms, {.tolerance = -1ms});
          })},
@@ -391,23 +362,15 @@ Calls<T> refusalsOnceStopped() {
     using S = Scene<T>;
     using L = std::logic_error;
     Calls<T> calls{
-        {"newTimeout once stopped",
-         refused<L, S>([](S& s) { s.timer->newTimeout(s.task(), 5ms); })},
         {"scheduleWithFixedDelay once stopped",
          refused<L, S>([](S& s) { s.timer->scheduleWithFixedDelay(s.task(), 5ms, 5ms); })},
         {"schedule once stopped",
          refused<L, S>([](S& s) { s.timer->schedule(s.spare.hook, 5ms); })},
-        {"stop once stopped", [](S& s) { EXPECT_TRUE(s.timer->stop().empty()); }, {}, false},
     };
     if constexpr (std::is_same_v<T, SystemTimer>) {
-        calls.push_back({"start once stopped", refused<L, S>([](S& s) { s.timer->start(); })});
         calls.push_back({"drain once stopped", [](S& s) { s.timer->drain(); }, {}, false});
     }
-    for (Call<S>& call : calls) {
-        call.prepare = [](S& s) { s.stopped = s.timer->stop(); };
-        call.expectDone = [](S& s) { s.expectReturned(); };
-    }
-    return calls;
+    return onceStopped(calls);
 }
 
 // ---- handles and questions ---------------------------------------------------------------------
@@ -423,22 +386,6 @@ Calls<T> cancels() {
         };
     };
     return {
-        {"cancel",
-         cancel(3,
-                [](S&, Timeout const& t) {
-                    EXPECT_TRUE(t.cancel());
-                    EXPECT_FALSE(t.cancel());
-                }),
-         {},
-         false},
-        {"cancelAndWait",
-         cancel(3,
-                [](S&, Timeout const& t) {
-                    EXPECT_TRUE(t.cancelAndWait());
-                    EXPECT_FALSE(t.cancelAndWait());
-                }),
-         {},
-         false},
         {"cancel of the earliest", cancel(0, [](S&, Timeout const& t) { t.cancel(); }), {}, false},
         {"cancel of a periodic one",
          [](S& s) {
@@ -489,36 +436,6 @@ Calls<T> questions() {
          },
          {},
          false},
-        {"questions of a handle",
-         [](S& s) {
-             Timeout const& t = s.planted[3].timeout;
-             EXPECT_TRUE(t.isPending());
-             EXPECT_FALSE(t.isExpired() || t.isDone() || t.isCancelled() || t.isReturned() ||
-                          t.isRejected());
-             EXPECT_EQ(t.deadline(), S::kStart + 9ms);
-             EXPECT_EQ(t.remaining(), 9ms);
-             EXPECT_EQ(t.timer(), s.timer.get());
-             EXPECT_EQ(t.task(), nullptr);
-         },
-         {},
-         false},
-        {"a handle that is printed",
-         [](S& s) {
-             s.nowhere << s.planted[3].timeout << Timeout{} << s.periodic;
-             EXPECT_TRUE(s.nowhere.good());
-         },
-         {},
-         false},
-        {"questions of a timer",
-         [](S& s) {
-             T const& timer = *s.timer;
-             EXPECT_EQ(&timer.clock(), &s.clock);
-             EXPECT_EQ(timer.name().size(), 11U);
-             EXPECT_EQ(timer.tick(), S::kTick);
-             EXPECT_EQ(timer.pendingTimeouts(), s.planted.size() + 2 + s.kind.crowd);
-         },
-         {},
-         false},
         {"statistics", [](S& s) { EXPECT_EQ(s.timer->statistics().pending, s.look().pending); }},
         {"checkInvariants", [](S& s) { s.timer->checkInvariants(); }},
     };
@@ -536,56 +453,14 @@ Calls<T> questions() {
 
 // ---- what must not fail ------------------------------------------------------------------------
 
-/// Looks at each timeout that stop() returned, and keeps what it can.
-template <class S>
-void lookAtAll(S& s) {
-    std::size_t seen = 0;
-    for (StoppedTimeout const& each : *s.stopped) {
-        ++seen;
-        EXPECT_TRUE(each.timeout().isReturned());
-        EXPECT_EQ(each.remaining(), each.deadline() - S::kStart);
-        EXPECT_EQ(each.task(), nullptr);
-        EXPECT_EQ(each.template target<std::function<void()>>(), nullptr);
-    }
-    EXPECT_EQ(seen, s.stopped->size());
-    EXPECT_FALSE(s.stopped->empty());
-    StoppedTimeouts moved{std::move(*s.stopped)};
-    *s.stopped = std::move(moved);
-}
-
-template <class T>
-Calls<T> endings() {
-    using S = Scene<T>;
-    auto const returned = [](S& s) { s.expectReturned(); };
-    Calls<T> calls{
-        {"stop", [](S& s) { s.stopped = s.timer->stop(); }, returned, false},
-        {"stop, and a look at what it returns",
-         [](S& s) {
-             s.stopped = s.timer->stop();
-             lookAtAll(s);
-         },
-         returned, false},
-        {"stop, and what it returns is dropped",
-         [](S& s) {
-             s.stopped = s.timer->stop();
-             *s.stopped = StoppedTimeouts{};
-             s.stopped.reset();
-             s.timer.reset();
-         },
-         returned, false},
-        {"the destructor", [](S& s) { s.timer.reset(); }, returned, false},
+/// On timers that are idle.
+Calls<SystemTimer> drains() {
+    auto const drain = [](Scene<SystemTimer>& s) {
+        s.cancelAll();
+        s.timer->drain();
+        s.stopped.emplace();
     };
-    if constexpr (std::is_same_v<T, SystemTimer>) {
-        calls.push_back({"drain",
-                         [](S& s) {
-                             s.cancelAll();
-                             s.timer->drain();
-                             s.stopped.emplace();
-                         },
-                         {},
-                         false});
-    }
-    return calls;
+    return {{"drain", drain, {}, false}};
 }
 
 /// What the driver does: on its own thread, or in a call. Tasks run meanwhile, and one throws.
@@ -630,7 +505,8 @@ TYPED_TEST_SUITE(OutOfMemory, WheelTimers, NamesOfTimers);
 
 // G16
 TYPED_TEST(OutOfMemory, AScheduleSucceedsOrChangesNothing) {
-    Tried tried = tryAll(kinds<TypeParam>(), schedules<TypeParam>());
+    Tried tried = tryAll(kinds<TypeParam>(), schedulesOfAnyTimer<Scene<TypeParam>>());
+    tried += tryAll(kinds<TypeParam>(), schedules<TypeParam>());
     tried += tryAll(kinds<TypeParam>(), moreSchedules<TypeParam>());
     this->tell("schedules", tried, 1'000);
 }
@@ -646,7 +522,10 @@ TYPED_TEST(OutOfMemory, ATimeoutIsMovedOrNothingChanges) {
 }
 
 TYPED_TEST(OutOfMemory, WhatIsRefusedChangesNothing) {
-    Tried tried = tryAll(kinds<TypeParam>(), refusals<TypeParam>());
+    using S = Scene<TypeParam>;
+    Tried tried = tryAll(kinds<TypeParam>(), refusalsOfAnyTimer<S>());
+    tried += tryAll(kinds<TypeParam>(), refusalsOnceStoppedOfAnyTimer<S>());
+    tried += tryAll(kinds<TypeParam>(), refusals<TypeParam>());
     tried += tryAll({{.name = "at its limit", .hasLimit = true, .isFull = true}},
                     refusalsAtTheLimit<TypeParam>());
     tried += tryAll(kinds<TypeParam>(), refusalsOnceStopped<TypeParam>());
@@ -655,15 +534,20 @@ TYPED_TEST(OutOfMemory, WhatIsRefusedChangesNothing) {
 
 // G16
 TYPED_TEST(OutOfMemory, CancelsAndQuestionsNeedNone) {
-    Tried tried = tryAll(kinds<TypeParam>(), cancels<TypeParam>());
+    using S = Scene<TypeParam>;
+    Tried tried = tryAll(kinds<TypeParam>(), cancelsOfAnyTimer<S>());
+    tried += tryAll(kinds<TypeParam>(), questionsOfAnyTimer<S>());
+    tried += tryAll(kinds<TypeParam>(), cancels<TypeParam>());
     tried += tryAll(kinds<TypeParam>(), questions<TypeParam>());
     this->tell("cancels and questions", tried, 100);
 }
 
 // G16
 TYPED_TEST(OutOfMemory, TheEndNeedsNone) {
-    this->tell("stop and destructor", tryAll(kindsWithACrowd<TypeParam>(), endings<TypeParam>()),
-               100);
+    std::vector<TimerKind> const all = kindsWithACrowd<TypeParam>();
+    Tried tried = tryAll(all, endingsOfAnyTimer<Scene<TypeParam>>());
+    if constexpr (std::is_same_v<TypeParam, SystemTimer>) tried += tryAll(all, drains());
+    this->tell("stop and destructor", tried, 100);
 }
 
 // G16
