@@ -102,13 +102,13 @@ TEST_F(OccupancyOfEvents, AddsTheShardsUpAndWakesEachForItself) {
     EXPECT_EQ(occupancy.snapshot().start, Occupancy::TimePoint{1s});
 }
 
-TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsToldOfAfterTheBucketsWake) {
+TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsDeliveredAfterTheBucketsWake) {
     occupancy.onEvent(woken(0, Tick{3}));
     occupancy.onEvent(placed(0, Tick{3}, &one));
     EXPECT_THAT(occupancy.snapshot().buckets, IsEmpty());
 }
 
-TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsToldOfAfterALaterOne) {
+TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsDeliveredAfterALaterOne) {
     TimerEvent event = placed(0, Tick{30}, &one);
     event.number = 9;
     occupancy.onEvent(event);
@@ -116,7 +116,7 @@ TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsToldOfAfterALaterOne) {
     EXPECT_THAT(occupancy.snapshot().buckets, ElementsAre(Bucket{Tick{30}, 0, 0, 1}));
 }
 
-TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsToldOfAfterTheCancel) {
+TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsDeliveredAfterTheCancel) {
     TimerEvent event{.stage = Stage::cancel, .number = 5, .entry = &one};
     occupancy.onEvent(event);
     event = placed(0, Tick{30}, &one);

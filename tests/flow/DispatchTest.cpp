@@ -131,7 +131,7 @@ TEST(Dispatch, AnExecutorThatRefusesTheKthAffectsOnlyThatTask) {
             ran += outcome.ranOnce;
         }
     }
-    figure("G19", "rejected and told of, where the k-th of 100 is refused in 4 ways, k = 1 to 100",
+    figure("G19", "rejected and reported, where the k-th of 100 is refused in 4 ways, k = 1 to 100",
            affected, exactly(400));
     figure("G19", "the others that ran once", ran, exactly(400 * 99));
 }
@@ -219,9 +219,9 @@ TEST(Dispatch, AnExecutorThatClearsItsQueueRejectsEachTask) {
     clock.advance(1ms);
     for (Timeout const& timeout : timeouts) EXPECT_TRUE(timeout.isRejected());
     EXPECT_EQ(failures.count(TaskFailure::Kind::rejected), 3U);
-    std::set<Timeout> told;
-    for (FailureLog::Entry const& entry : failures.entries()) told.insert(entry.timeout);
-    EXPECT_EQ(told, (std::set<Timeout>{timeouts.begin(), timeouts.end()}));
+    std::set<Timeout> reported;
+    for (FailureLog::Entry const& entry : failures.entries()) reported.insert(entry.timeout);
+    EXPECT_EQ(reported, (std::set<Timeout>{timeouts.begin(), timeouts.end()}));
     EXPECT_EQ(witness.use_count(), 1);
 }
 

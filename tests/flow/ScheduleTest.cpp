@@ -73,7 +73,7 @@ struct Prepared {
         EXPECT_EQ(first.deadline(), clock.now() + 1ms);
         EXPECT_FALSE(object.hook.isPending());
         EXPECT_EQ(object.hook.deadline(), Clock::TimePoint::max());
-        // The place under the limit is free again.
+        // The limit was released.
         Timeout const b = timer.newTimeout([] {}, 1ms);
         Timeout const c = timer.newTimeout([] {}, 1ms);
         EXPECT_THROW(timer.newTimeout([] {}, 1ms), RejectedExecution);
@@ -276,7 +276,7 @@ TYPED_TEST(Schedule, AcceptsExactlyAsManyAsTheLimit) {
     figure("G18", "accepted under a limit of 10", timer.statistics().scheduled, exactly(kLimit));
 }
 
-/// How many places are free: by taking and giving them back.
+/// How many timeouts the limit still admits: schedules and cancels as many.
 std::size_t freePlaces(WheelTimer& timer) {
     std::vector<Timeout> timeouts;
     try {
@@ -288,7 +288,7 @@ std::size_t freePlaces(WheelTimer& timer) {
 }
 
 // G18
-TYPED_TEST(Schedule, EveryOutcomeGivesThePlaceBack) {
+TYPED_TEST(Schedule, EveryOutcomeReleasesTheLimit) {
     TypeParam timer{this->options({.maxPendingTimeouts = 8})};
     ASSERT_EQ(freePlaces(timer), 8U);
     Object object;
@@ -318,7 +318,7 @@ TYPED_TEST(Schedule, EveryOutcomeGivesThePlaceBack) {
 }
 
 // G18
-TYPED_TEST(Schedule, APeriodicTimeoutKeepsItsPlaceUntilItEnds) {
+TYPED_TEST(Schedule, APeriodicTimeoutCountsUntilItEnds) {
     TypeParam timer{this->options({.maxPendingTimeouts = 4})};
     Timeout periodic;
     std::size_t freeInside = 99;
@@ -339,7 +339,7 @@ TYPED_TEST(Schedule, APeriodicTimeoutKeepsItsPlaceUntilItEnds) {
 }
 
 // G18, G19
-TEST(Schedule, ARejectedTaskGivesItsPlaceBack) {
+TEST(Schedule, ARejectedTaskReleasesTheLimit) {
     struct Refusing {
         void execute(Claim) { throw std::runtime_error{"full"}; }
     };

@@ -207,7 +207,7 @@ void TimerSimulation::schedule(Command const& given) {
         record.isPeriodic = true;
         record.rate = command.rate;
         record.period = command.period.count();
-        record.raster = record.exact;
+        record.grid = record.exact;
         command.tolerance = nanoseconds{0};
     }
     if (!isDue) tick = ticks_.ofDeadline(record.exact, command.tolerance.count());
@@ -514,18 +514,18 @@ void TimerSimulation::afterRun(Record& record) {
     Wide const ended = now();
     Wide next = ended + record.period;
     if (record.rate != Rate::fixedDelay) {
-        if (record.isMoved) record.raster = countOf(ticks_.timeOf(record.first));
-        next = Wide{record.raster} + record.period;
+        if (record.isMoved) record.grid = countOf(ticks_.timeOf(record.first));
+        next = Wide{record.grid} + record.period;
         bool const isMissed = ticks_.ofDeadline(saturated(next)) <= ticks_.ofNow(saturated(ended));
         if (isMissed && record.rate == Rate::shift) next = ended + record.period;
         if (isMissed && record.rate == Rate::skip)
             next += ((ended - next) / record.period + 1) * record.period;
     }
-    record.raster = saturated(next);
-    record.exact = record.raster;
+    record.grid = saturated(next);
+    record.exact = record.grid;
     record.isMoved = false;
     record.state = State::pending;
-    place(record, ticks_.ofDeadline(record.raster));
+    place(record, ticks_.ofDeadline(record.grid));
 }
 
 void TimerSimulation::onCaptureDied(Record& record) {

@@ -83,7 +83,7 @@ private:
         bool isPeriodic = false;
         Rate rate{};
         std::int64_t period = 0;
-        std::int64_t raster = 0;         // where a fixed rate counts from
+        std::int64_t grid = 0;           // where a fixed rate counts from
         std::int64_t scheduledTick = 0;  // as placed by the period
         bool isMoved = false;            // since then
         int runs = 0;

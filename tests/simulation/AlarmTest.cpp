@@ -3,6 +3,7 @@
 
 #include "Trial.h"
 #include "context/Alarm.h"
+#include "driver/NextWake.h"
 #include "timeout/TickScale.h"
 
 #include <timingwheel/TimerLoop.h>
@@ -16,47 +17,37 @@
 namespace timingwheel::test::simulation {
 namespace {
 
-/// What a timer publishes for its driver: the tick at which that is next wanted.
-class Key {
-public:
-    Tick get() const { return Tick{tick_.load()}; }
+/// As a caller does it that schedules what is due at `tick`.
+void callBy(std::int64_t tick, detail::NextWake& nextWake, detail::Alarm& alarm) {
+    if (nextWake.lowerBesideOthers(Tick{tick})) alarm.ring(Tick{tick});
+}
 
-    /// As NextWake::lowerBesideOthers() does it, without a lock.
-    void callBy(std::int64_t tick, detail::Alarm& alarm) {
-        std::int64_t seen = tick_.load();
-        while (tick < seen)
-            if (tick_.compare_exchange_weak(seen, tick)) return alarm.ring(Tick{tick});
-    }
-
-private:
-    std::atomic<std::int64_t> tick_{Tick::kMax};
-};
-
-/// A driver as TimerCore::drive() is one, and the key that it sleeps by.
-struct Bed {
+/// A driver as TimerCore::drive() is one, and the next wake that it sleeps by.
+struct SmallTimer {
     detail::TickScale scale{Clock::TimePoint{}, milliseconds{1}};
     detail::Alarm alarm{TimerOptions{}, true, scale};
-    Key key;
+    detail::NextWake nextWake;
     std::atomic<bool> isStopRequested{false};
 
     void driveUntil(std::int64_t wanted) {
         for (;;) {
-            Tick const until = key.get();
+            Tick const until = nextWake.get();
             if (until <= Tick{wanted} || isStopRequested.load()) return;
-            alarm.sleep(until, Clock::TimePoint::max(),
-                        [this](Tick tick) { return key.get() < tick || isStopRequested.load(); });
+            alarm.sleep(until, Clock::TimePoint::max(), [this](Tick tick) {
+                return nextWake.get() < tick || isStopRequested.load();
+            });
         }
     }
-    void callBy(std::int64_t tick) { key.callBy(tick, alarm); }
+    void callBy(std::int64_t tick) { simulation::callBy(tick, nextWake, alarm); }
 };
 
 TEST(AlarmInterleavings, NoRingIsLost) {
     expectAll(
         "G2", "interleavings of a ring and a driver that falls asleep with the ring lost",
         [] {
-            Bed bed;
-            std::thread driver{[&bed] { bed.driveUntil(5); }};
-            bed.callBy(5);
+            SmallTimer timer;
+            std::thread driver{[&timer] { timer.driveUntil(5); }};
+            timer.callBy(5);
             driver.join();
         },
         kAnyNumber);
@@ -66,10 +57,10 @@ TEST(AlarmInterleavings, OfTwoRingsNoneIsLost) {
     expectAll(
         "G2", "interleavings of two rings and a driver that falls asleep with one lost",
         [] {
-            Bed bed;
-            std::thread driver{[&bed] { bed.driveUntil(5); }};
-            std::thread other{[&bed] { bed.callBy(7); }};
-            bed.callBy(5);
+            SmallTimer timer;
+            std::thread driver{[&timer] { timer.driveUntil(5); }};
+            std::thread other{[&timer] { timer.callBy(7); }};
+            timer.callBy(5);
             other.join();
             driver.join();
         },
@@ -80,10 +71,10 @@ TEST(AlarmInterleavings, StopIsNotMissed) {
     expectAll(
         "G10", "interleavings of stop() and a driver that falls asleep that miss it",
         [] {
-            Bed bed;
-            std::thread driver{[&bed] { bed.driveUntil(5); }};
-            bed.isStopRequested.store(true);
-            bed.alarm.wake();
+            SmallTimer timer;
+            std::thread driver{[&timer] { timer.driveUntil(5); }};
+            timer.isStopRequested.store(true);
+            timer.alarm.wake();
             driver.join();
         },
         kAnyNumber);
@@ -92,23 +83,23 @@ TEST(AlarmInterleavings, StopIsNotMissed) {
 /// A loop that asks, and then waits as it was answered or told.
 class Loop final : public TimerLoop {
 public:
-    void onEarlier(TimePoint) noexcept override { bed_->wake(); }
+    void onEarlier(TimePoint) noexcept override { waiter_->wake(); }
 
     void driveUntil(std::int64_t wanted) {
         for (;;) {
             alarm_.rise();
-            alarm_.stayAwayUntil([this] { return key_.get(); });
-            if (key_.get() <= Tick{wanted}) return;
-            bed_->waitUntil(TimePoint::max());
+            alarm_.stayAwayUntil([this] { return nextWake_.get(); });
+            if (nextWake_.get() <= Tick{wanted}) return;
+            waiter_->waitUntil(TimePoint::max());
         }
     }
-    void callBy(std::int64_t tick) { key_.callBy(tick, alarm_); }
+    void callBy(std::int64_t tick) { simulation::callBy(tick, nextWake_, alarm_); }
 
 private:
-    std::unique_ptr<Clock::Waiter> const bed_ = Clock::steady().makeWaiter();
+    std::unique_ptr<Clock::Waiter> const waiter_ = Clock::steady().makeWaiter();
     detail::TickScale const scale_{TimePoint{}, milliseconds{1}};
     detail::Alarm alarm_{TimerOptions{.loop = this}, false, scale_};
-    Key key_;
+    detail::NextWake nextWake_;
 };
 
 TEST(AlarmInterleavings, ALoopIsToldOfWhatIsEarlierThanItsAnswer) {

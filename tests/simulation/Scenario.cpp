@@ -143,14 +143,14 @@ public:
     TimerHook<&Session::expire> hook{*this};
 };
 
-/// Counts what it is told, and must not be told anything once the timer is gone.
+/// Counts what is delivered to it. Nothing may be once the timer is gone.
 class Scenario::Counter final : public TimerObserver {
 public:
     ~Counter() override { isGone_ = true; }
     void onEvent(TimerEvent const& event) noexcept override {
         Scarcity const enough{false};
         std::lock_guard const lock{mutex_};
-        require(!isGone_, "the observer is told something after its end");
+        require(!isGone_, "an event is delivered after the observer's end");
         using enum TimerEvent::Stage;
         scheduled_ += event.stage == schedule;
         ended_ += event.stage == cancel || (event.stage == run && !event.isPeriodic);
@@ -581,10 +581,10 @@ void Scenario::checkBalance(Whole const& whole) {
             "the observer is told of " + std::to_string(observer_->scheduled()) +
                 " timeouts and of " + std::to_string(observer_->ended()) + " ends");
     require(shape_.isFlat || observer_->scheduled() == statistics.scheduled,
-            "the observer is not told of every timeout");
+            "not every schedule was delivered");
 }
 
-/// Each place under the limit was given back, whatever has become of the timeout that had it.
+/// The limit was released once for each timeout, whatever has become of it.
 void Scenario::checkPlaces() {
     if (shape_.most == 0 || shape_.time != Shape::Time::steady) return;
     Dice dice{shape_.seed + 2};
@@ -601,14 +601,13 @@ void Scenario::checkPlaces() {
         taken = 0;
         while (taken < shape_.most && schedule(dice, far, false, false)) ++taken;
     }
-    require(taken == shape_.most, "a place under the limit is lost");
-    // One more finds a place only where a task that still runs has cancelled one of them.
+    require(taken == shape_.most, "the limit was not released");
+    // One more is accepted only where a task that still runs has cancelled one of them.
     if (!schedule(dice, far, false, false)) return;
     std::lock_guard const lock{mutex_};
     auto const pending = std::count_if(known_.begin(), known_.end(),
                                        [](Known const& each) { return each.timeout.isPending(); });
-    require(static_cast<std::size_t>(pending) <= shape_.most,
-            "there are more places than the limit");
+    require(static_cast<std::size_t>(pending) <= shape_.most, "more were accepted than the limit");
 }
 
 void Scenario::destroyFromATask(Whole& whole) {
@@ -629,7 +628,7 @@ void Scenario::destroyFromATask(Whole& whole) {
             timer_->newTimeout(task, Duration{});
             isScheduled = true;
         } catch (std::exception const&) {
-            // There was no thread at first, or there is no place.
+            // There was no thread at first, or the limit was reached.
         }
     }
     if (!isScheduled) return;

@@ -165,14 +165,14 @@ TEST(SystemTimerInterleavings, AHookMovesToAnotherTimerOrItsTaskRuns) {
               });
 }
 
-TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsTold) {
+TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsReported) {
     expectAll("G5", "interleavings of cancelAndWait() and a rejection that it leaves behind", [] {
-        bool isTold = false;
+        bool isReported = false;
         HoldingExecutor holder;
         TimerOptions options{.tick = milliseconds{1}, .executor = holder};
-        options.errorHandler = [&isTold](TaskFailure const&) {
+        options.errorHandler = [&isReported](TaskFailure const&) {
             std::this_thread::sleep_for(milliseconds{1});
-            isTold = true;
+            isReported = true;
         };
         options.shards = 1;
         SystemTimer timer{options};
@@ -180,7 +180,7 @@ TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsTold) {
         holder.waitFor(1);
         std::thread other{[&] { holder.dropAll(); }};
         bool const isCancelled = timeout.cancelAndWait();
-        require(isCancelled || isTold, "the handler still hears of what has ended");
+        require(isCancelled || isReported, "the handler still hears of what has ended");
         other.join();
     });
 }
@@ -196,7 +196,7 @@ public:
 };
 
 TEST(SystemTimerInterleavings, AnObserverHearsOfRunsThatStopWaitsFor) {
-    expectAll("G10", "interleavings of stop() and a run of which the observer heard nothing", [] {
+    expectAll("G10", "interleavings of stop() and a run that was not delivered", [] {
         EndCounter observer;
         ThreadExecutor threads;
         TimerOptions options{.tick = milliseconds{1}, .executor = threads};

@@ -102,26 +102,29 @@ TYPED_TEST(TimerInterleavings, WhoSeesACancellationSeesWhatCameBeforeIt) {
               });
 }
 
-TYPED_TEST(TimerInterleavings, TheLastPlaceIsGivenOnce) {
-    expectAll("G18", "interleavings of two schedules that both got the last place, or neither", [] {
-        auto options = smallOptions<TypeParam>();
-        options.maxPendingTimeouts = 1;
-        TypeParam timer{options};
-        auto const schedule = [&timer] {
-            try {
-                timer.newTimeout([] {}, std::chrono::hours{1});
-                return 1;
-            } catch (RejectedExecution const&) {
-                return 0;
-            }
-        };
-        int others = 0;
-        std::thread other{[&] { others = schedule(); }};
-        int const mine = schedule();
-        other.join();
-        require(mine + others == 1, "the last place was not given once");
-        require(timer.stop().size() == 1, "more or less than one is pending");
-    });
+TYPED_TEST(TimerInterleavings, TheLimitAdmitsOneOfTwoSchedules) {
+    expectAll("G18",
+              "interleavings of two schedules of which the limit admits one, and admitted both or "
+              "neither",
+              [] {
+                  auto options = smallOptions<TypeParam>();
+                  options.maxPendingTimeouts = 1;
+                  TypeParam timer{options};
+                  auto const schedule = [&timer] {
+                      try {
+                          timer.newTimeout([] {}, std::chrono::hours{1});
+                          return 1;
+                      } catch (RejectedExecution const&) {
+                          return 0;
+                      }
+                  };
+                  int others = 0;
+                  std::thread other{[&] { others = schedule(); }};
+                  int const mine = schedule();
+                  other.join();
+                  require(mine + others == 1, "the limit did not admit one");
+                  require(timer.stop().size() == 1, "more or less than one is pending");
+              });
 }
 
 TYPED_TEST(TimerInterleavings, StatisticsMayBeReadWhileATimerStops) {
@@ -173,7 +176,7 @@ TYPED_TEST(TimerInterleavings, WhatIsAcceptedWhileATimerStopsHasOneOutcome) {
     });
 }
 
-TYPED_TEST(TimerInterleavings, WhatIsCancelledWhileATimerStopsIsLetGo) {
+TYPED_TEST(TimerInterleavings, WhatIsCancelledWhileATimerStopsIsReleased) {
     expectAll(
         "G6", "interleavings of stop() and cancel() with captures kept",
         [] {
@@ -346,7 +349,7 @@ TYPED_TEST(TimerInterleavings, AManualClockMovesOnAfterAStopThatMetASchedule) {
         isAtLength() ? 3 : departures());  // the schedule stands still until stop() is over
 }
 
-/// Counts what it is told.
+/// Counts what is delivered.
 class Witness final : public TimerObserver {
 public:
     void onEvent(TimerEvent const&) noexcept override { events_.fetch_add(1); }

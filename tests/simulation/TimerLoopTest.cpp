@@ -19,10 +19,10 @@ namespace {
 /// Goes on until nothing is pending any more.
 class Loop final : public TimerLoop {
 public:
-    void onEarlier(TimePoint) noexcept override { bed_->wake(); }
+    void onEarlier(TimePoint) noexcept override { waiter_->wake(); }
     void onIdle() noexcept override {
         ++idle;
-        bed_->wake();
+        waiter_->wake();
     }
 
     void run() {
@@ -34,12 +34,12 @@ public:
                 if (idle > 0) return;
                 until = timer.nextExpiration().value_or(until);
             }
-            bed_->waitUntil(until);
+            waiter_->waitUntil(until);
         }
     }
 
 private:
-    std::unique_ptr<Clock::Waiter> const bed_ = Clock::steady().makeWaiter();
+    std::unique_ptr<Clock::Waiter> const waiter_ = Clock::steady().makeWaiter();
 
 public:
     std::mutex mutex;  // protects what follows

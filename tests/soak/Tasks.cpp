@@ -90,7 +90,7 @@ void Lifetime::runPeriodic(Periodic& periodic, Timeout const& self) {
     findings_.expect(!periodic.isInside.exchange(true), "a periodic task ran twice at once");
     ++periodicRuns_;
     auto const now = reading();
-    // A clock that goes back, and a reschedule, begin the raster anew.
+    // A clock that goes back, and a reschedule, begin the grid anew.
     if (subject_.manualClock() == nullptr && !periodic.isMoved) {
         auto const due =
             periodic.runs == 0 ? periodic.first

@@ -147,12 +147,12 @@ private:
     std::atomic<bool> isDead_{false};
 };
 
-/// Counts, and tells when it is told something after its death.
+/// Counts events, and tells of one that is delivered after its death.
 class MortalObserver final : public TimerObserver {
 public:
     explicit MortalObserver(Fail fail) : fail_{std::move(fail)} {}
     void onEvent(TimerEvent const&) noexcept override {
-        if (isDead_.load()) fail_("the observer is told something after its death");
+        if (isDead_.load()) fail_("an event is delivered after the observer's death");
         ++events_;
     }
     std::size_t events() const { return events_; }

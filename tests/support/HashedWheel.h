@@ -24,7 +24,7 @@ constexpr std::chrono::nanoseconds tickAfter(std::chrono::nanoseconds deadline,
     return (deadline / tick + 1) * tick;
 }
 
-/// What a timer's logger was told.
+/// What was reported to a timer's logger.
 class TimerLogBook {
 public:
     struct Entry {
@@ -34,8 +34,8 @@ public:
     };
 
     auto logger() {
-        return [this](TimerLog const& told) {
-            Entry entry{told.level, std::string{told.timerName}, std::string{told.message}};
+        return [this](TimerLog const& line) {
+            Entry entry{line.level, std::string{line.timerName}, std::string{line.message}};
             std::lock_guard const lock{mutex_};
             entries_.push_back(std::move(entry));
         };

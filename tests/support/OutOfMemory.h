@@ -136,7 +136,7 @@ public:
         };
     }
 
-    /// For a task that throws: the handler will be told once more.
+    /// For a task that throws: one more failure will be reported.
     void thrown() {
         ++runs, ++expectedFailures;
         throw Large{};
@@ -222,8 +222,8 @@ private:
     static constexpr int kPeriodDue = 25;
     static constexpr int kHookDue = 12;
 
-    /// What is planted, hook and periodic one included, and one more unless it is full.
-    std::size_t places() const {
+    /// The limit: what is planted, hook and periodic one included, and one more unless it is full.
+    std::size_t most() const {
         std::size_t const taken = kind.isFresh ? 0 : kDue.size() + (kIsFlat ? 0 : 2);
         return taken + (kind.isFull ? 0 : 1);
     }
@@ -249,7 +249,7 @@ private:
         std::conditional_t<kIsFlat, HashedWheelTimerOptions, TimerOptions> options;
         options.tick = kTick;
         options.clock = clock;
-        if (kind.hasLimit) options.maxPendingTimeouts = places();
+        if (kind.hasLimit) options.maxPendingTimeouts = most();
         if (kind.hasPool) options.executor = pool_.emplace(TaskPoolOptions{.threads = 1});
         options.errorHandler = [this](TaskFailure const&) { ++failures; };
         options.observer = observer();
@@ -327,9 +327,9 @@ private:
         EXPECT_EQ(runs, before + 1);
         runs = before;
         if (!kind.hasLimit) return;
-        // Each place under the limit is free again.
+        // The limit was released.
         std::vector<Timeout> all;
-        while (all.size() < places()) all.push_back(timer->newTimeout([] {}, kEnd));
+        while (all.size() < most()) all.push_back(timer->newTimeout([] {}, kEnd));
         EXPECT_THROW(timer->newTimeout([] {}, kEnd), RejectedExecution);
         for (Timeout const& each : all) EXPECT_TRUE(each.cancel());
     }
@@ -396,7 +396,7 @@ struct Call {
     /// At the end of all time.
     Step expectDone;
     /// It may throw std::bad_alloc, and then has changed nothing. One that may not allocates
-    /// nothing but what an observer is told.
+    /// nothing but events for an observer.
     bool mayFail;
     /// Whose allocations fail.
     Threads threads;

@@ -72,7 +72,7 @@ private:
     Sleepers sleepers_;
 };
 
-/// What an error handler was told.
+/// What was reported to an error handler.
 class FailureLog {
 public:
     struct Entry {

@@ -248,7 +248,7 @@ private:
     std::optional<HashedWheelTimer> timer_;  // the last: its tasks use the others
 };
 
-/// Many threads schedule and cancel under a limit: guarantee G18. A place is free again at the tick
+/// Many threads schedule and cancel under a limit: guarantee G18. The limit is released at the tick
 /// after a cancel.
 inline void loadAHashedWheelUpToTheLimit(std::size_t threads, std::uint64_t operations,
                                          std::size_t limit) {

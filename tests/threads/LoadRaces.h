@@ -78,7 +78,7 @@ inline void loadUpToTheLimit(std::size_t threads, std::uint64_t operations, std:
            {threads, 32});
     std::cout << "pending at most: " << most.load() << " of " << limit << '\n';
     EXPECT_EQ(timer.statistics().refused, refused.load());
-    // All places are free again.
+    // The limit is free again.
     for (std::size_t i = 0; i < limit; ++i) timer.newTimeout([] {}, std::chrono::hours{1});
     EXPECT_THROW(timer.newTimeout([] {}, std::chrono::hours{1}), RejectedExecution);
 }

@@ -22,7 +22,7 @@
 #include <vector>
 
 // An observer may go as soon as its timer has, whoever still has a handle, a hook or a thread in
-// an executor. Bug pattern: what was told outside the lock, stop() did not wait for.
+// an executor. Bug pattern: stop() did not wait for what was delivered outside the lock.
 
 namespace timingwheel::test {
 namespace {
@@ -98,8 +98,8 @@ class RaceObserverOf : public testing::Test {};
 
 TYPED_TEST_SUITE(RaceObserverOf, TimersWithAThread, NamesOfAllTimers);
 
-TYPED_TEST(RaceObserverOf, TheDestructorWaitsForACancelThatIsBeingTold) {
-    Watchdog const watchdog{"the destructor while a cancel is told"};
+TYPED_TEST(RaceObserverOf, TheDestructorWaitsForACancelThatIsBeingDelivered) {
+    Watchdog const watchdog{"the destructor while a cancel is delivered"};
     for (bool const andWait : {false, true}) {
         SlowObserver observer{Stage::cancel};
         auto timer = std::make_unique<TypeParam>(observedBy<TypeParam>(observer));
@@ -142,8 +142,8 @@ TYPED_TEST(RaceObserverOf, AnObserverMayGoWithItsTimerWhileHandlesAreCancelled) 
         [](std::uint64_t) {});
 }
 
-TEST(RaceObserver, TheDestructorWaitsForAHooksCancelThatIsBeingTold) {
-    Watchdog const watchdog{"the destructor while a hook's cancel is told"};
+TEST(RaceObserver, TheDestructorWaitsForAHooksCancelThatIsBeingDelivered) {
+    Watchdog const watchdog{"the destructor while a hook's cancel is delivered"};
     SlowObserver observer{Stage::cancel};
     auto timer = std::make_unique<SystemTimer>(observedBy<SystemTimer>(observer));
     auto connection = std::make_unique<Connection>();
@@ -155,8 +155,8 @@ TEST(RaceObserver, TheDestructorWaitsForAHooksCancelThatIsBeingTold) {
     owner.join();
 }
 
-TEST(RaceObserver, TheDestructorWaitsForARescheduleThatIsBeingTold) {
-    Watchdog const watchdog{"the destructor while a reschedule is told"};
+TEST(RaceObserver, TheDestructorWaitsForARescheduleThatIsBeingDelivered) {
+    Watchdog const watchdog{"the destructor while a reschedule is delivered"};
     SlowObserver observer{Stage::intake, Stage::place};
     auto timer = std::make_unique<SystemTimer>(observedBy<SystemTimer>(observer));
     Connection connection;
@@ -168,9 +168,9 @@ TEST(RaceObserver, TheDestructorWaitsForARescheduleThatIsBeingTold) {
     owner.join();
 }
 
-// The run was over when its next intake was told of.
+// The run was over when its next intake was delivered.
 TEST(RaceObserver, TheDestructorWaitsForTheNextIntakeOfAPeriodicTask) {
-    Watchdog const watchdog{"the destructor while an intake is told"};
+    Watchdog const watchdog{"the destructor while an intake is delivered"};
     ThreadExecutor executor;
     SlowObserver observer{Stage::intake, Stage::run};
     TimerOptions options = observedBy<SystemTimer>(observer);
@@ -200,8 +200,8 @@ TEST(RaceObserver, AnObserverMayGoWithItsTimerWhilePeriodicTasksRunInAPool) {
     }
 }
 
-TEST(RaceObserver, DrainEndsWhenTheLastEventWasTold) {
-    Watchdog const watchdog{"drain() while a cancel is told"};
+TEST(RaceObserver, DrainEndsWhenTheLastEventWasDelivered) {
+    Watchdog const watchdog{"drain() while a cancel is delivered"};
     SlowObserver observer{Stage::cancel};
     SystemTimer timer{observedBy<SystemTimer>(observer)};
     Timeout const timeout = timer.newTimeout([] {}, 1h);

@@ -188,7 +188,7 @@ TEST(RaceStop, EndsADriverThatSleepsWhileTimeoutsAreTakenOut) {
     EXPECT_EQ(timer.stop().size(), 1U);
 }
 
-// stop() returned while another thread was still telling the error handler of a rejected task.
+// stop() returned while another thread was still reporting a rejected task.
 TEST(RaceStop, WaitsForARejectionThatIsBeingReported) {
     Watchdog const watchdog{"stop() while a rejection is reported"};
     HoldingExecutor executor;

@@ -679,7 +679,7 @@ TYPED_TEST(AnyTimer, AcceptsExactlyAsManyAsTheLimit) {
 }
 
 // G18
-TYPED_TEST(AnyTimer, ARunningTaskHasGivenItsPlaceBack) {
+TYPED_TEST(AnyTimer, ARunningTaskHasReleasedTheLimit) {
     auto const timer = this->make({.maxPendingTimeouts = 1});
     int runs = 0;
     std::function<void()> const again = [&] {

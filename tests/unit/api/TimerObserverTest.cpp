@@ -274,9 +274,10 @@ TYPED_TEST(TimerObserverTest, SeesWhatStopReturns) {
     timer.newTimeout([] {}, 0ms);
     recorder.clear();
     std::size_t const returned = timer.stop().size();
-    std::size_t told = 0;
-    for (TimerEvent const& event : recorder.events()) told += event.stage == Stage::cancel ? 1 : 0;
-    EXPECT_EQ(told, returned);
+    std::size_t delivered = 0;
+    for (TimerEvent const& event : recorder.events())
+        delivered += event.stage == Stage::cancel ? 1 : 0;
+    EXPECT_EQ(delivered, returned);
 }
 
 TEST(TimerObserverTest, SeesWhatAnExecutorRejects) {
@@ -364,7 +365,7 @@ TEST(TimerObserverTest, SeesEveryTimeoutEndOnceInAFlatTimer) {
             if (event.entry == TimerObserver::entryOf(t)) last = event.stage;
         return last;
     };
-    EXPECT_EQ(lastOf(cancelled), Stage::cancel) << "told at once";
+    EXPECT_EQ(lastOf(cancelled), Stage::cancel) << "delivered at once";
     clock.advance(30ms);
     EXPECT_EQ(lastOf(runs), Stage::run);
     EXPECT_EQ(timer.stop().size(), 1U);

@@ -224,7 +224,7 @@ TEST(Statistics, ASlowTaskHandlerMayThrow) {
 // Short tasks that follow each other on the system's clock are measured together. The machine may
 // stall at any point, so a task is only known to begin after the one before it read the clock last,
 // and to be due no later than its newTimeout() returned.
-TEST(TimerStatisticsOfGroupedRuns, AreToldNoBetterThanTheyWere) {
+TEST(TimerStatisticsOfGroupedRuns, AreReportedNoBetterThanTheyWere) {
     constexpr std::size_t kTasks = 1'000;
     ManualTimer timer;
     Clock& clock = Clock::steady();

@@ -91,8 +91,8 @@ TEST_F(AlarmTest, CallsALoopOnlyForWhatIsEarlierThanItKnows) {
 TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
     CalledLoop loop;
     Alarm alarm{{.loop = &loop}, false, kMilliseconds};
-    Tick key{9};
-    alarm.stayAwayUntil([&key] { return std::exchange(key, Tick{7}); });
+    Tick nextWake{9};
+    alarm.stayAwayUntil([&nextWake] { return std::exchange(nextWake, Tick{7}); });
     alarm.ring(Tick{8});
     EXPECT_TRUE(loop.told.empty());
     alarm.ring(Tick{6});

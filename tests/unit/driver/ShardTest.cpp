@@ -244,8 +244,8 @@ TEST_F(ShardTest, ClosingReturnsAChunkAtATime) {
            {kMany, kMany});
 }
 
-// G20: the observer is told of a hold when that is over, and finds all of it gone.
-TEST_F(ShardTest, ClosingTellsOfAChunkAtATime) {
+// G20: the events of a hold are delivered when it is over; the observer finds all of it gone.
+TEST_F(ShardTest, ClosingDeliversAChunkAtATime) {
     schedule(kMany, Tick{5});
     std::vector<std::size_t> chunks;
     std::size_t left = kMany;

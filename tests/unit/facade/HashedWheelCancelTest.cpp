@@ -228,7 +228,7 @@ struct ThrowsWhenTold {
     void cancelled(Timeout const&) const { throw std::runtime_error{"no"}; }
 };
 
-TEST_F(HashedWheelCancel, WhatCancelledThrowsIsToldAndTheWorkerGoesOn) {
+TEST_F(HashedWheelCancel, WhatCancelledThrowsIsReportedAndTheWorkerGoesOn) {
     HashedWheelTimer timer{options()};
     Timeout const t = timer.newTimeout(ThrowsWhenTold{}, 1h);
     Timeout const other = timer.newTimeout(ThrowsWhenTold{}, 1h);
@@ -248,7 +248,7 @@ TEST_F(HashedWheelCancel, WhatCancelledThrowsIsToldAndTheWorkerGoesOn) {
     EXPECT_EQ(failures.count(TaskFailure::Kind::threw), 3U);
 }
 
-TEST_F(HashedWheelCancel, ADestructorThatThrowsIsToldAndTheWorkerGoesOn) {
+TEST_F(HashedWheelCancel, ADestructorThatThrowsIsReportedAndTheWorkerGoesOn) {
     HashedWheelTimer timer{options()};
     Timeout const t = timer.newTimeout([bad = ThrowsWhenItDies{}] {}, 1h);
     timer.newTimeout([bad = ThrowsWhenItDies{}] {}, 50ms);

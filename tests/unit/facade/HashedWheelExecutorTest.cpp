@@ -204,18 +204,18 @@ using HashedWheelExecutorRejection = OfHashedWheel;
 // G19. Netty loses the task without a word.
 TEST_F(HashedWheelExecutorRejection, OfTheKthAffectsOnlyThatTask) {
     constexpr int kTasks = 100;
-    std::size_t told = 0;
+    std::size_t reported = 0;
     for (bool const throws : {true, false}) {
         for (int kth = 1; kth <= kTasks; ++kth) {
             SCOPED_TRACE(testing::Message() << (throws ? "throws at " : "drops ") << kth);
-            FailureLog heard;
+            FailureLog failed;
             RefusesTheKth executor{kth, throws};
             auto const witness = std::make_shared<int>();
             CountOfEach runs{kTasks};
             HashedWheelTimer timer{options({.tick = 1ms,
                                             .executor = executor,
                                             .maxPendingTimeouts = kTasks,
-                                            .errorHandler = heard.handler()})};
+                                            .errorHandler = failed.handler()})};
             std::vector<Timeout> timeouts;
             for (std::size_t i = 0; i < kTasks; ++i)
                 timeouts.push_back(
@@ -231,18 +231,18 @@ TEST_F(HashedWheelExecutorRejection, OfTheKthAffectsOnlyThatTask) {
                 EXPECT_EQ(t.isDone(), !t.isRejected());
             }
             EXPECT_EQ(rejected, 1U);
-            ASSERT_EQ(heard.count(), 1U);
-            EXPECT_EQ(heard.entries()[0].kind, TaskFailure::Kind::rejected);
-            EXPECT_EQ(heard.entries()[0].what,
+            ASSERT_EQ(failed.count(), 1U);
+            EXPECT_EQ(failed.entries()[0].kind, TaskFailure::Kind::rejected);
+            EXPECT_EQ(failed.entries()[0].what,
                       throws ? "full at " + std::to_string(kth) : std::string{});
-            EXPECT_TRUE(heard.entries()[0].timeout.isRejected());
+            EXPECT_TRUE(failed.entries()[0].timeout.isRejected());
             EXPECT_EQ(timer.pendingTimeouts(), 0U);
-            for (int i = 0; i < kTasks; ++i) timer.newTimeout([] {}, 1h);  // all places are free
+            for (int i = 0; i < kTasks; ++i) timer.newTimeout([] {}, 1h);  // the limit is free
             EXPECT_THROW(timer.newTimeout([] {}, 1h), RejectedExecution);
-            told += heard.count();
+            reported += failed.count();
         }
     }
-    figure("G19", "rejected and told of, k = 1 to 100 in two ways, HashedWheelTimer", told,
+    figure("G19", "rejected and reported, k = 1 to 100 in two ways, HashedWheelTimer", reported,
            exactly(2 * kTasks));
 }
 

@@ -58,8 +58,8 @@ TEST_F(HashedWheelLimit, IsExactWhenManyThreadsSchedule) {
     }
 }
 
-// A task has given its place back when it runs; one that was cancelled does at the next tick.
-TEST_F(HashedWheelLimit, GivesThePlaceBack) {
+// A task that runs no longer counts; one that was cancelled does until the next tick.
+TEST_F(HashedWheelLimit, IsReleasedByARunAndByACancel) {
     HashedWheelTimer timer{options({.maxPendingTimeouts = 1})};
     int runs = 0;
     std::function<void()> const again = [&] {

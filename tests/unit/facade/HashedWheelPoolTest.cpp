@@ -79,7 +79,7 @@ TEST_F(HashedWheelPool, NamesWhatIsWrongWithItsOptions) {
 }
 
 // PowerJob's bug: what a task throws is lost in the pool.
-TEST_F(HashedWheelPool, WhatATaskThrowsIsTold) {
+TEST_F(HashedWheelPool, WhatATaskThrowsIsReported) {
     HashedWheelTimer timer{options({.taskPool = TaskPoolOptions{.threads = 1}})};
     Timeout const t = timer.newTimeout([] { throw std::runtime_error{"out of tea"}; }, 50ms);
     Timeout const next = timer.newTimeout([] {}, 50ms);

@@ -74,7 +74,7 @@ TEST_F(HashedWheelRun, ACaptureGoesWhenItsTaskHasRun) {
     EXPECT_EQ(witness.use_count(), 1);
 }
 
-TEST_F(HashedWheelRun, WhatATaskThrowsIsToldAndTheWorkerGoesOn) {
+TEST_F(HashedWheelRun, WhatATaskThrowsIsReportedAndTheWorkerGoesOn) {
     HashedWheelTimer timer{options({.name = "tea"})};
     int runs = 0;
     Timeout const first = timer.newTimeout(

@@ -183,7 +183,7 @@ TEST_F(HashedWheelTimerTest, CountsTicksFromItsStart) {
     }
 }
 
-// The raster is that of the start, however long nothing was pending. Bug pattern: the first after a
+// The grid is that of the start, however long nothing was pending. Bug pattern: the first after a
 // rest is placed relative to where the wheel stood.
 TEST_F(HashedWheelTimerTest, KeepsToItsTicksAfterARest) {
     HashedWheelTimer timer{options({.ticksPerWheel = 8})};
@@ -407,7 +407,7 @@ TEST_F(HashedWheelTimerTest, RunsEverythingDueInOrderWhenItIsLate) {
 
 // Bug pattern: the driver overslept several ticks, and what came just before is placed relative to
 // where the wheel stood.
-TEST_F(HashedWheelTimerTest, APlaceIsRightAlsoWhenTheWorkerIsLate) {
+TEST_F(HashedWheelTimerTest, ALocationIsRightAlsoWhenTheWorkerIsLate) {
     Watchdog const watchdog{"a worker that is late"};
     SettableClock slow;
     Latch entered;
@@ -632,7 +632,7 @@ TEST_F(HashedWheelTimerTest, TheUsersFactoryMakesItsThread) {
 }
 
 // Netty blocks every later caller for ever.
-TEST_F(HashedWheelTimerTest, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
+TEST_F(HashedWheelTimerTest, AThreadThatCannotBeStartedIsReportedAndTriedAgain) {
     FailingFactory factory{4};
     auto const witness = std::make_shared<int>();
     HashedWheelTimer timer{options({.maxPendingTimeouts = 1, .threadFactory = std::ref(factory)})};

@@ -163,7 +163,7 @@ TEST(OutOfMemoryFlat, TheEndNeedsNone) {
 // G16
 TEST(OutOfMemoryFlat, TheWorkerLosesNothing) {
     std::vector<TimerKind> without = kinds();
-    // What a pool does without memory is told in OutOfMemoryMakingTest.cpp.
+    // What a pool does without memory is shown in OutOfMemoryMakingTest.cpp.
     std::erase_if(without, [](TimerKind const& kind) { return kind.hasPool; });
     Tried const tried =
         tryAll<S>(without, {work("the worker's work", 10ms),

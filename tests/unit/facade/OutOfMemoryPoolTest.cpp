@@ -21,14 +21,14 @@ using namespace std::chrono_literals;
 using Repeat = AllocationFailure::Repeat;
 
 /// Tasks go through a pool whose queue finds no memory from the `kth` allocation on, or only then.
-/// Each has run or was rejected, and told. True if an allocation failed.
+/// Each has run or was rejected, and reported. True if an allocation failed.
 template <class T>
 bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
     // Five bursts, each of which fills the queue. It allocates once for some dozens of tasks.
     constexpr std::size_t kTasks = 500;
     ManualClock clock;
     std::atomic<std::size_t> runs{0};
-    std::atomic<std::size_t> told{0};
+    std::atomic<std::size_t> reported{0};
     auto const witness = std::make_shared<int>();
     TaskPool pool{{.threads = 2, .queueCapacity = 80, .whenFull = whenFull}};
     std::conditional_t<std::is_same_v<T, SystemTimer>, TimerOptions, HashedWheelTimerOptions>
@@ -37,7 +37,7 @@ bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
     options.clock = clock;
     options.executor = pool;
     options.errorHandler = [&](TaskFailure const& failure) {
-        told += failure.kind == TaskFailure::Kind::rejected ? 1U : 0U;
+        reported += failure.kind == TaskFailure::Kind::rejected ? 1U : 0U;
     };
     T timer{options};
     std::vector<Timeout> timeouts;
@@ -58,7 +58,7 @@ bool tryPool(WhenFull whenFull, std::size_t kth, Repeat repeat) {
         rejected += each.isRejected() ? 1U : 0U;
     }
     EXPECT_EQ(runs + rejected, kTasks);
-    EXPECT_EQ(told, rejected);
+    EXPECT_EQ(reported, rejected);
     EXPECT_TRUE(whenFull == WhenFull::reject || happened == (rejected > 0));
     EXPECT_EQ(witness.use_count(), 1);
     TimerStatistics const s = timer.statistics();

@@ -1,7 +1,3 @@
-// Every public call of SystemTimer and ManualTimer with too little memory. Those of all timers are in
-// OutOfMemoryCalls.h, those of HashedWheelTimer in OutOfMemoryFlatTest.cpp; what makes the objects,
-// clocks, pools and traces, in OutOfMemoryMakingTest.cpp.
-
 #include "OutOfMemoryCalls.h"
 
 #include <support/OutOfMemory.h>
@@ -190,7 +186,7 @@ Calls<T> hookCalls() {
             }
         };
     };
-    auto const isTold = [](bool answer) { EXPECT_TRUE(answer); };
+    auto const expectTrue = [](bool answer) { EXPECT_TRUE(answer); };
     return {
         {"schedule", [](S& s) { s.timer->schedule(s.spare.hook, S::delay(5ms)); }, ranAt(5ms),
          false},
@@ -202,17 +198,17 @@ Calls<T> hookCalls() {
          ranAt(S::kFar)},
         {"schedule at a time, that needs levels",
          [](S& s) { s.timer->schedule(s.spare.hook, S::at(S::kFar)); }, ranAt(S::kFar)},
-        {"a hook's reschedule", [=](S& s) { isTold(s.hooked.hook.reschedule(S::delay(39ms))); },
+        {"a hook's reschedule", [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::delay(39ms))); },
          movedTo(39ms), false},
         {"a hook's reschedule to earlier",
-         [=](S& s) { isTold(s.hooked.hook.reschedule(S::delay(3ms), {.tolerance = 1ms})); },
+         [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::delay(3ms), {.tolerance = 1ms})); },
          movedTo(3ms), false},
         {"a hook's reschedule to a time",
-         [=](S& s) { isTold(s.hooked.hook.reschedule(S::at(39ms))); }, movedTo(39ms), false},
+         [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::at(39ms))); }, movedTo(39ms), false},
         {"a hook's reschedule that needs levels",
-         [=](S& s) { isTold(s.hooked.hook.reschedule(S::delay(S::kFar))); }, movedTo(S::kFar)},
+         [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::delay(S::kFar))); }, movedTo(S::kFar)},
         {"a hook's reschedule to a time, that needs levels",
-         [=](S& s) { isTold(s.hooked.hook.reschedule(S::at(S::kFar), {.tolerance = 1ms})); },
+         [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::at(S::kFar), {.tolerance = 1ms})); },
          movedTo(S::kFar)},
         {"reschedule of a hook that is not scheduled",
          [](S& s) { EXPECT_FALSE(s.spare.hook.reschedule(S::kFar)); },
@@ -246,7 +242,7 @@ Calls<T> hookCalls() {
          movedTo(S::kFar)},
         {"a hook's cancel",
          [=](S& s) {
-             isTold(s.hooked.hook.cancel());
+             expectTrue(s.hooked.hook.cancel());
              EXPECT_FALSE(s.spare.hook.cancel());
              s.isHookExpected = false;
          },
@@ -254,7 +250,7 @@ Calls<T> hookCalls() {
          false},
         {"a hook's cancelAndWait",
          [=](S& s) {
-             isTold(s.hooked.hook.cancelAndWait());
+             expectTrue(s.hooked.hook.cancelAndWait());
              EXPECT_FALSE(s.spare.hook.cancelAndWait());
              s.isHookExpected = false;
          },
@@ -264,9 +260,9 @@ Calls<T> hookCalls() {
          [=](S& s) {
              typename S::Object object{s};
              s.timer->schedule(object.hook, S::delay(5ms));
-             isTold(object.hook.isPending());
-             isTold(object.hook.deadline() == S::kStart + 5ms);
-             isTold(TimerObserver::entryOf(object.hook) != nullptr);
+             expectTrue(object.hook.isPending());
+             expectTrue(object.hook.deadline() == S::kStart + 5ms);
+             expectTrue(TimerObserver::entryOf(object.hook) != nullptr);
          },
          {},
          false},
@@ -553,7 +549,7 @@ TYPED_TEST(OutOfMemory, TheEndNeedsNone) {
 // G16
 TYPED_TEST(OutOfMemory, TheDriverNeedsNone) {
     std::vector<TimerKind> without = kindsWithACrowd<TypeParam>();
-    // What a pool does without memory is told below.
+    // What a pool does without memory is shown in OutOfMemoryMakingTest.cpp.
     std::erase_if(without, [](TimerKind const& kind) { return kind.hasPool; });
     this->tell("the driver", tryAll(without, drives<TypeParam>()), 300);
 }

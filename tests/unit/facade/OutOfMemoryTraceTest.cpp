@@ -26,15 +26,15 @@ bool endTrace(std::size_t kth, Repeat repeat) {
     Nowhere buffer;
     std::ostream nowhere{&buffer};
     std::vector<int> const entries(20);
-    int told = 0;
-    auto trace = std::make_unique<Trace>(nowhere, [&](std::system_error const&) { ++told; });
+    int reported = 0;
+    auto trace = std::make_unique<Trace>(nowhere, [&](std::system_error const&) { ++reported; });
     for (std::size_t i = 0; i < entries.size(); ++i)
         trace->onEvent(
             {.stage = TimerEvent::Stage::schedule, .number = i + 1, .entry = &entries[i]});
     AllocationFailure const failure{kth, repeat};
     trace->flush();
     trace.reset();
-    EXPECT_EQ(told, failure.happened() ? 1 : 0);
+    EXPECT_EQ(reported, failure.happened() ? 1 : 0);
     return failure.happened();
 }
 

@@ -19,7 +19,7 @@ using Repeat = AllocationFailure::Repeat;
 using testing::HasSubstr;
 using testing::Not;
 
-// Bug pattern: what is told needs memory, just when something goes wrong.
+// Bug pattern: what is reported needs memory, just when something goes wrong.
 TEST(OutOfMemoryWords, TheLineOfATaskThatThrewNeedsNone) {
     SettableClock clock;
     ManualTimer timer{{.name = "wordy", .clock = clock, .slowTaskThreshold = 1ms}};
@@ -36,19 +36,19 @@ TEST(OutOfMemoryWords, TheLineOfATaskThatThrewNeedsNone) {
         timer.advanceTo(clock.now());
         happened = failure.happened();
     }
-    std::string const told = testing::internal::GetCapturedStderr();
+    std::string const reported = testing::internal::GetCapturedStderr();
     EXPECT_FALSE(happened);
-    EXPECT_THAT(told, HasSubstr("timer \"wordy\": a task threw: " + words));
-    EXPECT_THAT(told, HasSubstr("an exception that is not a std::exception"));
-    EXPECT_THAT(told, HasSubstr("a task ran for 20.000 ms"));
-    EXPECT_THAT(told, Not(HasSubstr("handler threw")));
+    EXPECT_THAT(reported, HasSubstr("timer \"wordy\": a task threw: " + words));
+    EXPECT_THAT(reported, HasSubstr("an exception that is not a std::exception"));
+    EXPECT_THAT(reported, HasSubstr("a task ran for 20.000 ms"));
+    EXPECT_THAT(reported, Not(HasSubstr("handler threw")));
 }
 
 TEST(OutOfMemoryWords, AHandlerThatFindsNoMemoryHarmsNothing) {
     SettableClock clock;
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     ManualTimer timer{{.name = "wordy", .clock = clock, .errorHandler = [&](TaskFailure const&) {
-                           told.emplace_back(100, 'x');
+                           reported.emplace_back(100, 'x');
                        }}};
     int runs = 0;
     timer.newTimeout([] { throw 7; }, 1ms);
@@ -61,7 +61,7 @@ TEST(OutOfMemoryWords, AHandlerThatFindsNoMemoryHarmsNothing) {
     }
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("its error handler threw"));
     EXPECT_EQ(runs, 1);
-    EXPECT_TRUE(told.empty());
+    EXPECT_TRUE(reported.empty());
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TYPED_TEST(Periodic, RunsAtAFixedRate) {
     EXPECT_EQ(times, (Times{5ms, 15ms, 25ms, 35ms, 45ms}));
 }
 
-// The raster is exact; each run is rounded up to a tick of its own.
+// The grid is exact; each run is rounded up to a tick of its own.
 TYPED_TEST(Periodic, DoesNotDriftWhereTheTickDoesNotDivideThePeriod) {
     TypeParam timer{this->options({.tick = 7ms})};
     std::int64_t runs = 0;
@@ -117,7 +117,7 @@ TYPED_TEST(Periodic, ShiftsTheRasterAfterMissedRuns) {
               (Times{10ms, 20ms, 30ms, 55ms, 65ms, 75ms, 85ms, 95ms}));
 }
 
-// Bug pattern: only one of the missed runs is made, and the raster moves.
+// Bug pattern: only one of the missed runs is made, and the grid moves.
 TYPED_TEST(Periodic, CatchesUpWithMissedRuns) {
     EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::catchUp),
               (Times{10ms, 20ms, 30ms, 55ms, 55ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
@@ -283,7 +283,7 @@ TYPED_TEST(Periodic, ReschedulingMovesTheRaster) {
 }
 
 // Bug pattern: rescheduled to now, when the wheel's clock was just moved there, it forgets that it
-// was, and the raster stays.
+// was, and the grid stays.
 TYPED_TEST(Periodic, ReschedulingToNowMovesTheRasterWhateverElseWasScheduled) {
     for (bool const withNeighbour : {false, true}) {
         SCOPED_TRACE(withNeighbour ? "after another schedule" : "alone");

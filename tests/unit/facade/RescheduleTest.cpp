@@ -157,7 +157,7 @@ TEST(Reschedule, WinsOverATimeoutThatWaitsForItsTurn) {
     EXPECT_EQ(runs, 3);
 }
 
-// Bug pattern: an entry that was pushed back is found at its old place and fires there.
+// Bug pattern: an entry that was pushed back is found in its old bucket and fires there.
 TYPED_TEST(Reschedule, AMillisecondLaterEachTimeItNeverFires) {
     TypeParam timer{this->options({.wheelSize = 3})};
     Timeout const t = timer.newTimeout([] {}, 2ms);

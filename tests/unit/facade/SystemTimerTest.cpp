@@ -139,7 +139,7 @@ TEST(SystemTimer, AFactoryCannotHaveItsThreadTakeSignals) {
 }
 
 // G17
-TEST(SystemTimer, AThreadThatCannotBeStartedIsToldAndTriedAgain) {
+TEST(SystemTimer, AThreadThatCannotBeStartedIsReportedAndTriedAgain) {
     ManualClock clock;
     FailingFactory factory{4};
     auto const witness = std::make_shared<int>();

@@ -391,7 +391,7 @@ TYPED_TEST(Hook, MayGoToASecondTimerAfterTheFirst) {
     EXPECT_EQ(s.runs, 3);
 }
 
-// G16, G18: a hook that is pending needs no second place, and takes none away.
+// G16, G18: a hook that is pending counts once.
 TYPED_TEST(Hook, ThatIsPendingIsRefusedAsThatAtTheLimit) {
     Subject s;
     TypeParam timer{this->options({.maxPendingTimeouts = 1})};

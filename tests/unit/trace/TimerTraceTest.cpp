@@ -147,13 +147,13 @@ TYPED_TEST(TimerTrace, NamesTheFileThatCannotBeOpened) {
 
 TYPED_TEST(TimerTrace, TellsOnceOfAWriteThatFails) {
     if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     std::error_code code;
     ManualClock clock;
     int runs = 0;
     {
         TypeParam trace{"/dev/full", [&](std::system_error const& error) {
-                            told.emplace_back(error.what());
+                            reported.emplace_back(error.what());
                             code = error.code();
                             throw 7;  // changes nothing either
                         }};
@@ -163,24 +163,24 @@ TYPED_TEST(TimerTrace, TellsOnceOfAWriteThatFails) {
         trace.flush();
     }
     EXPECT_EQ(runs, 3'000);
-    EXPECT_EQ(told.size(), 1U);
+    EXPECT_EQ(reported.size(), 1U);
     EXPECT_EQ(code, std::errc::no_space_on_device);
-    EXPECT_NE(told.at(0).find("/dev/full"), std::string::npos);
+    EXPECT_NE(reported.at(0).find("/dev/full"), std::string::npos);
 }
 
 TYPED_TEST(TimerTrace, TellsOfAStreamThatFails) {
     std::ostringstream out;
     out.exceptions(std::ios::badbit);
     out.setstate(std::ios::eofbit);
-    int told = 0;
+    int reported = 0;
     {
-        TypeParam trace{out, [&told](std::system_error const&) { ++told; }};
+        TypeParam trace{out, [&reported](std::system_error const&) { ++reported; }};
         ManualClock clock;
         ManualTimer timer{{.clock = clock, .observer = &trace}};
         timer.newTimeout([] {}, 1ms);
         clock.advance(1ms);
     }
-    EXPECT_EQ(told, 1);
+    EXPECT_EQ(reported, 1);
 }
 
 #if defined(__linux__)
@@ -195,13 +195,13 @@ void closeDescriptorOf(std::filesystem::path const& path) {
 
 TYPED_TEST(TimerTrace, TellsOfAFileThatCannotBeClosed) {
     TemporaryFile const file;
-    std::vector<std::error_code> told;
+    std::vector<std::error_code> reported;
     {
         TypeParam trace{file.path,
-                        [&](std::system_error const& error) { told.push_back(error.code()); }};
+                        [&](std::system_error const& error) { reported.push_back(error.code()); }};
         closeDescriptorOf(std::filesystem::canonical(file.path));
     }
-    EXPECT_EQ(told, std::vector{std::make_error_code(std::errc::bad_file_descriptor)});
+    EXPECT_EQ(reported, std::vector{std::make_error_code(std::errc::bad_file_descriptor)});
 }
 #endif
 
@@ -209,12 +209,12 @@ TYPED_TEST(TimerTrace, TellsOfAFileThatCannotBeClosed) {
 template <class Trace>
 bool traceWithoutMemory(std::filesystem::path const& path, std::size_t before, std::size_t kth,
                         AllocationFailure::Repeat repeat) {
-    std::size_t told = 0;
+    std::size_t reported = 0;
     std::error_code code;
     bool hasFailed = false;
     {
         Trace trace{path, [&](std::system_error const& error) {
-                        ++told;
+                        ++reported;
                         code = error.code();
                     }};
         std::vector<int> const entries(before + 1);
@@ -228,7 +228,7 @@ bool traceWithoutMemory(std::filesystem::path const& path, std::size_t before, s
             hasFailed = failure && failure->happened();
         }
     }
-    EXPECT_EQ(told, hasFailed ? 1U : 0U);
+    EXPECT_EQ(reported, hasFailed ? 1U : 0U);
     EXPECT_EQ(code,
               hasFailed ? std::make_error_code(std::errc::not_enough_memory) : std::error_code{});
     return hasFailed;

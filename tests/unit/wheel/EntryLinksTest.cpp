@@ -12,7 +12,7 @@ namespace {
 using detail::EntryLinks;
 using detail::EntryLocation;
 
-TEST(EntryLinks, KeepAPlaceInTheFirstLink) {
+TEST(EntryLinks, KeepALocationInTheFirstLink) {
     TimerTaskEntry entry;
     EXPECT_FALSE(EntryLinks::hasLocation(entry));
     for (std::uint32_t slot : {0U, 1U, 511U, (1U << 30) - 1}) {
@@ -27,7 +27,7 @@ TEST(EntryLinks, KeepAPlaceInTheFirstLink) {
     EXPECT_FALSE(EntryLinks::hasLocation(entry));
 }
 
-// Slot 0, index 0 must not look like no place at all.
+// Slot 0, index 0 must not look like no location at all.
 TEST(EntryLinks, APlacedEntryIsQueued) {
     TimerTaskEntry entry;
     EntryLinks::setLocation(entry, {0, 0});
@@ -46,7 +46,7 @@ TEST(EntryLinks, AreTwoListsIfOneLikes) {
     EXPECT_EQ(EntryLinks::next(entries[2]), nullptr);
     EXPECT_EQ(EntryLinks::second(entries[2]), &entries[0]);
     EXPECT_EQ(EntryLinks::second(entries[0]), nullptr);
-    EXPECT_FALSE(EntryLinks::hasLocation(entries[0])) << "a link is not a place";
+    EXPECT_FALSE(EntryLinks::hasLocation(entries[0])) << "a link is not a location";
     EXPECT_TRUE(entries[0].isQueued());
     EXPECT_FALSE(entries[2].isQueued()) << "the last of a list has no next";
     for (TimerTaskEntry& entry : entries) EntryLinks::setNext(entry, nullptr);
@@ -66,7 +66,7 @@ TEST(EntryLinks, LeaveTheSecondLinkOfAPlacedEntryToItsOwner) {
 }
 
 #ifndef NDEBUG
-TEST(EntryLinksDeathTest, AssertsThatAnEntryLeftItsPlaceBeforeItDies) {
+TEST(EntryLinksDeathTest, AssertsThatAnEntryLeftItsLocationBeforeItDies) {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     EXPECT_DEATH(
         {

@@ -243,11 +243,11 @@ TEST_P(HashedWheelMemoryFailure, LeavesAnEntryWhereItWasThatWasToBeMoved) {
             fill(wheel, leases);
             Lease& moved = leases[21];
             ASSERT_EQ(moved.deadline(), Tick{22});
-            detail::EntryLocation const place = detail::EntryLinks::locationOf(moved);
+            detail::EntryLocation const location = detail::EntryLinks::locationOf(moved);
             bool const failed = fails(kth, [&] { wheel.reschedule(moved, Tick{deadline}); });
             wheel.checkInvariants();
             EXPECT_EQ(wheel.size(), 32U);
-            EXPECT_EQ(detail::EntryLinks::locationOf(moved) == place, failed);
+            EXPECT_EQ(detail::EntryLinks::locationOf(moved) == location, failed);
             EXPECT_EQ(moved.deadline(), Tick{failed ? 22 : deadline});
             test::advanceTo(wheel, Tick{100});
             if (!failed) break;

@@ -427,12 +427,12 @@ TEST(HashedWheel, CheckInvariantsNamesTheBrokenOne) {
     EXPECT_EQ(complaintOf(wheel), "F2") << "another turn";
     test::setDeadline(lease, Tick{10});
 
-    detail::EntryLocation const place = detail::EntryLinks::locationOf(lease);
-    detail::EntryLinks::setLocation(lease, {place.slot, place.index + 1});
+    detail::EntryLocation const location = detail::EntryLinks::locationOf(lease);
+    detail::EntryLinks::setLocation(lease, {location.slot, location.index + 1});
     EXPECT_EQ(complaintOf(wheel), "F1");
     detail::EntryLinks::clearLocation(lease);
     EXPECT_EQ(complaintOf(wheel), "F1");
-    detail::EntryLinks::setLocation(lease, place);
+    detail::EntryLinks::setLocation(lease, location);
     EXPECT_EQ(complaintOf(wheel), "none");
 }
 

@@ -407,7 +407,7 @@ TEST(TimingWheel, HandsOverNearEntriesBesideOnesThatAreFarAway) {
 }
 
 // Bug pattern: an entry is placed relative to a stale clock.
-TEST(TimingWheel, CascadesEntriesAddedAfterALongIdleTimeFromTheRightPlace) {
+TEST(TimingWheel, CascadesEntriesAddedAfterALongIdleTimeFromTheRightBucket) {
     Lease lease{1};
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
     advanceTo(wheel, Tick{1'000'003});
