@@ -1,0 +1,133 @@
+#include "BareKeeper.h"
+#include "driver/Claims.h"
+
+#include <support/Executors.h>
+#include <support/LoneContext.h>
+#include <support/TestTimers.h>
+#include <timingwheel/Executor.h>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::detail {
+namespace {
+
+using namespace timingwheel::test;
+using Kind = TaskFailure::Kind;
+
+/// A keeper whose claims go to an executor that keeps them.
+class ClaimsTest : public testing::Test {
+protected:
+    /// Dispatches a task that adds its number to `ran_`.
+    Timeout dispatch(BareKeeper& keeper, int number) {
+        auto [node, handle] = nodeWith([this, number] { ran_.push_back(number); });
+        TimeoutKeeper::Section section{keeper};
+        ++keeper.pending_;
+        TimeoutKeeper::Claims::dispatch(keeper, section, node, TimeoutState::queued);
+        return handle;
+    }
+    Timeout dispatch(int number) { return dispatch(keeper_, number); }
+
+    HoldingExecutor executor_;
+    FailureLog failures_;
+    LoneContext context_{{.executor = executor_, .errorHandler = failures_.handler()}, true};
+    BareKeeper keeper_{context_};
+    std::vector<int> ran_;
+};
+
+TEST_F(ClaimsTest, EachRunsTheOldestTask) {
+    Timeout const first = dispatch(1);
+    Timeout const second = dispatch(2);
+    EXPECT_TRUE(first.isPending() && second.isPending());
+    ASSERT_EQ(executor_.size(), 2U);
+    executor_.take()();
+    EXPECT_EQ(ran_, std::vector{1});
+    EXPECT_TRUE(first.isDone() && second.isPending());
+    EXPECT_EQ(keeper_.pending_, 1U);
+    executor_.take()();
+    EXPECT_EQ(ran_, (std::vector{1, 2}));
+    EXPECT_EQ(keeper_.pending_, 0U);
+    EXPECT_FALSE(context_.hasClaims());
+}
+
+TEST_F(ClaimsTest, OneThatDiesUnrunRejectsTheNewestTask) {
+    Timeout const first = dispatch(1);
+    Timeout const second = dispatch(2);
+    static_cast<void>(executor_.take());
+    EXPECT_TRUE(second.isRejected());
+    EXPECT_TRUE(first.isPending());
+    ASSERT_EQ(failures_.count(), 1U);
+    EXPECT_EQ(failures_.entries()[0].kind, Kind::rejected);
+    EXPECT_EQ(failures_.entries()[0].timeout, second);
+    EXPECT_EQ(keeper_.counters_.rejected, 1U);
+    EXPECT_EQ(keeper_.pending_, 1U);
+    executor_.runAll();
+    EXPECT_EQ(ran_, std::vector{1});
+}
+
+TEST_F(ClaimsTest, ACopyThatIsLeftRunsTheTask) {
+    Timeout const timeout = dispatch(1);
+    Claim claim = executor_.take();
+    std::optional<Claim> copy{claim};
+    copy.reset();
+    EXPECT_TRUE(timeout.isPending());
+    claim();
+    EXPECT_EQ(ran_, std::vector{1});
+    EXPECT_EQ(failures_.count(), 0U);
+    EXPECT_FALSE(context_.hasClaims());
+}
+
+TEST_F(ClaimsTest, OneWhoseTaskHasLeftDoesNothing) {
+    auto [node, handle] = nodeWith([this] { ran_.push_back(1); });
+    {
+        TimeoutKeeper::Section section{keeper_};
+        TimeoutKeeper::Claims::dispatch(keeper_, section, node, TimeoutState::queued);
+        keeper_.queue_.unlink(node);
+    }
+    executor_.take()();
+    EXPECT_TRUE(ran_.empty());
+    EXPECT_EQ(failures_.count(), 0U);
+    EXPECT_TRUE(handle.isPending());
+    TimeoutWord{Tick{0}, TimeoutState::cancelled}.storeIn(node);
+    TimeoutKeeper::discard(context_, node);
+}
+
+// The claim dies before the exception arrives: the task is rejected once, with the exception.
+TEST_F(ClaimsTest, AnExecutorThatThrowsRejectsTheTask) {
+    struct Refusing {
+        void execute(Claim) { throw std::runtime_error{"no room"}; }
+    } refusing;
+    LoneContext context{{.executor = refusing, .errorHandler = failures_.handler()}, true};
+    BareKeeper keeper{context};
+    Timeout const timeout = dispatch(keeper, 1);
+    EXPECT_TRUE(timeout.isRejected());
+    ASSERT_EQ(failures_.count(), 1U);
+    EXPECT_EQ(failures_.entries()[0].kind, Kind::rejected);
+    EXPECT_EQ(failures_.entries()[0].what, "no room");
+    EXPECT_TRUE(keeper.running_.empty());
+    EXPECT_FALSE(context.hasClaims());
+}
+
+// It has run the claim before: nothing was rejected.
+TEST_F(ClaimsTest, AnExecutorThatRunsAndThrowsRejectsNothing) {
+    struct Nervous {
+        void execute(Claim claim) {
+            claim();
+            throw std::runtime_error{"afterwards"};
+        }
+    } nervous;
+    LoneContext context{{.executor = nervous, .errorHandler = failures_.handler()}, true};
+    BareKeeper keeper{context};
+    Timeout const timeout = dispatch(keeper, 1);
+    EXPECT_TRUE(timeout.isDone());
+    ASSERT_EQ(failures_.count(), 1U);
+    EXPECT_EQ(failures_.entries()[0].kind, Kind::executorThrew);
+    EXPECT_EQ(keeper.counters_.rejected, 0U);
+}
+
+}  // namespace
+}  // namespace timingwheel::detail
