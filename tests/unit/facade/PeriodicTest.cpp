@@ -74,7 +74,7 @@ TEST(PeriodicFar, TheNextRunAfterAJumpIsNotWalkedTo) {
     EXPECT_LE(counter.placed, 10U);
 }
 
-TEST(PeriodicFar, KeepsItsRasterOverMoreThanADurationCanTell) {
+TEST(PeriodicFar, KeepsItsGridOverMoreThanADurationCanTell) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};
     std::vector<Clock::TimePoint> deadlines;
@@ -104,7 +104,7 @@ Times withOneLateRun(MissedTicks missed, milliseconds jumpTo = 55ms) {
     return times;
 }
 
-TYPED_TEST(Periodic, SkipsMissedRunsAndKeepsToTheRaster) {
+TYPED_TEST(Periodic, SkipsMissedRunsAndKeepsToTheGrid) {
     EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::skip),
               (Times{10ms, 20ms, 30ms, 55ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
     // Not in the middle between two runs, where what is over and what is left are the same.
@@ -112,7 +112,7 @@ TYPED_TEST(Periodic, SkipsMissedRunsAndKeepsToTheRaster) {
               (Times{10ms, 20ms, 30ms, 53ms, 60ms, 70ms, 80ms, 90ms, 100ms}));
 }
 
-TYPED_TEST(Periodic, ShiftsTheRasterAfterMissedRuns) {
+TYPED_TEST(Periodic, ShiftsTheGridAfterMissedRuns) {
     EXPECT_EQ(withOneLateRun<TypeParam>(MissedTicks::shift),
               (Times{10ms, 20ms, 30ms, 55ms, 65ms, 75ms, 85ms, 95ms}));
 }
@@ -269,7 +269,7 @@ TYPED_TEST(Periodic, GoesOnAfterARunThatThrows) {
     EXPECT_EQ(this->failures.count(TaskFailure::Kind::threw), 15U);
 }
 
-TYPED_TEST(Periodic, ReschedulingMovesTheRaster) {
+TYPED_TEST(Periodic, ReschedulingMovesTheGrid) {
     TypeParam timer{this->options()};
     Times times;
     Timeout const t =
@@ -284,7 +284,7 @@ TYPED_TEST(Periodic, ReschedulingMovesTheRaster) {
 
 // Bug pattern: rescheduled to now, when the wheel's clock was just moved there, it forgets that it
 // was, and the grid stays.
-TYPED_TEST(Periodic, ReschedulingToNowMovesTheRasterWhateverElseWasScheduled) {
+TYPED_TEST(Periodic, ReschedulingToNowMovesTheGridWhateverElseWasScheduled) {
     for (bool const withNeighbour : {false, true}) {
         SCOPED_TRACE(withNeighbour ? "after another schedule" : "alone");
         ManualClock own;
