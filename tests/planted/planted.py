@@ -220,6 +220,7 @@ class Field:
     SLOWER = 5  # so much longer than without the bug a test may take,
     MORE = 20  # and so many seconds
     WHOLE = 100  # a whole program
+    UNHURRIED = 600  # the same on a busy machine, before there is a bug to find
 
     def __init__(self, root, folder):
         self.root = root
@@ -272,7 +273,7 @@ class Field:
         programs = self.tests.programs(sorted({test for bug in bugs for test in bug.red}))
         self.make(programs)
         for program, patterns in programs.items():
-            outcome = self.run(program, patterns, self.WHOLE, f"{program}.log")
+            outcome = self.run(program, patterns, self.UNHURRIED, f"{program}.log")
             if outcome.red:
                 raise SystemExit(f"without any bug {outcome.red}: see {self.logs}/{program}.log")
 
