@@ -219,9 +219,9 @@ Calls<T> hookCalls() {
              std::array<TimerHookBase*, 1> const spare{&s.spare.hook};
              std::array<TimerHookBase*, 1> const hooked{&s.hooked.hook};
              s.timer->schedule(spare, S::delay(5ms));
-             isTold(s.timer->cancel(spare) == 1);
+             expectTrue(s.timer->cancel(spare) == 1);
              s.timer->schedule(spare, S::delay(5ms));
-             isTold(s.timer->reschedule(hooked, S::delay(39ms)) == 1);
+             expectTrue(s.timer->reschedule(hooked, S::delay(39ms)) == 1);
          },
          [=](S& s) {
              ranAt(5ms)(s);
@@ -237,7 +237,7 @@ Calls<T> hookCalls() {
         {"a batch of hooks that is moved and needs levels",
          [=](S& s) {
              std::array<TimerHookBase*, 1> const hooked{&s.hooked.hook};
-             isTold(s.timer->reschedule(hooked, S::delay(S::kFar)) == 1);
+             expectTrue(s.timer->reschedule(hooked, S::delay(S::kFar)) == 1);
          },
          movedTo(S::kFar)},
         {"a hook's cancel",
