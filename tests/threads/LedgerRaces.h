@@ -54,10 +54,8 @@ public:
         std::thread stopper;
         if (stopsEarly_) {
             stopper = std::thread{[this] {
-                Random random{seed_ + 99};
-                // About 300 ns an operation: somewhere before the end, mostly.
-                std::this_thread::sleep_for(std::chrono::microseconds{
-                    static_cast<std::int64_t>(random.below(operations_ / 3 + 100))});
+                std::uint64_t const stopsAt = 64 + Random{seed_ + 99}.below(operations_ / 2);
+                while (begun_.load(std::memory_order_relaxed) < stopsAt) std::this_thread::yield();
                 bookReturned(timer_->stop());
             }};
         }
@@ -105,6 +103,7 @@ private:
         std::uint64_t i = 0;
         try {
             for (; i < operations_ / kThreads; ++i) {
+                if (i % 16 == 0) begun_.fetch_add(16, std::memory_order_relaxed);
                 if (kIsFlat && i % 256 == 255) spinFor(std::chrono::microseconds{200});  // a tick
                 operateOnce(thread, random);
             }
@@ -130,7 +129,9 @@ private:
         }
     }
 
-    static std::chrono::nanoseconds someDelay(Random& random) {
+    /// If the timer is stopped early, it always has some to return.
+    std::chrono::nanoseconds someDelay(Random& random) const {
+        if (stopsEarly_ && random.below(8) == 0) return std::chrono::hours{1};
         if (random.below(4) == 0) return std::chrono::nanoseconds{0};
         auto const most =
             random.below(3) == 0 ? std::chrono::milliseconds{1} : std::chrono::milliseconds{20};
@@ -287,6 +288,7 @@ private:
     std::array<std::array<HookOwner, kHooks>, kThreads> hooks_;
     std::atomic<std::uint64_t> rejected_{0};
     std::atomic<std::uint64_t> rejectedHooks_{0};
+    std::atomic<std::uint64_t> begun_{0};  // operations, about
     std::atomic<std::uint64_t> made_{0};
     std::uint64_t returned_ = 0;
     std::uint64_t returnedHooks_ = 0;
