@@ -262,10 +262,12 @@ Result empty(Request const& request) {
 /// All loads that a timer can do.
 template <TimerAdapter Timer>
 LoadsByName timerLoads() {
-    LoadsByName made{{"pair", loads::pair<Timer>}, {"heartbeat", loads::heartbeat<Timer>}};
-    if constexpr (ReschedulesToTimePoint<Timer>) {
+    LoadsByName made{{"pair", loads::pair<Timer>},
+                     {"heartbeat", loads::heartbeat<Timer>},
+                     {"answers", loads::answers<Timer>}};
+    if constexpr (ReschedulesBatches<Timer>)
         made["heartbeat-batch"] = loads::heartbeatInBatches<Timer>;
-    }
+    if constexpr (ReplacesBatches<Timer>) made["answers-batch"] = loads::answersInBatches<Timer>;
     if constexpr (std::swappable<typename Timer::Token>) made["curve"] = loads::curve<Timer>;
     if constexpr (Driven<Timer>) {
         made["bulk"] = loads::drivenBulk<Timer>;

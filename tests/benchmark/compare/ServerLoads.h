@@ -9,23 +9,26 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
-/// What a server does to a timer with many threads around it: `heartbeat`, `mixed`, `bulk` and
-/// `storm`.
+/// What a server does to a timer with many threads around it: `heartbeat`, `answers`, `mixed`, `bulk`
+/// and `storm`.
 namespace timingwheel::bench::loads {
 
 inline constexpr auto kIdleTimeout = 30s;
-inline constexpr std::size_t kBatch = 1'000;
+inline constexpr std::size_t kBatch = 1'024;
 
-/// n connections with an idle timeout; each packet pushes that of a random one back. A connection
-/// belongs to one thread. `each(token)` does it for one, `start()` is called before a batch.
-template <TimerAdapter Timer, class Start, class Each>
-Result heartbeats(Request const& request, Start const& start, Each const& each) {
+inline constexpr std::size_t kAtHand = 64;  ///< packets that a loop handles for one wake-up
+
+/// n timeouts of which random ones are touched, kBatch at a time. A timeout belongs to one thread.
+/// `touch(filled, tokens, share, random)` does one batch.
+template <TimerAdapter Timer, class Touch>
+Result atRandom(Request const& request, Touch const& touch) {
     auto const producers = static_cast<std::size_t>(request.threads);
     std::size_t const share = request.count / producers;
-    if (share == 0) throw std::invalid_argument{"more threads than connections"};
+    if (share < kAtHand) throw std::invalid_argument{"too few timeouts for each thread"};
     Filled<Timer> filled{request};
     filled.reserve(request.count);
 
@@ -41,9 +44,7 @@ Result heartbeats(Request const& request, Start const& start, Each const& each) 
         Random random = states[producer];
         // A clock that stands still would leave every deadline where it is.
         if constexpr (Driven<Timer>) filled.timer.advance(1ms);
-        auto const argument = start();
-        for (std::size_t i = 0; i < kBatch; ++i)
-            each(filled, tokens[random.below(share)], argument);
+        touch(filled, tokens, share, random);
         states[producer] = random;
         return kBatch;
     });
@@ -51,24 +52,57 @@ Result heartbeats(Request const& request, Start const& start, Each const& each) 
     return result;
 }
 
+/// n connections with an idle timeout; each packet pushes that of a random one back.
 template <TimerAdapter Timer>
 Result heartbeat(Request const& request) {
-    return heartbeats<Timer>(
-        request, [] { return nanoseconds{kIdleTimeout}; },
-        [](Filled<Timer>& filled, typename Timer::Token& token, nanoseconds delay) {
-            pushBack(filled, token, delay);
+    return atRandom<Timer>(
+        request, [](Filled<Timer>& filled, auto* tokens, std::size_t share, Random& random) {
+            for (std::size_t i = 0; i < kBatch; ++i)
+                pushBack(filled, tokens[random.below(share)], kIdleTimeout);
         });
 }
 
-/// The same with deadlines from one reading of the clock for each batch, as a loop that handles
-/// many packets for each wake-up would do it.
-template <ReschedulesToTimePoint Timer>
-Result heartbeatInBatches(Request const& request) {
-    return heartbeats<Timer>(
-        request, [] { return Steady::now() + kIdleTimeout; },
-        [](Filled<Timer>& filled, typename Timer::Token& token, Steady::time_point deadline) {
-            filled.timer.rescheduleTo(token, deadline);
+/// n requests, each with a timeout; the answer to a random one comes, and the next begins.
+template <TimerAdapter Timer>
+Result answers(Request const& request) {
+    return atRandom<Timer>(
+        request, [](Filled<Timer>& filled, auto* tokens, std::size_t share, Random& random) {
+            for (std::size_t i = 0; i < kBatch; ++i) {
+                auto& token = tokens[random.below(share)];
+                filled.timer.cancel(token);
+                filled.timer.schedule(token, kIdleTimeout, {&filled.sink, 0});
+            }
         });
+}
+
+/// The same as above with kAtHand at a time, none twice: `call(filled, batch)`.
+template <ReschedulesBatches Timer, class Call>
+Result inBatches(Request const& request, Call const& call) {
+    static_assert(kBatch % kAtHand == 0);
+    return atRandom<Timer>(
+        request, [&](Filled<Timer>& filled, auto* tokens, std::size_t share, Random& random) {
+            std::array<typename Timer::Batched, kAtHand> batch;
+            std::size_t const part = share / kAtHand;
+            for (std::size_t done = 0; done < kBatch; done += kAtHand) {
+                for (std::size_t i = 0; i < kAtHand; ++i)
+                    batch[i] = Timer::batched(tokens[i * part + random.below(part)]);
+                call(filled, std::span<typename Timer::Batched const>{batch});
+            }
+        });
+}
+
+template <ReschedulesBatches Timer>
+Result heartbeatInBatches(Request const& request) {
+    return inBatches<Timer>(request, [](Filled<Timer>& filled, auto batch) {
+        filled.timer.rescheduleAll(batch, kIdleTimeout);
+    });
+}
+
+template <ReplacesBatches Timer>
+Result answersInBatches(Request const& request) {
+    return inBatches<Timer>(request, [](Filled<Timer>& filled, auto batch) {
+        filled.timer.replaceAll(batch, kIdleTimeout);
+    });
 }
 
 /// Requests of which some time out: each thread cancels and schedules long timeouts, pushes others

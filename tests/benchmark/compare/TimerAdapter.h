@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 namespace timingwheel::bench {
 
@@ -37,10 +38,20 @@ concept Reschedules = requires(T timer, typename T::Token& token) {
     timer.reschedule(token, std::chrono::nanoseconds{});
 };
 
-/// The same to a point of time, so that one reading of the clock does for several.
+/// The same for a batch of them in one call.
 template <class T>
-concept ReschedulesToTimePoint =
-    requires(T timer, typename T::Token& token) { timer.rescheduleTo(token, SteadyTime{}); };
+concept ReschedulesBatches =
+    requires(T timer, typename T::Token& token, std::span<typename T::Batched const> batch) {
+        { T::batched(token) } -> std::same_as<typename T::Batched>;
+        timer.rescheduleAll(batch, std::chrono::nanoseconds{});
+    };
+
+/// Cancels a batch and schedules it anew.
+template <class T>
+concept ReplacesBatches =
+    ReschedulesBatches<T> && requires(T timer, std::span<typename T::Batched const> batch) {
+        timer.replaceAll(batch, std::chrono::nanoseconds{});
+    };
 
 /// It has neither thread nor clock: the load moves its time on, which runs what is due.
 template <class T>

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <type_traits>
 
 namespace timingwheel::bench {
@@ -45,9 +46,6 @@ public:
     }
 
 protected:
-    /// The load's time points are those of the steady clock.
-    static constexpr bool kSteadyClock = !requires(Make make) { make.clock; };
-
     Timer& timer() noexcept { return timer_; }
 
 private:
@@ -76,10 +74,13 @@ public:
     {
         this->timer().reschedule(token, delay);
     }
-    void rescheduleTo(Token& token, SteadyTime deadline)
-        requires(Base::kReschedules && Base::kSteadyClock)
+
+    using Batched = Timeout const*;
+    static Batched batched(Token& token) { return &token; }
+    void rescheduleAll(std::span<Batched const> batch, std::chrono::nanoseconds delay)
+        requires Base::kReschedules
     {
-        this->timer().reschedule(token, deadline);
+        this->timer().reschedule(batch, delay);
     }
 };
 
@@ -110,10 +111,16 @@ public:
     }
     void cancel(Token& token) { token.hook.cancel(); }
     void reschedule(Token& token, std::chrono::nanoseconds delay) { token.hook.reschedule(delay); }
-    void rescheduleTo(Token& token, SteadyTime deadline)
-        requires Base::kSteadyClock
-    {
-        token.hook.reschedule(deadline);
+
+    using Batched = TimerHookBase*;
+    static Batched batched(Token& token) { return &token.hook; }
+    void rescheduleAll(std::span<Batched const> batch, std::chrono::nanoseconds delay) {
+        this->timer().reschedule(batch, delay);
+    }
+    /// Cancels and schedules. REQUIRES: each was scheduled before, so it has its callback.
+    void replaceAll(std::span<Batched const> batch, std::chrono::nanoseconds delay) {
+        this->timer().cancel(batch);
+        this->timer().schedule(batch, delay);
     }
 };
 

@@ -48,5 +48,31 @@ Registration const spinning{
     },
     timerLoads<ByHandles<MakeSystemTimer<200>>>()};
 
+/// For ticks of 10 ms and more.
+struct MakeCoarse {
+    SystemTimer operator()(std::chrono::nanoseconds tick) const {
+        return SystemTimer{{.tick = tick, .name = "compare", .coarseClock = true}};
+    }
+};
+
+Registration const coarse{
+    {
+        .id = "SystemTimerCoarse",
+        .title = "SystemTimer, coarse clock",
+        .usage = "callers read the coarse clock (`TimerOptions::coarseClock`)",
+        .hasTick = true,
+        .variant = true,
+    },
+    timerLoads<ByHandles<MakeCoarse>>()};
+
+Registration const coarseWithHooks{{
+                                       .id = "SystemTimerHooksCoarse",
+                                       .title = "SystemTimer, hooks, coarse clock",
+                                       .usage = "the same with tasks that the user owns",
+                                       .hasTick = true,
+                                       .variant = true,
+                                   },
+                                   timerLoads<ByHooks<MakeCoarse>>()};
+
 }  // namespace
 }  // namespace timingwheel::bench

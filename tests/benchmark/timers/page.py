@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import about
+import many
 import plots as drawing
 import punctual
 from figures import number
@@ -17,10 +18,10 @@ from tables import cell, metricTable, usageTable
 
 # Measurements that become a row of their own in the table of another one.
 WAYS = {
-    "heartbeat-batch": ("heartbeat", "batch", "clock per batch"),
-    "heartbeat-2-batch": ("heartbeat-2", "batch", "clock per batch"),
-    "heartbeat-many-batch": ("heartbeat-many", "batch", "clock per batch"),
-    "heartbeat-many-2-batch": ("heartbeat-many-2", "batch", "clock per batch"),
+    "heartbeat-batch": ("heartbeat", "batch", "in batches"),
+    "heartbeat-2-batch": ("heartbeat-2", "batch", "in batches"),
+    "heartbeat-many-batch": ("heartbeat-many", "batch", "in batches"),
+    "heartbeat-many-2-batch": ("heartbeat-many-2", "batch", "in batches"),
     "late-250": ("late", "250", "tick 250 µs"),
     "late-50": ("late", "50", "tick 50 µs"),
 }
@@ -242,6 +243,7 @@ def values(run):
         "under-way": connections(data, "pair"),
         "goals": goals(data),
         "lines": linesTable(),
+        "many": many.manyTable(data),
         "punctuality": punctual.punctuality(data),
         "punctuality-words": punctual.words(data),
         "together": connections(data, "bulk"),

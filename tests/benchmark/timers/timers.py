@@ -1,5 +1,6 @@
 """What the chapter about timers measures: loads that a server puts on a timer."""
 
+import many
 import punctual
 from measure import Measurement, Plan
 
@@ -73,7 +74,8 @@ def warmUps(size):
 
 def plan(options):
     smoke, size = options.size == "smoke", SIZES[options.size]
-    measurements = [*asked(size), *punctual.measurements(options.size, spins=True)]
+    measurements = [*asked(size), *many.measurements(options.size),
+                    *punctual.measurements(options.size, spins=True)]  # fmt: skip
     who = {contender for m in measurements if m.who for contender in m.who} | {"ClockRead"}
     for measurement in measurements if smoke else []:  # everybody with every load
         measurement.who = None
