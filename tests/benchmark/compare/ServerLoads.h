@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <vector>
 
-/// What a server does to a timer with many threads around it: `heartbeat`, `answers`, `mixed`, `bulk`
-/// and `storm`.
+/// What a server does to a timer with many threads around it: `heartbeat`, `answers`, `mixed`,
+/// `bulk` and `storm`.
 namespace timingwheel::bench::loads {
 
 inline constexpr auto kIdleTimeout = 30s;
