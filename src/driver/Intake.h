@@ -61,8 +61,9 @@ public:
     static bool takeBack(TimerTaskEntry& entry) noexcept {
         Cell& cell = *EntryLinks::cell(entry);
         TimerTaskEntry* expected = &entry;
+        // The worker may have had the entry and put it back: the caller may free it, so acquire.
         return cell.load(std::memory_order_relaxed) == expected &&
-               cell.compare_exchange_strong(expected, &takenBack_, std::memory_order_relaxed);
+               cell.compare_exchange_strong(expected, &takenBack_, std::memory_order_acquire);
     }
 
     /// Calls visit(entry) for at most so many entries, in the order of arrival. If it returns

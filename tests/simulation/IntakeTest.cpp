@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -113,6 +114,31 @@ TEST(IntakeInterleavings, AnEntryComesAfterThoseThatWereAddedBefore) {
             require(taken.entries.front() == &entries[0], "a later one overtook an earlier one");
         },
         3);
+}
+
+// Bug pattern: the worker has read what it puts back, and the canceller frees it too early.
+TEST(IntakeInterleavings, WhatIsPutBackMayBeTakenBackAndFreed) {
+    expectAll(
+        "G11", "interleavings of a worker that puts an entry back and a caller that frees it first",
+        [] {
+            Intake intake;
+            intake.open();
+            auto entry = std::make_unique<TimerTaskEntry>();
+            require(intake.add(*entry) == Intake::Added::yes, "it is refused");
+            std::thread caller{[&] {
+                if (Intake::takeBack(*entry)) entry.reset();
+            }};
+            Taken taken{intake};
+            taken.takenBack = intake.take(SIZE_MAX, [](TimerTaskEntry& each) {
+                static_cast<void>(each.deadline());
+                return false;  // as if there were no memory for its slot
+            });
+            caller.join();
+            intake.close();
+            taken.takeRest();
+            require(taken.entries.size() + taken.takenBack == 1, "it is lost, or there twice");
+        },
+        5);
 }
 
 }  // namespace
