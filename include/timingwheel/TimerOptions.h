@@ -65,8 +65,8 @@ struct TimerOptions {
     std::string name = "timingwheel";
     /// Must outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::steady();
-    /// Count delays from the clock's coarse reading (`Clock::coarseNow`). On Linux that takes a
-    /// quarter of the time. For ticks of 10 ms and more. The driver reads the exact clock.
+    /// Count delays from the clock's coarse reading (`Clock::coarseNow`). On Linux that is
+    /// several times cheaper. For ticks of 10 ms and more. The driver reads the exact clock.
     bool coarseClock = false;
     /// Added to each positive delay that counts from a coarse reading, so that nothing is early. At
     /// least the clock's `coarseLag()`, which is the default. A timeout is early on the exact clock

@@ -92,8 +92,9 @@ public:
     bool reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options = {});
 
     // Batches, for a loop that has many timeouts at hand. Each does what the calls one by one would
-    // do, in their order, but reads the clock once, fetches the entries from memory side by side,
-    // and takes the lock of a shard once for up to 256 neighbours of that shard.
+    // do, in their order, but reads the clock once and fetches the entries from memory side by
+    // side. `schedule` and `cancel` take the lock of a shard once for at most 256 hooks in a row
+    // that belong to it; for a hook that is new here `schedule` takes it singly.
     //
     // A null pointer, or a hook or handle of another timer where none may be, is refused with
     // std::invalid_argument that names its index, before anything has changed. Where another error

@@ -24,7 +24,7 @@ public:
     TimerClock(TimerClock const&) = delete;
     TimerClock& operator=(TimerClock const&) = delete;
 
-    /// REQUIRES: not frozen yet, as for all but the last three functions.
+    /// REQUIRES: not frozen yet, as for now(), callersNow() and after().
     Clock& get() const noexcept { return clock_; }
     bool isSteady() const noexcept { return !mayGo_; }
     Clock::TimePoint now() const noexcept { return clock_.now(); }

@@ -229,9 +229,11 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
         return true;
     }
     if (!isPending(TimeoutWord::of(entry).state())) return false;
-
     // A hook's timer may have stopped.
-    Clock::TimePoint const now = context_.clock.callersNowOrFrozen();
+    return move(entry, deadline, context_.clock.callersNowOrFrozen());
+}
+
+bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     Section section{*this};
     TimeoutWord const word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;

@@ -79,6 +79,8 @@ public:
         }
         return false;
     }
+    /// The other part, which takes the lock: moves the deadline of a pending entry anywhere.
+    bool move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now);
     /// For a hook whose object dies: cancels it and waits for its run, again and again until no run
     /// has rescheduled it. From inside a run, makes the runner forget it.
     void forget(HookEntry& hook);

@@ -85,7 +85,7 @@ std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char 
         if (shard == nullptr) continue;
         if (shard->pushBack(*entry, deadline))
             ++pushedBack.count;
-        else if (shard->reschedule(*entry, deadline))
+        else if (shard->move(*entry, deadline, now))
             ++moved;
     }
     return moved + pushedBack.count;

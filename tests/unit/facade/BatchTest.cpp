@@ -259,6 +259,8 @@ TEST(BatchTest, ReadsTheClockOnce) {
     };
     EXPECT_EQ(readings([&] { timer.schedule(hooks, 50ms); }), 1);
     EXPECT_EQ(readings([&] { timer.reschedule(hooks, 100ms); }), 1);
+    EXPECT_EQ(readings([&] { timer.reschedule(hooks, 20ms); }), 1) << "to earlier";
+    EXPECT_EQ(readings([&] { timer.reschedule(hooks, 1h); }), 1) << "beyond the levels";
     EXPECT_EQ(readings([&] { static_cast<void>(timer.cancel(hooks)); }), 0);
 }
 
