@@ -28,15 +28,15 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
         observe(Stage::schedule, node);
         observe(Stage::intake, node);
     }
-    Intake::Added const added = intake_.add(node);
-    if (added != Intake::Added::yes) [[unlikely]] {
+    CellQueue::Added const outcome = added_.add(node);
+    if (outcome != CellQueue::Added::yes) [[unlikely]] {
         if (isObserved()) [[unlikely]]
             observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
-        if (added == Intake::Added::closed) return false;
+        if (outcome == CellQueue::Added::closed) return false;
     }
     ringBy(nextTick);
-    if (added == Intake::Added::noMemory) [[unlikely]]
+    if (outcome == CellQueue::Added::noMemory) [[unlikely]]
         throw std::bad_alloc{};  // the worker comes even so: until then all are refused
     return true;
 }
@@ -134,7 +134,7 @@ bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
 /// Ends a pending node that this thread made `cancelled`. Most live shorter than a tick: they never
 /// reach the worker, which only counts them.
 void HashedWheelWorker::unlinkAndEnd(TimeoutNode& node) noexcept {
-    if (Intake::takeBack(node)) {
+    if (CellQueue::takeBack(node)) {
         letCopyEnd(node);
         return endCancelled(node);
     }
@@ -208,7 +208,7 @@ bool HashedWheelWorker::takeDue() noexcept {
 void HashedWheelWorker::unlinkCancelled() noexcept {
     for (EntryQueue all = cancelled_.takeAll(); !all.empty();) {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
-        // One that is not placed yet is in the intake, and will be released there.
+        // One that is not placed yet is in its cell, and will be released there.
         bool const wasPlaced = EntryLinks::hasLocation(node);
         if (wasPlaced) wheel_.remove(node);
         countCancelled(1);
@@ -222,7 +222,7 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
     }
 }
 
-/// Those that left the wheel, or the intake, before their tick.
+/// Those that left the wheel, or their cells, before their tick.
 void HashedWheelWorker::countCancelled(std::size_t count) noexcept {
     if (count == 0) return;
     cancelledCount_.fetch_add(count, std::memory_order_relaxed);
@@ -232,7 +232,7 @@ void HashedWheelWorker::countCancelled(std::size_t count) noexcept {
 /// Moves new timeouts into their slots, a limited number each tick, as in Netty. If one finds no
 /// memory, it and the rest are tried again at the next tick.
 void HashedWheelWorker::transfer(Tick tick) noexcept {
-    std::size_t const takenBack = intake_.take(kMostTransferred, [&](TimerTaskEntry& entry) {
+    std::size_t const takenBack = added_.take(kMostTransferred, [&](TimerTaskEntry& entry) {
         return place(static_cast<TimeoutNode&>(entry), tick);
     });
     accepted_ += static_cast<std::int64_t>(takenBack);
@@ -282,20 +282,20 @@ void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& fr
 /// Says when to come again. A caller adds, then reads the next wake; this writes the next wake,
 /// then looks for what was added. One of the two sees the other.
 void HashedWheelWorker::settle(Tick tick) noexcept {
-    bool const isIdle = wheel_.empty() && intake_.isTaken();
+    bool const isIdle = wheel_.empty() && added_.isTaken();
     nextWake_.set(isIdle ? Tick::max() : tick + 1);
-    if (isIdle && !(intake_.isEmpty() && cancelled_.empty())) ringBy(tick + 1);
+    if (isIdle && !(added_.isEmpty() && cancelled_.empty())) ringBy(tick + 1);
 }
 
 // ---- starting, stopping, looking --------------------------------------------------------------
 
 void HashedWheelWorker::open() noexcept {
-    intake_.open();
+    added_.open();
     wasOpened_.store(true, std::memory_order_release);
 }
 
 void HashedWheelWorker::close() noexcept {
-    intake_.close();
+    added_.close();
     Section section{*this};
     isClosed_ = true;
 }
@@ -306,7 +306,7 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     while (nextDue_ < endOfDue_) returnPending(*due_[nextDue_++], stopped);
     while (TimerTaskEntry* const entry = wheel_.takeAny())
         returnPending(static_cast<TimeoutNode&>(*entry), stopped);
-    std::size_t const takenBack = intake_.takeRest([&](TimerTaskEntry& entry) {
+    std::size_t const takenBack = added_.takeRest([&](TimerTaskEntry& entry) {
         ++accepted_;
         returnPending(static_cast<TimeoutNode&>(entry), stopped);
         return true;

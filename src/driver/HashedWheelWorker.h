@@ -1,7 +1,7 @@
 #pragma once
 
+#include "driver/CellQueue.h"
 #include "driver/EntryStack.h"
-#include "driver/Intake.h"
 #include "driver/TimeoutKeeper.h"
 
 #include <timingwheel/StoppedTimeouts.h>
@@ -19,7 +19,7 @@ namespace detail {
 
 /// Netty's worker: the flat wheel, its two queues, and what a tick does.
 ///
-/// Callers and worker share no lock. Callers add a new timeout to `intake_`. One compare-and-set
+/// Callers and worker share no lock. Callers add a new timeout to `added_`. One compare-and-set
 /// of its word decides who has it: pending becomes
 ///
 ///   - cancelling: a cancel() won, and the worker will end the task,
@@ -30,10 +30,10 @@ namespace detail {
 /// Only the worker touches the wheel, so a visit blocks nobody. The inherited lock guards only what
 /// runs and what waits for an executor.
 ///
-/// A canceller that ends the task takes the node back from `intake_` if it is still there. Any
+/// A canceller that ends the task takes the node back from `added_` if it is still there. Any
 /// other cancelled node goes to `cancelled_`, and the worker unlinks it.
 ///
-/// The driver's reference to a node moves with it: from `intake_` to the wheel, or to who takes it
+/// The driver's reference to a node moves with it: from `added_` to the wheel, or to who takes it
 /// back. `cancelled_` holds references of its own, since a node may be there too.
 ///
 /// At tick t the worker unlinks what was cancelled, moves at most kMostTransferred new timeouts
@@ -49,7 +49,7 @@ public:
     /// True once it was opened, even if it was closed since.
     bool wasOpened() const noexcept { return wasOpened_.load(std::memory_order_acquire); }
     /// Accepts a node that nobody else knows yet. `nextTick` is the first tick after now. Returns
-    /// false once the worker is closed. Throws std::bad_alloc if the intake finds no memory.
+    /// false once the worker is closed. Throws std::bad_alloc if there is no memory for its cell.
     bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick);
     /// Runs a node's task before it returns, or dispatches it. Returns false once the worker is
     /// closed.
@@ -103,7 +103,7 @@ private:
 
     // Where callers meet the worker, each on its own cache line.
     alignas(kCacheLine) std::atomic<bool> wasOpened_{false};
-    Intake intake_;
+    CellQueue added_;
     alignas(kCacheLine) EntryStack cancelled_;
     std::atomic<std::uint64_t> cancelledCount_{0};
     std::atomic<bool> hasEnded_{false};  // callers that cancel from now on unlink by themselves

@@ -1,4 +1,4 @@
-#include "driver/Intake.h"
+#include "driver/CellQueue.h"
 
 #include <new>
 
@@ -6,14 +6,14 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-Intake::Cells::~Cells() {
+CellQueue::Cells::~Cells() {
     for (std::size_t number = 1; number < segments_.size(); ++number) {
         Cell* const segment = segments_[number].load(std::memory_order_relaxed);
         if (segment != &refused_) delete[] segment;
     }
 }
 
-Intake::Cell* Intake::Cells::makeSegment(unsigned number) noexcept {
+CellQueue::Cell* CellQueue::Cells::makeSegment(unsigned number) noexcept {
     Cell* const made = new (std::nothrow) Cell[sizeOf(number)]{};
     Cell* const mine = made == nullptr ? &refused_ : made;
     Cell* seen = nullptr;
@@ -24,7 +24,7 @@ Intake::Cell* Intake::Cells::makeSegment(unsigned number) noexcept {
     return seen;
 }
 
-void Intake::Cells::clear(std::uint64_t count) noexcept {
+void CellQueue::Cells::clear(std::uint64_t count) noexcept {
     for (unsigned number = 0; count > 0; ++number) {
         std::uint64_t const size = sizeOf(number) < count ? sizeOf(number) : count;
         Cell* const segment = segments_[number].load(std::memory_order_relaxed);

@@ -30,16 +30,16 @@ namespace detail {
 /// Memory         8 bytes a cell; each row keeps as many as it once needed, and 64 at least. Only
 ///                `add` allocates
 /// Thread safety  add, takeBack, close: any thread; the rest: the worker, or who takes its place
-class Intake {
+class CellQueue {
 public:
     using Cell = std::atomic<TimerTaskEntry*>;
     enum class Added { yes, closed, noMemory };
 
     /// Starts closed.
-    Intake() noexcept = default;
-    Intake(Intake const&) = delete;
-    Intake& operator=(Intake const&) = delete;
-    ~Intake() = default;
+    CellQueue() noexcept = default;
+    CellQueue(CellQueue const&) = delete;
+    CellQueue& operator=(CellQueue const&) = delete;
+    ~CellQueue() = default;
 
     void open() noexcept { next_.store(0, std::memory_order_seq_cst); }
     /// Refuses all further entries. Once.
