@@ -144,8 +144,6 @@ private:
     Timeout acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
                            bool fixedDelay, MissedTicks missed);
 
-    bool rescheduleTo(Timeout const& timeout, Tick deadline);
-
     detail::TimerCore* core_;
 };
 

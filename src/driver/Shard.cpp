@@ -234,6 +234,7 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
 }
 
 bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
+    if (!isPending(TimeoutWord::of(entry).state())) return false;
     Section section{*this};
     TimeoutWord const word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;

@@ -64,6 +64,13 @@ public:
     /// REQUIRES: at most a chunk.
     Gate schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     std::size_t cancel(std::span<HookEntry* const> hooks) noexcept;
+    /// Moves a pending entry's deadline. `now` is the caller's reading of the clock; without it, the
+    /// clock is read only if the lock is taken.
+    bool reschedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
+        if (!pushBack(entry, deadline)) return move(entry, deadline, now);
+        context_.pushedBack.add();
+        return true;
+    }
     bool reschedule(TimeoutEntry& entry, Tick deadline);
     /// The part of it that takes no lock, except the first time: moves a pending entry's deadline
     /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns

@@ -21,7 +21,7 @@ bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
     if (shard == nullptr) return false;
     detail::TimerContext const& context = shard->context();
     auto const [now, time] = context.clock.afterOrFrozen(delay);
-    return shard->reschedule(entry_, context.intake(time, now, options));
+    return shard->reschedule(entry_, context.intake(time, now, options), now);
 }
 
 bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {

@@ -35,6 +35,13 @@ void refuseOfAnotherTimer(TimerCore const& core, TimeoutEntry const& entry, What
                                 core.context().options.name + "\""};
 }
 
+/// A handle's node. Null for an empty handle.
+TimeoutNode* nodeOf(TimerCore const& core, Timeout const& timeout) {
+    TimeoutNode* const node = TimeoutAccess::node(timeout);
+    if (node != nullptr) refuseOfAnotherTimer(core, *node, [] { return "the timeout"; });
+    return node;
+}
+
 // ---- batches ----------------------------------------------------------------------------------
 
 /// Null for an empty handle.
@@ -159,18 +166,15 @@ bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptio
     // The entry comes from memory while the clock is read.
     detail::prefetchToWrite(TimeoutAccess::node(timeout));
     auto const [now, deadline] = core_->context().clock.after(delay);
-    return rescheduleTo(timeout, core_->context().intake(deadline, now, options));
+    Tick const tick = core_->context().intake(deadline, now, options);
+    TimeoutNode* const node = nodeOf(*core_, timeout);
+    return node != nullptr && Shard::of(*node)->reschedule(*node, tick, now);
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options) {
-    return rescheduleTo(timeout, core_->context().intake(deadline, options));
-}
-
-bool WheelTimer::rescheduleTo(Timeout const& timeout, Tick deadline) {
-    TimeoutNode* const node = TimeoutAccess::node(timeout);
-    if (node == nullptr) return false;
-    refuseOfAnotherTimer(*core_, *node, [] { return "the timeout"; });
-    return Shard::of(*node)->reschedule(*node, deadline);
+    Tick const tick = core_->context().intake(deadline, options);
+    TimeoutNode* const node = nodeOf(*core_, timeout);
+    return node != nullptr && Shard::of(*node)->reschedule(*node, tick);
 }
 
 // ---- batches ----------------------------------------------------------------------------------
