@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace timingwheel {
@@ -46,6 +47,7 @@ public:
     }
 
     /// Runs `function` on the object if that still lives by then; with options, or at a time point.
+    /// As in `Timer::newTimeout`.
     template <class T, std::invocable<T&> Function>
     Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay,
                        TimeoutOptions options) {
@@ -55,6 +57,16 @@ public:
     Timeout newTimeout(std::weak_ptr<T> object, Function function, TimePoint deadline,
                        TimeoutOptions options = {}) {
         return newTimeout(onLiving(std::move(object), std::move(function)), deadline, options);
+    }
+    template <class T, std::invocable<T&> Function>
+    Timeout newTimeout(std::shared_ptr<T> const& object, Function function, Duration delay,
+                       TimeoutOptions options) {
+        return newTimeout(weakly(object), std::move(function), delay, options);
+    }
+    template <class T, std::invocable<T&> Function>
+    Timeout newTimeout(std::shared_ptr<T> const& object, Function function, TimePoint deadline,
+                       TimeoutOptions options = {}) {
+        return newTimeout(weakly(object), std::move(function), deadline, options);
     }
 
     /// Runs `task` after `first`, then every `period`, measured from when each run was due. A run
@@ -72,6 +84,20 @@ public:
     template <SchedulableTask Task>
     Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay) {
         return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
+    }
+
+    /// Do not compile: they say what is wrong with the task.
+    template <class Task, class... Rest>
+        requires detail::NotATask<Task>
+    Timeout scheduleAtFixedRate(Task const&, Rest const&...) {
+        detail::explain<std::decay_t<Task>>();
+        return {};
+    }
+    template <class Task, class... Rest>
+        requires detail::NotATask<Task>
+    Timeout scheduleWithFixedDelay(Task const&, Rest const&...) {
+        detail::explain<std::decay_t<Task>>();
+        return {};
     }
 
     /// Schedules a hook. Allocates only if a level has to be built. Errors as in `newTimeout`; also
@@ -113,6 +139,19 @@ public:
     /// Cancels each hook. Returns how many were pending and will not run. Skips a hook that was
     /// never scheduled.
     std::size_t cancel(std::span<TimerHookBase* const> hooks);
+
+    /// Cancels everything and goes on: the timer stays usable. Returns how many timeouts and hooks
+    /// it cancelled, each as its own cancel() would: `cancelled()` is called before this returns.
+    ///
+    /// - Of what was accepted before the call, nothing runs that has not begun, and nothing that is
+    ///   periodic runs again.
+    /// - Of what is accepted during the call, some may be cancelled. What is moved during the call
+    ///   may be cancelled instead: reschedule() then returns false.
+    /// - Nothing is cancelled that is accepted after it.
+    ///
+    /// Does not wait for runs. O(pending), with at most 256 timeouts for each hold of a lock, after
+    /// one hold that empties the buckets.
+    std::size_t cancelAll() noexcept;
 
     StoppedTimeouts stop() override;
     std::size_t pendingTimeouts() const override;

@@ -2,6 +2,7 @@
 
 #include "driver/Claims.h"
 #include "driver/Section.h"
+#include "run/TaskEnd.h"
 
 #include <algorithm>
 #include <exception>
@@ -163,6 +164,13 @@ bool Shard::cancel(TimeoutNode& node) noexcept {
     return cancelled != Cancelled::no;
 }
 
+/// Does not wait for a cancelAll() to come to this node: that may be this thread's.
+bool Shard::cancelAndEnd(TimeoutNode& node) noexcept {
+    if (cancel(node)) return true;
+    endIfCancelling(node);
+    return false;
+}
+
 bool Shard::cancel(HookEntry& hook) noexcept {
     if (markCancelled(hook) == Cancelled::no) return false;
     context_.limit.release();
@@ -206,14 +214,98 @@ Shard::Cancelled Shard::markCancelled(TimeoutEntry& entry) noexcept {
 
 void Shard::unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept {
     unlink(entry, word.state());
+    markCancelled(entry, word, TimeoutState::cancelled);
+}
+
+/// Marks an entry that was pending, and is in no list any more.
+inline void Shard::markCancelled(TimeoutEntry& entry, TimeoutWord word,
+                                 TimeoutState state) noexcept {
     // A push-back that slips in before this store counts as earlier; one after it finds a cancelled
     // entry.
-    TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
+    TimeoutWord{word.deadline(), state}.storeIn(entry);
     --pending_;
     ++counters_.cancelled;
     if (isObserved()) [[unlikely]]
         record(Stage::cancel, entry);
     if (isDrained()) drained_.notify();
+}
+
+// What is pending leaves its place in one hold. From then on it can only be cancelled: it does not
+// expire, and move() cancels it. So what cancelAll() goes through becomes only less, whatever is
+// scheduled meanwhile.
+
+std::size_t Shard::cancelAll(TimerTaskList& ended) noexcept {
+    std::size_t queued = gatherAll();
+    std::size_t count = 0;
+    for (bool more = true; more;) {
+        Section section{*this};  // one for each chunk: others get the lock in between
+        std::size_t budget = kChunk;
+        for (; budget > 0; --budget) {
+            TimeoutEntry* const entry = takeGathered(queued);
+            if (entry == nullptr) break;
+            cancelGathered(*entry);
+        }
+        more = budget == 0;
+        count += std::exchange(cancelledCount_, 0);
+        ended.takeAll(cancelledNodes_);
+        if (!more) --gatherers_;
+    }
+    return count;
+}
+
+/// Returns how many tasks wait for an executor: they stay in their queue.
+std::size_t Shard::gatherAll() noexcept {
+    Section const section{*this};
+    ++gatherers_;
+    wheel_.gatherAll();
+    for (TimerTaskList* list : {&due_, &arrivals_}) gatheredReady_.takeAll(*list);
+    // A periodic timeout that runs now ends with this run.
+    running_.forEach([&](TimeoutEntry& entry) {
+        TimeoutWord const word = TimeoutWord::of(entry);
+        if (word.state() != TimeoutState::running || periodicNode(entry) == nullptr) return;
+        TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
+        ++counters_.cancelled;
+        ++cancelledCount_;
+    });
+    return queue_.size();
+}
+
+/// The next entry to cancel, taken out; null if there is none. `queued` counts those that are still
+/// to be taken from the executor's queue: what enters it later is behind them.
+TimeoutEntry* Shard::takeGathered(std::size_t& queued) noexcept {
+    if (TimerTaskEntry* const entry = wheel_.takeGathered())
+        return static_cast<TimeoutEntry*>(entry);
+    if (!gatheredReady_.empty()) return &static_cast<TimeoutEntry&>(gatheredReady_.takeFirst());
+    queued = std::min(queued, queue_.size());
+    if (queued == 0) return nullptr;
+    --queued;
+    return &queue_.takeFirst();
+}
+
+/// Cancels an entry that is in no list any more, for the cancelAll() that is under way.
+void Shard::cancelGathered(TimeoutEntry& entry) noexcept {
+    bool const isHook = entry.isHook();
+    TimeoutState const state = isHook ? TimeoutState::cancelled : TimeoutState::cancelling;
+    markCancelled(entry, TimeoutWord::of(entry), state);  // a hook's owner may destroy it now
+    context_.limit.release();
+    ++cancelledCount_;
+    if (!isHook) cancelledNodes_.add(entry);
+}
+
+/// Ends a node that a cancelAll() has cancelled, unless another thread has ended it.
+void Shard::endIfCancelling(TimeoutNode& node) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    if (word.state() == TimeoutState::cancelling &&
+        TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
+        endCancelledTask(of(node)->context(), node);
+}
+
+void Shard::endAll(TimerTaskList& ended) noexcept {
+    while (!ended.empty()) {
+        auto& node = static_cast<TimeoutNode&>(ended.takeFirst());
+        endIfCancelling(node);
+        release(node);
+    }
 }
 
 /// Unlinks a pending entry from the list that its state names.
@@ -238,6 +330,11 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     Section section{*this};
     TimeoutWord const word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
+    if (gatherers_ > 0) [[unlikely]] {
+        unlink(entry, word.state());
+        cancelGathered(entry);
+        return false;
+    }
     catchUp(now);
     // A deadline in the past becomes now: it must not overtake what has waited longer, here or in
     // another shard.
@@ -443,7 +540,7 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
 TimeoutEntry* Shard::takePending() noexcept {
     // Looking at all lists costs as much as taking an entry, so skip it once they are empty.
     if (pending_ > wheel_.size()) {
-        for (TimerTaskList* list : {&arrivals_, &due_})
+        for (TimerTaskList* list : {&arrivals_, &due_, &gatheredReady_})
             if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
         return &queue_.takeFirst();
     }
@@ -476,8 +573,8 @@ void Shard::checkInvariants() {
     Section section{*this};
     wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
     std::size_t const queued = queue_.list().entries().size();
-    std::size_t const listed =
-        wheel_.size() + arrivals_.entries().size() + due_.entries().size() + queued;
+    std::size_t const listed = wheel_.size() + arrivals_.entries().size() + due_.entries().size() +
+                               gatheredReady_.entries().size() + queued;
     if (listed != pending_) throw std::logic_error{"pending is not what the lists hold"};
     if (queued != queue_.size()) throw std::logic_error{"the queue's size is not what is queued"};
     if (queue_.claims() < queue_.size()) throw std::logic_error{"fewer claims than queued tasks"};

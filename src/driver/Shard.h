@@ -56,7 +56,7 @@ public:
     /// nothing has changed then.
     Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
-    bool cancelAndEnd(TimeoutNode& node) noexcept override { return cancel(node); }
+    bool cancelAndEnd(TimeoutNode& node) noexcept override;
     bool cancel(HookEntry& hook) noexcept;
     /// The same for hooks of this shard, under one hold of the lock. `schedule` throws at the first
     /// that cannot be scheduled, also RejectedExecution; those before it are scheduled then.
@@ -64,7 +64,13 @@ public:
     /// REQUIRES: at most a chunk.
     Gate schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     std::size_t cancel(std::span<HookEntry* const> hooks) noexcept;
-    /// Moves a pending entry's deadline. `now` is the caller's reading of the clock; without it, the
+    /// Cancels all that is pending here, and the further runs of what runs here. Returns how many
+    /// timeouts that were. Adds to `ended` the nodes that endAll() must end. At most a chunk of
+    /// timeouts for each hold of the lock; before that a hold that empties the buckets.
+    std::size_t cancelAll(TimerTaskList& ended) noexcept;
+    /// Ends nodes of any timer's shards. It calls the user's code, which may destroy the timer.
+    static void endAll(TimerTaskList& ended) noexcept;
+    /// Moves a pending entry's deadline. `now` is the caller's reading of the clock. Without it the
     /// clock is read only if the lock is taken.
     bool reschedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
         if (!pushBack(entry, deadline)) return move(entry, deadline, now);
@@ -151,6 +157,11 @@ private:
     }
     enum class Cancelled { no, yes, whileRunning };
     Cancelled markCancelled(TimeoutEntry& entry) noexcept;
+    void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept;
+    static void endIfCancelling(TimeoutNode& node) noexcept;
+    std::size_t gatherAll() noexcept;
+    TimeoutEntry* takeGathered(std::size_t& queued) noexcept;
+    void cancelGathered(TimeoutEntry& entry) noexcept;
     void unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept;
     void unlink(TimeoutEntry& entry, TimeoutState state) noexcept;
     TimeoutEntry* takePending() noexcept;
@@ -170,6 +181,11 @@ private:
     TimerTaskList arrivals_;  // due on arrival, by deadline: wait for the driver's next pass
     TimerTaskList due_;       // those admitted to this pass
     TimerTaskList late_;      // periodic, ended by stop() while they ran
+    // For cancelAll():
+    TimerTaskList gatheredReady_;     // were due, or due on arrival
+    TimerTaskList cancelledNodes_;    // will be ended by it
+    std::size_t cancelledCount_ = 0;  // what it has not counted yet
+    std::uint32_t gatherers_ = 0;     // how many calls are under way
     std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
     bool isPushedBack_ = false;  // a reschedule has happened here

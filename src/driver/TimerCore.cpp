@@ -116,6 +116,14 @@ void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick fa
     }
 }
 
+std::size_t TimerCore::cancelAll() noexcept {
+    TimerTaskList ended;
+    std::size_t count = 0;
+    for (auto const& shard : shards_) count += shard->cancelAll(ended);
+    Shard::endAll(ended);  // the user's code may destroy the timer
+    return count;
+}
+
 /// A thread always gets the same one, so two threads seldom want one lock.
 Shard& TimerCore::shardOfThisThread() const noexcept {
     return *shards_[indexOfThisThread() & (shards_.size() - 1)];

@@ -37,6 +37,8 @@ public:
     /// The same for hooks of one shard of this timer. REQUIRES: at most a chunk.
     void schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
                   Clock::TimePoint now, TimeoutOptions timeout);
+    /// Cancels what is pending in all shards, then ends it.
+    std::size_t cancelAll() noexcept;
     /// As Lifecycle::stop; then calls the loop's onIdle() if something was pending.
     StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;

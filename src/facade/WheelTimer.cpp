@@ -219,6 +219,8 @@ void WheelTimer::stopForGood() noexcept {
     static_cast<void>(core_->stop(detail::Lifecycle::Caller::destructor));
 }
 
+std::size_t WheelTimer::cancelAll() noexcept { return core_->cancelAll(); }
+
 StoppedTimeouts WheelTimer::stop() { return core_->stop(detail::Lifecycle::Caller::user); }
 
 std::size_t WheelTimer::pendingTimeouts() const { return core_->pending(); }

@@ -32,8 +32,8 @@ public:
 
     bool isOfThisThread() const noexcept { return thread_ == thisThread(); }
 
-    TimeoutEntry const* entry = nullptr;  ///< what runs; null if the hook died in its own task
-    RunMeter meter;                       ///< of the runs in this frame
+    TimeoutEntry* entry = nullptr;  ///< what runs; null if the hook died in its own task
+    RunMeter meter;                 ///< of the runs in this frame
 
 private:
     friend class RunFrameList;
@@ -79,6 +79,13 @@ public:
 
     bool runs(TimeoutEntry const& entry) const noexcept {
         return any([&](RunFrame const& frame) { return frame.entry == &entry; });
+    }
+
+    /// Calls `visit(entry)` for what runs.
+    template <class Visit>
+    void forEach(Visit&& visit) const {
+        for (RunFrame const* frame = first_; frame != nullptr; frame = frame->next_)
+            if (frame->entry != nullptr) visit(*frame->entry);
     }
 
     /// The entry's object dies inside its own run. Its address may soon belong to another.

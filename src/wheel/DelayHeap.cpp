@@ -104,16 +104,7 @@ DelayHeap::Item DelayHeap::Level::after(Item const& item) const noexcept {
 std::vector<DelayHeap::Item> DelayHeap::items() const {
     std::vector<Item> items;
     items.reserve(size_);
-    for (Level const& level : levels_) {
-        if (level.earliest.bucket == nullptr) continue;
-        Item item = level.earliest;
-        items.push_back(item);
-        // Not round to the first again: no time says when that expires a turn later.
-        while (level.armed.nextAfter(item.bucket->slot()) != level.earliest.bucket->slot()) {
-            item = level.after(item);
-            items.push_back(item);
-        }
-    }
+    forEach([&](Item const& item) { items.push_back(item); });
     return items;
 }
 

@@ -75,7 +75,8 @@ bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
         return std::greater_equal<>{}(node, begin) && std::less<>{}(node, end);
     };
     auto const isOurs = [&](void const* node) {
-        if (isHere(node, &flushed_, &flushed_ + 1)) return true;
+        if (isHere(node, &flushed_, &flushed_ + 1) || isHere(node, &gathered_, &gathered_ + 1))
+            return true;
         return std::any_of(levels_.begin(), levels_.end(), [&](TimingWheelLevel const& level) {
             auto const buckets = level.buckets();
             return isHere(node, buckets.data(), buckets.data() + buckets.size());
@@ -128,7 +129,13 @@ RawTimingWheel::Flush RawTimingWheel::flushEarliest() noexcept {
     return {bucket.level(), bucket.slot(), tickOf(expiration)};
 }
 
+void RawTimingWheel::gatherAll() noexcept {
+    gathered_.addAll(flushed_);
+    heap_.forEach([&](DelayHeap::Item const& item) { gathered_.addAll(*item.bucket); });
+}
+
 TimerTaskEntry* RawTimingWheel::takeAny() noexcept {
+    if (!gathered_.empty()) return takeGathered();
     if (hasFlushed()) return &takeFlushed();
     while (!heap_.empty() && heap_.top().bucket->empty()) disarmEarliest();
     if (heap_.empty()) return nullptr;
@@ -142,7 +149,7 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
         if (!armed.emplace(item.bucket, item.expiration).second)
             broken("H1 (armed once)", levels_[item.bucket->level()], *item.bucket, item.expiration);
 
-    std::size_t counted = flushed_.entries().size();
+    std::size_t counted = flushed_.entries().size() + gathered_.entries().size();
     auto const checkLanes = [](TimingWheelLevel const& level, TimerTaskList const& bucket) {
         for (unsigned lane = 1; lane < TimerTaskList::kLanes; ++lane)
             for (TimerTaskEntry const& entry : bucket.lane(lane))

@@ -76,7 +76,7 @@ constexpr std::array kActionOf{Action::schedule,
                                Action::cancel,
                                Action::advanceAhead,
                                Action::reschedule,
-                               Action::schedule,
+                               Action::cancelAll,
                                Action::stop,
                                Action::renew};
 
@@ -204,7 +204,8 @@ std::ostream& operator<<(std::ostream& out, Command const& command) {
                                                        "drop",
                                                        "stop",
                                                        "renew",
-                                                       "throwSomething"};
+                                                       "throwSomething",
+                                                       "cancelAll"};
     constexpr std::array<char const*, 4> kRates{"fixedDelay", "skip", "shift", "catchUp"};
     if (command.when == Command::When::inTask) out << "when #" << command.host << " runs: ";
     if (command.when == Command::When::inDestructor)

@@ -54,8 +54,9 @@ enum class Action : std::uint8_t {
     stop,
     renew,  ///< destroys the timer and makes another one
     throwSomething,
+    cancelAll,
 };
-inline constexpr std::size_t kActions = 13;
+inline constexpr std::size_t kActions = 14;
 
 enum class Rate : std::uint8_t { fixedDelay, skip, shift, catchUp };
 

@@ -181,6 +181,8 @@ void TimerSimulation::apply(Command const& command) {
             return jump(command);
         case Action::drop:
             return drop(command.slot);
+        case Action::cancelAll:
+            return cancelAll();
         case Action::stop:
             return stop();
         case Action::renew:
@@ -404,6 +406,22 @@ void TimerSimulation::drop(std::size_t slot) {
     }
     hooks_[slot - kHandles].reset();
     hooks_[slot - kHandles] = std::make_unique<Hook>(*this, slot);
+}
+
+void TimerSimulation::cancelAll() {
+    std::size_t expected = pending_.size();
+    while (!pending_.empty()) take(*pending_.begin()->second, State::cancelled);
+    for (Record* const record : running_) {
+        if (!record->isPeriodic || record->state != State::running || record->timer != timers_)
+            continue;
+        record->state = State::cancelled;
+        ++expected;
+    }
+    cancelled_ += expected;
+    std::uint64_t const timer = timers_;
+    std::size_t const cancelled = timer_->cancelAll();  // what dies meanwhile may renew the timer
+    require(cancelled == expected, "cancelAll() cancels other timeouts");
+    if (timer == timers_) timer_->checkInvariants();
 }
 
 void TimerSimulation::stop() {

@@ -110,6 +110,7 @@ private:
     void moveManualClock(std::int64_t time, bool stepping);
     void jump(Command const& command);
     void drop(std::size_t slot);
+    void cancelAll();
     void stop();
     void renew();
 

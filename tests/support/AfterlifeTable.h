@@ -326,6 +326,12 @@ inline Rows usesOfTimers() {
              return wheel == nullptr ||
                     (wheel->cancel(batch) == 0 && wheel->reschedule(batch, hours{1}) == 0);
          })},
+        {{"WheelTimer::cancelAll"},
+         When::stopped,
+         [](World& world) {
+             WheelTimer* const wheel = world.wheel();
+             world.expect(wheel == nullptr || wheel->cancelAll() == 0, "the timer");
+         }},
         {{"WheelTimer::statistics", "HashedWheelTimer::statistics"},
          When::stopped,
          [](World& world) {

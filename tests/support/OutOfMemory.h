@@ -206,12 +206,14 @@ public:
         expectBalance();
     }
     void cancelAll() {
-        for (Planted& each : planted) {
-            EXPECT_TRUE(each.timeout.cancel());
-            each.isExpected = false;
-        }
+        for (Planted& each : planted) EXPECT_TRUE(each.timeout.cancel());
         periodic.cancel();
         hooked.hook.cancel();
+        expectNothing();
+    }
+    /// All was cancelled.
+    void expectNothing() {
+        for (Planted& each : planted) each.isExpected = false;
         isHookExpected = false;
         expectedPeriods = 0;
     }

@@ -55,6 +55,21 @@ public:
     Item const& top() const noexcept { return top_; }
     std::size_t size() const noexcept { return size_; }
 
+    /// Calls `visit(item)` for each item, by level and expiration. It may empty the bucket, but not
+    /// disarm it.
+    template <class Visit>
+    void forEach(Visit&& visit) const {
+        for (Level const& level : levels_) {
+            if (level.earliest.bucket == nullptr) continue;
+            Item item = level.earliest;
+            visit(item);
+            // Not round to the first again: no time says when that expires a turn later.
+            while (level.armed.nextAfter(item.bucket->slot()) != level.earliest.bucket->slot()) {
+                item = level.after(item);
+                visit(item);
+            }
+        }
+    }
     /// All items, by level and expiration: for inspection and tests.
     std::vector<Item> items() const;
 

@@ -9,7 +9,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// The entries of a flushed bucket, until they are taken one by one.
+/// The entries of a flushed bucket, or of all buckets, until they are taken one by one.
 ///
 /// A bucket that uses its lanes is emptied in turn from the front and the back of each. When an
 /// entry is taken, the one that is now at that end is prefetched: it comes from memory while those
@@ -33,6 +33,13 @@ public:
         TimerTaskList::List& lane = bucket_.lanes_[0];
         if (!bucket.lanes_[0].empty()) lane.splice(lane.end(), bucket.lanes_[0]);
     }
+
+    /// Takes all entries of a bucket, too.
+    void addAll(TimerTaskList& bucket) noexcept {
+        usesLanes_ = usesLanes_ || bucket.usesLanes();
+        bucket_.takeAll(bucket);
+    }
+    void addAll(FlushedEntries& other) noexcept { addAll(other.bucket_); }
 
     /// The next entry, taken out. REQUIRES: not empty.
     TimerTaskEntry& takeNext() noexcept {

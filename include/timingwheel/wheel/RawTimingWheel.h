@@ -118,7 +118,7 @@ public:
     Tick currentTick() const noexcept { return tickOf(clock_); }
     std::int64_t wheelSize() const noexcept { return geometry_.sizeOf(0); }
     LevelGeometry const& geometry() const noexcept { return geometry_; }
-    /// Entries in the wheel, those of the flushed bucket included.
+    /// Entries in the wheel, flushed and gathered ones included.
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
 
@@ -209,9 +209,19 @@ public:
         return flushed_.takeNext();
     }
 
-    /// Takes out any entry, those of the earliest bucket first; nothing if the wheel is empty. The
-    /// clock does not move.
+    /// Takes out any entry, gathered ones first, then those of the earliest bucket; nothing if the
+    /// wheel is empty. The clock does not move.
     TimerTaskEntry* takeAny() noexcept;
+
+    /// Takes all entries out of their buckets, and keeps them until they are taken or removed: they
+    /// do not expire meanwhile. Buckets stay armed. O(armed buckets).
+    void gatherAll() noexcept;
+    /// The next gathered entry, taken out; nothing if there is none.
+    TimerTaskEntry* takeGathered() noexcept {
+        if (gathered_.empty()) return nullptr;
+        --size_;
+        return &gathered_.takeNext();
+    }
 
     std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
     DelayHeap const& delayHeap() const noexcept { return heap_; }
@@ -259,6 +269,7 @@ private:
     std::vector<TimingWheelLevel> levels_;
     DelayHeap heap_;
     FlushedEntries flushed_;
+    FlushedEntries gathered_;
     std::uint32_t flushedLevel_ = kMaxLevels;  // none
     LevelGeometry geometry_;
     std::size_t lanesFrom_;

@@ -260,5 +260,24 @@ TEST_F(ShardTest, ClosingDeliversAChunkAtATime) {
     EXPECT_EQ(chunks, inChunks(kMany));
 }
 
+// G28
+TEST_F(ShardTest, CancellingAllTakesAChunkAtATime) {
+    schedule(kMany, Tick{5});
+    std::vector<std::size_t> chunks;
+    std::size_t left = kMany;
+    seen_.also = [&, this] {
+        std::size_t const pending = shard_.pending();
+        if (pending == left) return;
+        chunks.push_back(left - pending);
+        left = pending;
+    };
+    TimerTaskList ended;
+    EXPECT_EQ(shard_.cancelAll(ended), kMany);
+    seen_.also = nullptr;
+    EXPECT_EQ(chunks, inChunks(kMany));
+    Shard::endAll(ended);
+    shard_.checkInvariants();
+}
+
 }  // namespace
 }  // namespace timingwheel::detail

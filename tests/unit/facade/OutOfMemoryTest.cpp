@@ -390,6 +390,14 @@ Calls<T> cancels() {
          },
          {},
          false},
+        {"cancelAll",
+         [](S& s) {
+             std::size_t const pending = s.timer->pendingTimeouts();
+             EXPECT_EQ(s.timer->cancelAll(), pending);
+             s.expectNothing();
+         },
+         {},
+         false},
         {"cancel of none",
          [](S&) {
              EXPECT_FALSE(Timeout{}.cancel());

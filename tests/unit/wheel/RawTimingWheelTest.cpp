@@ -415,6 +415,27 @@ TEST_F(RawTimingWheelTest, TakeAnyEmptiesTheWheelAndLeavesTheClockAlone) {
     EXPECT_EQ(wheel_.currentTick(), Tick{3});
 }
 
+TEST_F(RawTimingWheelTest, GathersTheEntriesOfAllBucketsAndTheRestOfAFlush) {
+    for (std::size_t i = 0; i < 3; ++i) place(i, 5);
+    place(3, 25);
+    place(4, 8'000);
+    wheel_.flush(Tick{5});
+    wheel_.takeFlushed();
+    wheel_.gatherAll();
+    EXPECT_FALSE(wheel_.hasFlushed());
+    EXPECT_EQ(wheel_.size(), 4U);
+    wheel_.checkInvariants();
+    wheel_.remove(entries_[3]);  // as from a bucket
+    place(5, 25);                // stays in its bucket
+    std::set<std::size_t> gathered;
+    while (TimerTaskEntry* const entry = wheel_.takeGathered()) gathered.insert(indexOf(*entry));
+    EXPECT_EQ(gathered.size(), 3U);
+    EXPECT_TRUE(gathered.contains(4));
+    EXPECT_EQ(wheel_.size(), 1U);
+    wheel_.checkInvariants();
+    EXPECT_EQ(wheel_.takeAny(), &entries_[5]);
+}
+
 TEST_F(RawTimingWheelTest, CanBeUsedAgainAfterTakeAny) {
     place(0, 25);
     place(1, 5);
