@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/detail/platform/Deleted.h>
 #include <timingwheel/detail/platform/export.h>
 
 #include <bit>
@@ -30,6 +31,18 @@ public:
     template <class Rep, class Period>
     constexpr Duration(std::chrono::duration<Rep, Period> duration)  // implicit: call f(30s)
         : value_{convert<Rep, std::ratio_divide<Period, std::nano>>(duration.count())} {}
+
+    // Mistakes, named in the error. A number needs a unit: 30s, 500ms. A time point must be of the
+    // timer's clock, whose type is that of std::chrono::steady_clock.
+    template <class NumberWithoutUnit>
+        requires std::is_arithmetic_v<NumberWithoutUnit>
+    Duration(NumberWithoutUnit)
+        TIMINGWHEEL_DELETED("a length of time needs a unit: 30s, or std::chrono::seconds{30}");
+    template <class OtherClock, class Length>
+        requires(!std::is_convertible_v<std::chrono::time_point<OtherClock, Length>,
+                                        std::chrono::steady_clock::time_point>)
+    Duration(std::chrono::time_point<OtherClock, Length>)
+        TIMINGWHEEL_DELETED("a time point must be one of std::chrono::steady_clock");
 
     static constexpr Duration max() noexcept {
         Duration longest;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 #include <compare>
 #include <cstdint>
 #include <ostream>

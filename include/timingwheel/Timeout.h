@@ -68,30 +68,30 @@ public:
     bool cancelAndWait() const noexcept;
 
     /// Accepted, and its task was not entered yet. Also true between two runs of a periodic task.
-    bool isPending() const noexcept;
+    [[nodiscard]] bool isPending() const noexcept;
     /// The task was entered: true inside it too. A periodic one has expired once it will not run
     /// again.
-    bool isExpired() const noexcept;
+    [[nodiscard]] bool isExpired() const noexcept;
     /// The task returned or threw. A periodic one is done once it will not run again.
-    bool isDone() const noexcept;
+    [[nodiscard]] bool isDone() const noexcept;
     /// A cancel() returned true, or stop() returned it.
-    bool isCancelled() const noexcept;
+    [[nodiscard]] bool isCancelled() const noexcept;
     /// The timer's stop() returned it.
-    bool isReturned() const noexcept;
+    [[nodiscard]] bool isReturned() const noexcept;
     /// The executor refused or dropped it.
-    bool isRejected() const noexcept;
+    [[nodiscard]] bool isRejected() const noexcept;
 
     /// When it is, or was, due, rounded up to the timer's tick. If it was due at once, the tick
     /// that was current then. max() means never.
-    Clock::TimePoint deadline() const noexcept;
+    [[nodiscard]] Clock::TimePoint deadline() const noexcept;
     /// Time left until the deadline, never negative. After the timer has stopped: what was left
     /// then.
-    std::chrono::nanoseconds remaining() const noexcept;
+    [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
 
     /// The timer, or null when it is gone or the handle is empty.
-    Timer* timer() const noexcept;
+    [[nodiscard]] Timer* timer() const noexcept;
     /// The TimerTask object that was scheduled, while it is pending or running; otherwise null.
-    std::shared_ptr<TimerTask> task() const;
+    [[nodiscard]] std::shared_ptr<TimerTask> task() const;
 
     /// True unless the handle is empty.
     explicit operator bool() const noexcept { return node_ != nullptr; }
@@ -119,7 +119,9 @@ private:
 class ScopedTimeout {
 public:
     ScopedTimeout() noexcept = default;
-    ScopedTimeout(Timeout timeout) noexcept : timeout_{std::move(timeout)} {}  // implicit: t = new…
+    [[nodiscard("it cancels the timeout when it is destroyed: keep it")]] ScopedTimeout(
+        Timeout timeout) noexcept
+        : timeout_{std::move(timeout)} {}  // implicit: t = new…
     ScopedTimeout(ScopedTimeout&&) noexcept = default;
     ScopedTimeout& operator=(ScopedTimeout&& other) noexcept {
         if (this != &other) {
@@ -137,7 +139,7 @@ public:
     Timeout const& get() const noexcept { return timeout_; }
     Timeout const* operator->() const noexcept { return &timeout_; }
     /// Gives the timeout away without cancelling it.
-    Timeout release() noexcept { return std::move(timeout_); }
+    [[nodiscard]] Timeout release() noexcept { return std::move(timeout_); }
 
 private:
     Timeout timeout_;

@@ -5,6 +5,7 @@
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/Timeout.h>
 #include <timingwheel/TimerTask.h>
+#include <timingwheel/detail/Mistakes.h>
 #include <timingwheel/detail/TaskOperations.h>
 #include <timingwheel/detail/platform/export.h>
 
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace timingwheel {
@@ -52,10 +54,23 @@ public:
     }
 
     /// Runs `function` on the object if that still lives when the timeout is due; otherwise does
-    /// nothing. `function` takes a T&, or is a member function of T.
+    /// nothing. `function` takes a T&, or is a member function of T. Of a std::shared_ptr the timer
+    /// keeps no more than a weak reference. Throws std::invalid_argument if it is null.
     template <class T, std::invocable<T&> Function>
     Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay) {
         return newTimeout(onLiving(std::move(object), std::move(function)), delay);
+    }
+    template <class T, std::invocable<T&> Function>
+    Timeout newTimeout(std::shared_ptr<T> const& object, Function function, Duration delay) {
+        return newTimeout(weakly(object), std::move(function), delay);
+    }
+
+    /// Does not compile: says what is wrong with the task.
+    template <class Task, class... Rest>
+        requires detail::NotATask<Task>
+    Timeout newTimeout(Task const&, Rest const&...) {
+        detail::explain<std::decay_t<Task>>();
+        return {};
     }
 
     /// Stops the timer: it accepts nothing more and runs nothing more. One caller gets what was
@@ -85,8 +100,15 @@ protected:
         };
     }
 
+    template <class T>
+    static std::weak_ptr<T> weakly(std::shared_ptr<T> const& object) {
+        if (object == nullptr) throwNullObject();
+        return object;
+    }
+
 private:
     [[noreturn]] static void throwEmptyTask();
+    [[noreturn]] static void throwNullObject();
     virtual Timeout accept(detail::TaskSource task, Duration delay) = 0;
 };
 

@@ -55,11 +55,20 @@ private:
 
 namespace detail {
 
+template <class>
+inline constexpr bool kIsHookFunction = false;
+
 /// The object that a hook's function takes.
 template <class F>
-struct HookTarget {  // a lambda without captures
-    using Object = typename HookTarget<decltype(&F::operator())>::Object;
+struct HookTarget {
+    static_assert(kIsHookFunction<F>,
+                  "a TimerHook calls a member function without parameters, or a function or a "
+                  "captureless lambda that takes the object");
+    struct Object {};
 };
+template <class F>
+    requires requires { &F::operator(); }
+struct HookTarget<F> : HookTarget<decltype(&F::operator())> {};
 template <class R, class C, bool isNoexcept>
 struct HookTarget<R (C::*)() noexcept(isNoexcept)> {
     using Object = C;

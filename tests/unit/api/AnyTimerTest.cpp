@@ -508,6 +508,13 @@ TYPED_TEST(AnyTimer, RefusesAnEmptyTask) {
     EXPECT_THROW(timer->newTimeout(std::shared_ptr<TimerTask>{}, 1s), std::invalid_argument);
     EXPECT_THROW(timer->newTimeout(std::weak_ptr{object}, std::function<void(int&)>{}, 1s),
                  std::invalid_argument);
+    EXPECT_THROW(timer->newTimeout(object, std::function<void(int&)>{}, 1s), std::invalid_argument);
+    expectThrows<std::invalid_argument>(
+        [&] {
+            timer->newTimeout(
+                std::shared_ptr<int>{}, [](int&) {}, 1s);
+        },
+        "the object is null");
     EXPECT_EQ(timer->pendingTimeouts(), 0U);
 }
 
@@ -593,6 +600,17 @@ TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     dead.reset();
     this->clock.advance(1ms);
     EXPECT_EQ(living->expirations, 11);
+    EXPECT_EQ(onDead, 0);
+
+    // Of a shared pointer the timer keeps no more than that.
+    dead = std::make_shared<Session>();
+    timer->newTimeout(living, &Session::expire, 500us);
+    timer->newTimeout(
+        dead, [&](Session&) { ++onDead; }, 500us);
+    EXPECT_EQ(living.use_count(), 1);
+    dead.reset();
+    this->clock.advance(2ms);
+    EXPECT_EQ(living->expirations, 12);
     EXPECT_EQ(onDead, 0);
     EXPECT_EQ(this->failures.count(), 0U);
 }

@@ -1,0 +1,8 @@
+// A number where a length of time should be.
+// g++ says: NumberWithoutUnit
+// clang++ says: 'int' to 'timingwheel::Duration'
+#include <timingwheel/SystemTimer.h>
+
+void f(timingwheel::SystemTimer& timer) {
+    timer.newTimeout([] {}, 30);
+}
