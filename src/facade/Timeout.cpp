@@ -1,3 +1,4 @@
+#include "base/ReadableTime.h"
 #include "driver/TimeoutKeeper.h"
 #include "run/TaskEnd.h"
 #include "timeout/TimeoutNode.h"
@@ -124,7 +125,7 @@ std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
             if (left == std::chrono::nanoseconds::max()) {
                 out << "pending, never due";
             } else {
-                out << "pending, due in " << static_cast<double>(left.count()) / 1e6 << " ms";
+                out << "pending, due in " << detail::ReadableTime{left};
             }
         }
     }

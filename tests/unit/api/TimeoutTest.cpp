@@ -70,6 +70,7 @@ TYPED_TEST(TimeoutHandle, SaysPendingThenExpired) {
     EXPECT_EQ(t.remaining(), 2ms);
     EXPECT_EQ(t.timer(), &timer);
     EXPECT_EQ(printed(t), "timeout(pending, due in 2 ms)");
+    EXPECT_EQ(printed(timer.newTimeout([] {}, 90min)), "timeout(pending, due in 1 h 30 min)");
     this->clock.advance(500us);
     EXPECT_EQ(t.remaining(), 1500us);
     this->clock.advance(5ms);

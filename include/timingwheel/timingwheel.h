@@ -1,0 +1,28 @@
+/// The whole library. Each header may be included by itself as well.
+
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Duration.h>
+#include <timingwheel/Executor.h>
+#include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/ManualClock.h>
+#include <timingwheel/ManualTimer.h>
+#include <timingwheel/RejectedExecution.h>
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/SystemTimer.h>
+#include <timingwheel/TaskPool.h>
+#include <timingwheel/Tick.h>
+#include <timingwheel/Timeout.h>
+#include <timingwheel/Timer.h>
+#include <timingwheel/TimerHook.h>
+#include <timingwheel/TimerLoop.h>
+#include <timingwheel/TimerObserver.h>
+#include <timingwheel/TimerOptions.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/TimerTask.h>
+#include <timingwheel/TimerTrace.h>
+#include <timingwheel/WheelTimer.h>
+#include <timingwheel/version.h>
+#include <timingwheel/wheel/HashedWheel.h>
+#include <timingwheel/wheel/TimingWheel.h>

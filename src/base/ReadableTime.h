@@ -1,0 +1,21 @@
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A length of time as a person says it: "1 h 30 min", "12.5 s", "3.25 ms", "800 ns". From a minute
+/// up two units, below that at most three digits after the point. Rounded up, so that what is left
+/// is never told as nothing.
+struct ReadableTime {
+    std::chrono::nanoseconds time;
+
+    friend std::ostream& operator<<(std::ostream& out, ReadableTime const& readable);
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
