@@ -54,12 +54,21 @@ private:
     std::vector<std::jthread> threads_;
 };
 
+std::unique_ptr<timingwheel::TaskPool> makePool(Options const& options) {
+    if (!options.usePool) return nullptr;
+    return std::make_unique<timingwheel::TaskPool>(
+        timingwheel::TaskPoolOptions{.threads = options.poolThreads,
+                                     .queueCapacity = options.poolQueue,
+                                     .whenFull = timingwheel::WhenFull::reject,
+                                     .name = "demo-pool"});
+}
+
 }  // namespace
 
 Load::Load(Options const& options, TraceFile& trace)
     : options_{options},
       occupancy_{options.tick},
-      pool_{options.usePool ? options.poolThreads : 0, options.poolQueue},
+      pool_{makePool(options)},
       trace_{options.follow.count() == 0 ? trace.open() : nullptr},
       timer_{timerOptions()} {
     double const share = options_.scale / options_.threads;
@@ -73,7 +82,7 @@ timingwheel::TimerOptions Load::timerOptions() {
     options.wheelSize = options_.wheelSize;
     options.name = "load";
     options.observer = trace_.get();
-    if (options_.usePool) options.executor = pool_;
+    if (pool_ != nullptr) options.executor = *pool_;
     if (options_.watch) options.observer = &occupancy_;
     // A thread of our own, so that it can tell how much CPU it used.
     options.threadFactory = [this](std::function<void()> body) {

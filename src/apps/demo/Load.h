@@ -7,9 +7,9 @@
 #include "apps/demo/Tasks.h"
 #include "apps/demo/Terminal.h"
 #include "apps/demo/Trace.h"
-#include "apps/demo/WorkerPool.h"
 
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TaskPool.h>
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/TimerStatistics.h>
 
@@ -54,7 +54,7 @@ private:
     std::atomic<std::chrono::nanoseconds> driverCpu_{};
     // The timer dies first: its tasks use what stands above it.
     std::deque<Producer> producers_;
-    WorkerPool pool_;
+    std::unique_ptr<timingwheel::TaskPool> pool_;  // null: tasks run inline
     std::unique_ptr<timingwheel::TimerObserver> trace_;
     timingwheel::SystemTimer timer_;
     Server server_{timer_, ledger_};
