@@ -88,7 +88,7 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
     if (tick == Tick::max()) return tick;
     // The coarsest slot width that fits: a deadline at the start of such a slot needs no cascade
     // from it.
-    std::int64_t const ticks = std::min(tolerance / scale.tick().count(), Tick::kMax);
+    std::int64_t const ticks = std::min<std::int64_t>(tolerance / scale.tick().count(), Tick::kMax);
     std::int64_t const granularity = geometry.granularityWithin(ticks);
     std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
     // No tolerance turns a deadline into "never".

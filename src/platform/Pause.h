@@ -1,5 +1,9 @@
 #pragma once
 
+#if defined(_MSC_VER) && !defined(__clang__)  // written for, not tried
+#    include <intrin.h>
+#endif
+
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
@@ -10,6 +14,10 @@ inline void pause() noexcept {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");
+#elif defined(_M_X64) || defined(_M_IX86)
+    _mm_pause();
+#elif defined(_M_ARM64)
+    __yield();
 #endif
 }
 

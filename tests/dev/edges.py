@@ -64,6 +64,7 @@ REFUSED = {
     "coverage all": ["all"],
     "lint --fixed": ["--fixed"],
     "conan --test": ["--test"],
+    "platforms --all": ["--all"],
 }
 # Arguments that are looked at and taken: the first stand-in is called.
 TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "soak 0.5 --seed 7",

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""platforms.py [--no-install] [--list] [--cheap] [row]...   what ./dev platforms does
+platforms.py check                               that README.md's table is this one
+
+Tries the library with another compiler, processor, system or Boost: one row each, in
+build/platforms. A row whose tools cannot be had is skipped, and says why.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build/platforms"
+ZIG = "0.13.0"  # from PyPI, a C++ compiler with the headers of many systems
+GTEST = Path("/usr/src/googletest")
+
+# What a row shows, from little to much.
+LINKED = "compiled and linked"
+PROGRAM = "a program runs"
+TESTS = "tests run"
+
+
+@dataclass
+class Row:
+    name: str
+    what: str
+    proof: str
+    apt: tuple = ()
+    cxx: str = "g++"
+    flags: str = ""
+    linkFlags: str = ""
+    zig: str = ""  # the target, if zig compiles it
+    emulator: str = ""
+    system: str = ""  # CMake's name of another system or processor: "Linux aarch64"
+    boost: str = "own"  # "headers": without a BoostConfig; "newer": another version, unpacked
+    tests: tuple = ()  # folders of tests/
+    options: tuple = ()  # for CMake
+    refusal: str = ""  # what CMake says without them
+    isCheap: bool = False  # ./dev test --slow tries it
+
+
+FEW = ("unit/base", "unit/wheel", "unit/driver")
+
+ROWS = [
+    Row("g++-11", "g++ 11", PROGRAM, ("g++-11",), cxx="g++-11"),
+    Row("clang-19", "clang 19, libstdc++", PROGRAM, ("clang-19",), cxx="clang++-19"),
+    Row("libc++", "clang 19, libc++", PROGRAM, ("clang-19", "libc++-19-dev", "libc++abi-19-dev"),
+        cxx="clang++-19", flags="-stdlib=libc++", boost="headers"),
+    Row("no-rtti", "`-fno-rtti`", PROGRAM, flags="-fno-rtti"),
+    Row("boost-headers", "Boost as headers, without its CMake files", PROGRAM, boost="headers"),
+    Row("boost-newer", "the newest Boost that Debian 12 has", PROGRAM, boost="newer"),
+    Row("aarch64", "Linux on ARM64, qemu", TESTS, ("g++-aarch64-linux-gnu", "qemu-user-static"),
+        cxx="aarch64-linux-gnu-g++", linkFlags="-static", emulator="qemu-aarch64-static",
+        system="Linux aarch64", boost="headers", tests=FEW),
+    Row("s390x", "Linux on s390x, big-endian, qemu", TESTS,
+        ("g++-s390x-linux-gnu", "qemu-user-static"), cxx="s390x-linux-gnu-g++",
+        linkFlags="-static", emulator="qemu-s390x-static", system="Linux s390x", boost="headers",
+        tests=("unit/wheel",), isCheap=True),
+    Row("32-bit", "x86 with 32 bits: the wheels alone; timers refuse", PROGRAM,
+        ("g++-i686-linux-gnu",), cxx="i686-linux-gnu-g++", linkFlags="-static", boost="headers",
+        options=("-DTIMINGWHEEL_WHEELS_ONLY=ON",), refusal="need pointers of 64 bits",
+        isCheap=True),
+    Row("musl", "Linux with musl, x86-64", PROGRAM, zig="x86_64-linux-musl", boost="headers"),
+    Row("musl-aarch64", "Linux with musl, ARM64, qemu", PROGRAM, ("qemu-user-static",),
+        zig="aarch64-linux-musl", emulator="qemu-aarch64-static", system="Linux aarch64",
+        boost="headers"),
+    Row("windows", "Windows x86-64, MinGW, under wine", PROGRAM,
+        ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
+        linkFlags="-static", emulator="wine", system="Windows AMD64", boost="headers"),
+    Row("macos-aarch64", "macOS on ARM64", LINKED, zig="aarch64-macos",
+        system="Darwin aarch64", boost="headers", isCheap=True),
+    Row("macos-x86-64", "macOS on x86-64", LINKED, zig="x86_64-macos",
+        system="Darwin x86_64", boost="headers"),
+]  # fmt: skip
+
+
+class Skipped(Exception):
+    """What a row needs cannot be had here."""
+
+
+class Failed(Exception):
+    """A row does not keep what it says."""
+
+
+# ---- tools -------------------------------------------------------------------------------------
+
+
+def run(command, log, **more):
+    """Runs a command, whose output goes to the log. True if it succeeds."""
+    with open(log, "a") as out:
+        print("$", *command, file=out, flush=True)
+        return subprocess.run([str(word) for word in command], stdout=out, stderr=out, check=False,
+                              **more).returncode == 0  # fmt: skip
+
+
+def must(command, log, what, **more):
+    if not run(command, log, **more):
+        lines = Path(log).read_text(errors="replace").splitlines()
+        errors = [line for line in lines if re.search(r"error|FAILED|\(Failed\)", line)]
+        raise Failed(f"{what}: {(errors or lines or [''])[0][:300]} (see {log})")
+
+
+def installed(package):
+    return subprocess.run(["dpkg-query", "-W", "-f", "${Status}", package], capture_output=True,
+                          text=True, check=False).stdout == "install ok installed"  # fmt: skip
+
+
+def apt(packages, mayInstall, log):
+    missing = [package for package in packages if not installed(package)]
+    if not missing:
+        return
+    if not mayInstall:
+        raise Skipped(f"{' '.join(missing)} not installed, and --no-install is given")
+    if shutil.which("apt-get") is None:
+        raise Skipped(f"there is no apt, which would bring {' '.join(missing)}")
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    aptGet = [*sudo, "apt-get", "-q", "-o", "DPkg::Lock::Timeout=300"]
+    install = [*aptGet, "install", "-y", "--no-install-recommends", *missing]
+    if run(install, log, env=environment, stdin=subprocess.DEVNULL):
+        return
+    run([*aptGet, "update"], log, env=environment, stdin=subprocess.DEVNULL)
+    if not run(install, log, env=environment, stdin=subprocess.DEVNULL):
+        raise Skipped(f"apt does not bring {' '.join(missing)}")
+
+
+def zigPython(mayInstall, log):
+    """A Python that has zig."""
+    venv = WORK / "venv"
+    python = venv / "bin/python"
+    if (venv / f"zig-{ZIG}").exists():
+        return python
+    if not mayInstall:
+        raise Skipped(f"ziglang {ZIG} is not installed, and --no-install is given")
+    apt(["python3-venv"], mayInstall, log)
+    shutil.rmtree(venv, ignore_errors=True)
+    if not run([sys.executable, "-m", "venv", venv], log) or not run(
+            [python, "-m", "pip", "install", "-q", f"ziglang=={ZIG}"], log):  # fmt: skip
+        raise Skipped(f"PyPI does not bring ziglang {ZIG}")
+    (venv / f"zig-{ZIG}").touch()
+    return python
+
+
+def script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def boostHeaders(kind, log):
+    """A folder that has the headers of Boost, and nothing else."""
+    if kind == "headers":
+        folder = WORK / "boost"
+        folder.mkdir(exist_ok=True)
+        if not (folder / "boost").exists():
+            (folder / "boost").symlink_to("/usr/include/boost")
+        return folder
+    folder = WORK / "boost-newer"
+    if not (folder / "unpacked").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        names = subprocess.run(["apt-cache", "pkgnames", "libboost1."], capture_output=True,
+                               text=True, check=False).stdout.split()  # fmt: skip
+        names = [name for name in names if re.fullmatch(r"libboost1\.\d+-dev", name)]
+        if not names:
+            raise Skipped("apt knows no Boost")
+        newest = max(names, key=lambda name: int(name[len("libboost1.") : -len("-dev")]))
+        if not run(["apt-get", "-q", "download", newest], log, cwd=folder):
+            raise Skipped(f"apt does not bring {newest}")
+        must(["dpkg-deb", "-x", next(folder.glob("*.deb")), folder / "root"], log, "unpacking")
+        (folder / "unpacked").touch()
+    return folder / "root/usr/include"
+
+
+# ---- a row -------------------------------------------------------------------------------------
+
+
+class Try:
+    def __init__(self, row, mayInstall):
+        self.row = row
+        self.folder = WORK / row.name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log = self.folder / "log"
+        self.log.write_text("")
+        self.mayInstall = mayInstall
+        self.did = []
+
+    def arguments(self):
+        """For CMake: compiler, system, Boost."""
+        row = self.row
+        words = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
+        if row.zig:
+            python = zigPython(self.mayInstall, self.log)
+
+            def zig(command):
+                name, *more = command.split()
+                words = " ".join(["exec", f'"{python}"', "-m", "ziglang", name, *more, '"$@"'])
+                return script(self.folder / name, words)
+
+            cxx = zig(f"c++ -target {row.zig}")
+            words += [f"-DCMAKE_AR={zig('ar')}", f"-DCMAKE_RANLIB={zig('ranlib')}"]
+        else:
+            cxx = row.cxx
+        words += [f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_CXX_FLAGS={row.flags}",
+                  f"-DCMAKE_EXE_LINKER_FLAGS={row.linkFlags}"]  # fmt: skip
+        launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER")
+        if launcher and not row.zig:
+            words.append(f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}")
+        if row.system:
+            system, processor = row.system.split()
+            words += [f"-DCMAKE_SYSTEM_NAME={system}", f"-DCMAKE_SYSTEM_PROCESSOR={processor}"]
+        if row.emulator:
+            words.append(f"-DCMAKE_CROSSCOMPILING_EMULATOR={shutil.which(row.emulator)}")
+        if row.boost != "own":
+            words += ["-DBoost_NO_BOOST_CMAKE=ON",
+                      f"-DBoost_INCLUDE_DIR={boostHeaders(row.boost, self.log)}"]  # fmt: skip
+        return words
+
+    def program(self, arguments):
+        """The library inside another project, and that project's program."""
+        build = self.folder / "program"
+        source = ROOT / "tests/package/subproject"
+        if self.row.refusal:
+            refused = self.folder / "refused"
+            shutil.rmtree(refused, ignore_errors=True)
+            if run(["cmake", "-S", source, "-B", refused, "-DWAY=add_subdirectory", *arguments],
+                   self.log) or self.row.refusal not in self.log.read_text():  # fmt: skip
+                raise Failed(f"CMake does not refuse it with: {self.row.refusal}")
+            arguments = [*arguments, *self.row.options]
+        must(["cmake", "-S", source, "-B", build, "-DWAY=add_subdirectory", *arguments], self.log,
+             "cmake")  # fmt: skip
+        must(["cmake", "--build", build], self.log, "compiling")
+        self.did.append("linked")
+        if self.row.proof == LINKED:
+            return
+        emulator = [self.row.emulator] if self.row.emulator else []
+        program = "consumer.exe" if self.row.system.startswith("Windows") else "consumer"
+        environment = {**os.environ, "WINEPREFIX": str(self.folder / "wine"), "WINEDEBUG": "-all"}
+        must([*emulator, build / program], self.log, "the program", env=environment)
+        self.did.append("a program ran")
+
+    def gtest(self, arguments):
+        """GoogleTest from its sources, since Debian's is compiled for Debian's own libraries."""
+        prefix = self.folder / "gtest"
+        if not (prefix / "include").exists():
+            apt(["googletest"], self.mayInstall, self.log)
+            build = self.folder / "gtest-build"
+            must(["cmake", "-S", GTEST, "-B", build, f"-DCMAKE_INSTALL_PREFIX={prefix}",
+                  *arguments], self.log, "cmake for GoogleTest")  # fmt: skip
+            must(["cmake", "--build", build, "--target", "install"], self.log, "GoogleTest")
+        return prefix
+
+    def tests(self, arguments):
+        row, build = self.row, self.folder / "tests"
+        if row.system or "libc++" in row.flags:
+            arguments = [*arguments, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
+                         "-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON"]  # fmt: skip
+        must(["cmake", "-S", ROOT, "-B", build, "-DTIMINGWHEEL_BUILD_DEMO=OFF",
+              "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF", "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF",
+              "-DTIMINGWHEEL_TEST_FLAGS=-O1", *arguments],
+             self.log, "cmake for the tests")  # fmt: skip
+        programs = [f"timingwheel-tests-{Path(folder).name}" for folder in row.tests]
+        must(["cmake", "--build", build, "--target", *programs], self.log, "compiling the tests")
+        prefixes = "|".join(folder.replace("/", "\\.") for folder in row.tests)
+        report = self.folder / "tests.log"
+        must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", "-j", str(os.cpu_count()),
+              "--timeout", "600", "--no-tests=error", "--output-on-failure",
+              "--output-log", report], self.log, "the tests")  # fmt: skip
+        passed = re.search(r"tests passed, .* out of (\d+)", report.read_text(errors="replace"))
+        self.did.append(f"{int(passed.group(1)):,} tests ran" if passed else "tests ran")
+
+    def go(self):
+        apt(self.row.apt, self.mayInstall, self.log)
+        arguments = self.arguments()
+        self.program(arguments)
+        if self.row.tests:
+            self.tests(arguments)
+        return ", ".join(self.did)
+
+
+# ---- what is told ------------------------------------------------------------------------------
+
+
+def table():
+    """As it stands in README.md."""
+    lines = ["| platform | shown by `./dev platforms` | row |", "|---|---|---|"]
+    lines += [f"| {row.what} | {row.proof} | `{row.name}` |" for row in ROWS]
+    return "\n".join(lines)
+
+
+def check():
+    readme = (ROOT / "README.md").read_text()
+    if table() not in readme:
+        sys.exit("README.md's table of platforms is not this one:\n\n" + table())
+
+
+def main():
+    if sys.argv[1:] == ["check"]:
+        return check()
+    parser = argparse.ArgumentParser(prog="./dev platforms", description=__doc__.split("\n\n")[1],
+                                     allow_abbrev=False)  # fmt: skip
+    parser.add_argument("--no-install", action="store_true", help="skip what misses a tool")
+    parser.add_argument("--list", action="store_true", help="name the rows")
+    parser.add_argument("--cheap", action="store_true", help="those that ./dev test --slow tries")
+    parser.add_argument("--skipped", type=Path, help="a file for what was skipped, and why")
+    parser.add_argument("rows", nargs="*", metavar="row", help="all without it")
+    options = parser.parse_args()
+    known = {row.name: row for row in ROWS}
+    for name in options.rows:
+        if name not in known:
+            parser.error(f"there is no row \"{name}\": it is one of {', '.join(known)}")
+    wanted = [known[name] for name in options.rows] or [
+        row for row in ROWS if row.isCheap or not options.cheap]  # fmt: skip
+    if options.list:
+        print(table())
+        return None
+    WORK.mkdir(parents=True, exist_ok=True)
+    results = []
+    for row in wanted:
+        began = time.monotonic()
+        try:
+            result = Try(row, not options.no_install).go()
+            isBad = False
+        except Skipped as reason:
+            result, isBad = f"skipped: {reason}", False
+        except Failed as reason:
+            result, isBad = f"FAILED: {reason}", True
+        results.append((row, result, isBad))
+        print(f"{row.name:14} {result}  ({time.monotonic() - began:.0f} s)", flush=True)
+    skipped = [(row.name, result.removeprefix("skipped: ")) for row, result, _ in results
+               if result.startswith("skipped: ")]  # fmt: skip
+    if options.skipped:
+        options.skipped.write_text("".join(f"{name}\t{why}\n" for name, why in skipped))
+    if skipped:
+        print("skipped:", ", ".join(name for name, _ in skipped))
+    failed = [row.name for row, _, isBad in results if isBad]
+    if failed:
+        sys.exit("FAILED: " + ", ".join(failed))
+    return None
+
+
+if __name__ == "__main__":
+    main()
