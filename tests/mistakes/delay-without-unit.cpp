@@ -1,6 +1,6 @@
 // A number where a length of time should be.
 // g++ says: NumberWithoutUnit
-// clang++ says: 'int' to 'timingwheel::Duration'
+// clang++ says: conversion function from 'int' to '
 #include <timingwheel/SystemTimer.h>
 
 void f(timingwheel::SystemTimer& timer) {

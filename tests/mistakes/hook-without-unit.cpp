@@ -1,6 +1,6 @@
 // The same for a hook.
 // g++ says: NumberWithoutUnit
-// clang++ says: 'int' to 'timingwheel::Duration'
+// clang++ says: conversion function from 'int' to '
 #include <timingwheel/TimerHook.h>
 
 void f(timingwheel::TimerHookBase& hook) { hook.reschedule(30); }
