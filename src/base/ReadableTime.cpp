@@ -1,6 +1,9 @@
 #include "base/ReadableTime.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <ostream>
 #include <string>
 
@@ -36,25 +39,27 @@ std::string decimal(std::int64_t thousandths) {
 
 /// "1 h 30 min": the largest unit that fits, and the next one. REQUIRES: at least a minute.
 void writeLong(std::ostream& out, std::chrono::nanoseconds time) {
-    Unit const* unit = kLong;
-    while (time < unit->length) ++unit;
-    Unit const& next = unit[1];
-    time = roundedUp(time, next.length);
-    if (unit != kLong && time >= unit[-1].length) return writeLong(out, time);  // 23 h 60 min
-    out << time / unit->length << ' ' << unit->name;
-    if (auto const rest = time % unit->length; rest > 0ns)
-        out << ' ' << rest / next.length << ' ' << next.name;
+    std::size_t i = 0;
+    while (time < kLong[i].length) ++i;
+    auto const [length, name] = kLong[i];
+    auto const [nextLength, nextName] = kLong[i + 1];
+    time = roundedUp(time, nextLength);
+    if (i > 0 && time >= kLong[i - 1].length) return writeLong(out, time);  // 23 h 60 min
+    out << time / length << ' ' << name;
+    if (auto const rest = time % length; rest > 0ns)
+        out << ' ' << rest / nextLength << ' ' << nextName;
 }
 
+/// "12.5 s": in the largest unit that fits, or in nanoseconds.
 void writeShort(std::ostream& out, std::chrono::nanoseconds time) {
-    Unit const* unit = kShort;
-    while (time < unit->length && unit->length > 1ns) ++unit;
-    auto const thousandth = unit->length / 1000;
-    if (thousandth > 0ns) time = roundedUp(time, thousandth);
-    if (unit != kShort && time >= unit[-1].length) --unit;  // 1000 ms
-    auto const thousandths =
-        unit->length == 1ns ? time.count() * 1000 : time / (unit->length / 1000);
-    out << decimal(thousandths) << ' ' << unit->name;
+    std::size_t i = 0;
+    while (i + 1 < std::size(kShort) && time < kShort[i].length) ++i;
+    auto const thousandth = std::max(kShort[i].length / 1000, 1ns);
+    time = roundedUp(time, thousandth);
+    if (i > 0 && time >= kShort[i - 1].length) --i;  // 1000 ms
+    auto const [length, name] = kShort[i];
+    // A nanosecond has no parts.
+    out << decimal(length == 1ns ? time.count() * 1000 : time / (length / 1000)) << ' ' << name;
 }
 
 }  // namespace
