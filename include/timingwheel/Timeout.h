@@ -30,7 +30,7 @@ struct TimeoutAccess;
 /// Each accepted timeout ends in exactly one way:
 ///
 /// - its task was entered (isExpired);
-/// - a cancel() returned true, or stop() returned it (isCancelled);
+/// - a cancel() returned true, cancelAll() took it, or stop() returned it (isCancelled);
 /// - the executor rejected it (isRejected).
 ///
 /// A task that waits in an executor's queue is still pending; one of a HashedWheelTimer has expired
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] bool isExpired() const noexcept;
     /// The task returned or threw. A periodic one is done once it will not run again.
     [[nodiscard]] bool isDone() const noexcept;
-    /// A cancel() returned true, or stop() returned it.
+    /// A cancel() returned true, cancelAll() took it, or stop() returned it.
     [[nodiscard]] bool isCancelled() const noexcept;
     /// The timer's stop() returned it.
     [[nodiscard]] bool isReturned() const noexcept;

@@ -58,7 +58,7 @@ struct TIMINGWHEEL_API TimerStatistics {
     std::uint64_t scheduled = 0;    ///< accepted schedules
     std::uint64_t fired = 0;        ///< timeouts whose task was entered
     std::uint64_t runs = 0;         ///< tasks entered: a periodic one counts every time
-    std::uint64_t cancelled = 0;    ///< cancel() returned true
+    std::uint64_t cancelled = 0;    ///< cancel() returned true, or cancelAll()
     std::uint64_t returned = 0;     ///< returned by stop()
     std::uint64_t rejected = 0;     ///< refused or dropped by the executor
     std::uint64_t rescheduled = 0;  ///< reschedule() returned true

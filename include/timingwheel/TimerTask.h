@@ -20,7 +20,8 @@ public:
 
     /// Called on the timer's executor when the deadline has been reached.
     virtual void run(Timeout const& timeout) = 0;
-    /// Called by the thread whose cancel() returns true, before that returns.
+    /// Called by the thread whose cancel() returns true, before that returns. For what cancelAll()
+    /// cancels, by the thread that called it, or by one that is in cancelAndWait().
     ///
     /// - If a periodic task is cancelled during a run, the thread that runs it calls this after the
     ///   run.

@@ -141,7 +141,8 @@ public:
     std::size_t cancel(std::span<TimerHookBase* const> hooks);
 
     /// Cancels everything and goes on: the timer stays usable. Returns how many timeouts and hooks
-    /// it cancelled, each as its own cancel() would: `cancelled()` is called before this returns.
+    /// it cancelled. `cancelled()` is called and captures are destroyed before this returns, unless
+    /// a cancelAndWait() on another thread does so.
     ///
     /// - Of what was accepted before the call, nothing runs that has not begun, and nothing that is
     ///   periodic runs again.

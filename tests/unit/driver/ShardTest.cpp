@@ -98,6 +98,22 @@ protected:
         return chunks;
     }
 
+    /// How many timeouts are gone each time that `act` delivers the events of a hold.
+    template <class Act>
+    std::vector<std::size_t> takenAtATime(Act&& act) {
+        std::vector<std::size_t> chunks;
+        std::size_t left = shard_.pending();
+        seen_.also = [&, this] {
+            std::size_t const pending = shard_.pending();
+            if (pending == left) return;
+            chunks.push_back(left - pending);
+            left = pending;
+        };
+        act();
+        seen_.also = nullptr;
+        return chunks;
+    }
+
     std::size_t close() {
         StoppedTimeouts stopped;
         shard_.close(stopped);
@@ -247,34 +263,14 @@ TEST_F(ShardTest, ClosingReturnsAChunkAtATime) {
 // G20: the events of a hold are delivered when it is over; the observer finds all of it gone.
 TEST_F(ShardTest, ClosingDeliversAChunkAtATime) {
     schedule(kMany, Tick{5});
-    std::vector<std::size_t> chunks;
-    std::size_t left = kMany;
-    seen_.also = [&, this] {
-        std::size_t const pending = shard_.pending();
-        if (pending == left) return;
-        chunks.push_back(left - pending);
-        left = pending;
-    };
-    EXPECT_EQ(close(), kMany);
-    seen_.also = nullptr;
-    EXPECT_EQ(chunks, inChunks(kMany));
+    EXPECT_EQ(takenAtATime([&] { EXPECT_EQ(close(), kMany); }), inChunks(kMany));
 }
 
 // G28
 TEST_F(ShardTest, CancellingAllTakesAChunkAtATime) {
     schedule(kMany, Tick{5});
-    std::vector<std::size_t> chunks;
-    std::size_t left = kMany;
-    seen_.also = [&, this] {
-        std::size_t const pending = shard_.pending();
-        if (pending == left) return;
-        chunks.push_back(left - pending);
-        left = pending;
-    };
     TimerTaskList ended;
-    EXPECT_EQ(shard_.cancelAll(ended), kMany);
-    seen_.also = nullptr;
-    EXPECT_EQ(chunks, inChunks(kMany));
+    EXPECT_EQ(takenAtATime([&] { EXPECT_EQ(shard_.cancelAll(ended), kMany); }), inChunks(kMany));
     Shard::endAll(ended);
     shard_.checkInvariants();
 }
