@@ -38,6 +38,7 @@ class Row:
     zig: str = ""  # the target, if zig compiles it
     emulator: str = ""
     system: str = ""  # CMake's name of another system or processor: "Linux aarch64"
+    debian: str = ""  # a suite of Debian's: its tools and its Boost, in a chroot
     boost: str = "own"  # "headers": without a BoostConfig; "newer": another version, unpacked
     tests: tuple = ()  # folders of tests/
     options: tuple = ()  # for CMake
@@ -51,18 +52,21 @@ class Row:
 
 
 FEW = ("unit/base", "unit/wheel", "unit/driver")
+FAST = (*sorted(f"unit/{folder.name}" for folder in (ROOT / "tests/unit").iterdir()),
+        "flow", "model", "threads")  # fmt: skip
 
 ROWS = [
-    Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11"),
-    Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19"),
+    Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11", tests=FAST),
+    Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19", tests=FAST),
     Row("libc++", "clang 19, libc++", ("clang-19", "libc++-19-dev", "libc++abi-19-dev"),
-        cxx="clang++-19", flags="-stdlib=libc++", boost="headers"),
+        cxx="clang++-19", flags="-stdlib=libc++", boost="headers", tests=FAST),
+    Row("sid", "Debian sid: the newest g++, CMake and Boost", debian="sid", tests=FAST),
     Row("no-rtti", "`-fno-rtti`", flags="-fno-rtti"),
     Row("boost-headers", "Boost as headers, without its CMake files", boost="headers"),
     Row("boost-newer", "the newest Boost that Debian 12 has", boost="newer"),
     Row("aarch64", "Linux on ARM64, qemu", ("g++-aarch64-linux-gnu", "qemu-user-static"),
         cxx="aarch64-linux-gnu-g++", linkFlags="-static", emulator="qemu-aarch64-static",
-        system="Linux aarch64", boost="headers", tests=FEW),
+        system="Linux aarch64", boost="headers", tests=FAST),
     Row("s390x", "Linux on s390x, big-endian, qemu",
         ("g++-s390x-linux-gnu", "qemu-user-static"), cxx="s390x-linux-gnu-g++",
         linkFlags="-static", emulator="qemu-s390x-static", system="Linux s390x", boost="headers",
@@ -72,10 +76,10 @@ ROWS = [
         emulator="qemu-i386-static", boost="headers",
         options=("-DTIMINGWHEEL_WHEELS_ONLY=ON",), refusal="need pointers of 64 bits",
         isCheap=True),
-    Row("musl", "Linux with musl, x86-64", zig="x86_64-linux-musl", boost="headers"),
+    Row("musl", "Linux with musl, x86-64", zig="x86_64-linux-musl", boost="headers", tests=FAST),
     Row("musl-aarch64", "Linux with musl, ARM64, qemu", ("qemu-user-static",),
         zig="aarch64-linux-musl", emulator="qemu-aarch64-static", system="Linux aarch64",
-        boost="headers"),
+        boost="headers", tests=FEW),
     Row("windows", "Windows x86-64, MinGW, under wine",
         ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
         linkFlags="-static", emulator="wine", system="Windows AMD64", boost="headers"),
@@ -184,6 +188,38 @@ def boostHeaders(kind, log):
     return folder / "root/usr/include"
 
 
+# What a chroot needs. Its tools are as new as the suite.
+TOOLS = "g++,cmake,ninja-build,libboost-dev,googletest"
+MIRROR = "http://deb.debian.org/debian"
+ENTER = """
+mkdir -p "$0/$1"
+mount --bind "$1" "$0/$1"
+mount --rbind /dev "$0/dev"
+mount -t proc proc "$0/proc"
+root=$0
+shift
+exec chroot "$root" env -i PATH=/usr/bin:/bin LANG=C.UTF-8 "$@"
+"""
+
+
+def chroot(suite, mayInstall, log):
+    """The words before a command that is to run in Debian's `suite`. It sees the project where it
+    is here. What is mounted for it is gone when it ends."""
+    root = WORK / f"{suite}-root"
+    if not (root / "made").exists():
+        if os.geteuid() != 0:
+            raise Skipped(f"only root can make a chroot of Debian {suite}")
+        if not mayInstall:
+            raise Skipped(f"there is no chroot of Debian {suite}, and --no-install is given")
+        apt(["debootstrap"], mayInstall, log)
+        shutil.rmtree(root, ignore_errors=True)
+        if not run(["debootstrap", "--variant=minbase", f"--include={TOOLS}", suite, root, MIRROR],
+                   log):  # fmt: skip
+            raise Skipped(f"debootstrap does not bring Debian {suite}")
+        (root / "made").touch()
+    return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", ENTER, root, ROOT]
+
+
 # ---- a row -------------------------------------------------------------------------------------
 
 
@@ -196,6 +232,20 @@ class Try:
         self.log.write_text("")
         self.mayInstall = mayInstall
         self.did = []
+        self.before = []  # what leads a command to where it runs
+
+    def must(self, command, what, **more):
+        must([*self.before, *command], self.log, what, **more)
+
+    def tools(self):
+        """Brings them, and tells which they are, where the row's name does not."""
+        apt(self.row.apt, self.mayInstall, self.log)
+        if self.row.debian:
+            self.before = chroot(self.row.debian, self.mayInstall, self.log)
+            versions = subprocess.run(
+                [*self.before, "dpkg-query", "-W", "-f", "${Package} ${Version}\n", "g++", "cmake",
+                 "libboost-dev"], capture_output=True, text=True, check=True).stdout  # fmt: skip
+            self.did += re.findall(r"^\S+ (?:\d+:)?[\d.]*\d", versions, re.MULTILINE)
 
     def arguments(self):
         """For CMake: compiler, system, Boost."""
@@ -216,7 +266,7 @@ class Try:
         words += [f"-DCMAKE_CXX_COMPILER={cxx}", f"-DCMAKE_CXX_FLAGS={row.flags}",
                   f"-DCMAKE_EXE_LINKER_FLAGS={row.linkFlags}"]  # fmt: skip
         launcher = os.environ.get("CMAKE_CXX_COMPILER_LAUNCHER")
-        if launcher and not row.zig:
+        if launcher and not row.zig and not row.debian:
             words.append(f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}")
         if row.system:
             system, processor = row.system.split()
@@ -239,50 +289,68 @@ class Try:
                    self.log) or self.row.refusal not in self.log.read_text():  # fmt: skip
                 raise Failed(f"CMake does not refuse it with: {self.row.refusal}")
             arguments = [*arguments, *self.row.options]
-        must(["cmake", "-S", source, "-B", build, "-DWAY=add_subdirectory", *arguments], self.log,
-             "cmake")  # fmt: skip
-        must(["cmake", "--build", build], self.log, "compiling")
+        self.must(["cmake", "-S", source, "-B", build, "-DWAY=add_subdirectory",
+                   "-DTIMINGWHEEL_INSTALL=ON", *arguments], "cmake")  # fmt: skip
+        self.must(["cmake", "--build", build], "compiling")
         self.did.append("linked")
+        self.runProgram(build)
+
+    def package(self, arguments):
+        """The library installed, and a program of another project that finds it."""
+        prefix, build = self.folder / "installed", self.folder / "consumer"
+        shutil.rmtree(prefix, ignore_errors=True)
+        self.must(["cmake", "--install", self.folder / "program", "--prefix", prefix], "installing")
+        source = ROOT / "tests/package/consumer"
+        self.must(["cmake", "-S", source, "-B", build, f"-Dtimingwheel_ROOT={prefix}", *arguments],
+                  "cmake with the package")  # fmt: skip
+        self.must(["cmake", "--build", build], "compiling with the package")
+        self.runProgram(build)
+        self.did.append("installed and found")
+
+    def runProgram(self, build):
         if not self.row.runs:
             return
         emulator = [self.row.emulator] if self.row.emulator else []
         program = "consumer.exe" if self.row.system.startswith("Windows") else "consumer"
         environment = {**os.environ, "WINEPREFIX": str(self.folder / "wine"), "WINEDEBUG": "-all"}
-        must([*emulator, build / program], self.log, "the program", env=environment)
-        self.did.append("a program ran")
+        self.must([*emulator, build / program], "the program", env=environment)
+        if "a program ran" not in self.did:
+            self.did.append("a program ran")
 
     def gtest(self, arguments):
         """GoogleTest from its sources, since Debian's is compiled for Debian's own libraries."""
         prefix = self.folder / "gtest"
         if not (prefix / "include").exists():
-            apt(["googletest"], self.mayInstall, self.log)
+            if not self.before:
+                apt(["googletest"], self.mayInstall, self.log)
             build = self.folder / "gtest-build"
-            must(["cmake", "-S", GTEST, "-B", build, f"-DCMAKE_INSTALL_PREFIX={prefix}",
-                  *arguments], self.log, "cmake for GoogleTest")  # fmt: skip
-            must(["cmake", "--build", build, "--target", "install"], self.log, "GoogleTest")
+            self.must(["cmake", "-S", GTEST, "-B", build, f"-DCMAKE_INSTALL_PREFIX={prefix}",
+                       *arguments], "cmake for GoogleTest")  # fmt: skip
+            self.must(["cmake", "--build", build, "--target", "install"], "GoogleTest")
         return prefix
 
     def tests(self, arguments):
         row, build = self.row, self.folder / "tests"
-        must(["cmake", "-S", ROOT, "-B", build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
-              "-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON", "-DTIMINGWHEEL_BUILD_DEMO=OFF",
-              "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF", "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF",
-              "-DTIMINGWHEEL_TEST_FLAGS=-O1", *arguments],
-             self.log, "cmake for the tests")  # fmt: skip
+        self.must(["cmake", "-S", ROOT, "-B", build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
+                   "-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON", "-DTIMINGWHEEL_BUILD_DEMO=OFF",
+                   "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF", "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF",
+                   "-DTIMINGWHEEL_TEST_FLAGS=-O1", *arguments], "cmake for the tests")  # fmt: skip
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in row.tests]
-        must(["cmake", "--build", build, "--target", *programs], self.log, "compiling the tests")
+        self.must(["cmake", "--build", build, "--target", *programs], "compiling the tests")
         prefixes = "|".join(folder.replace("/", "\\.") for folder in row.tests)
         report = self.folder / "tests.log"
-        must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", "-j", str(os.cpu_count()),
-              "--timeout", "600", "--no-tests=error", "--output-on-failure",
-              "--output-log", report], self.log, "the tests")  # fmt: skip
+        self.must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", "-j",
+                   str(os.cpu_count()), "--timeout", "600", "--no-tests=error",
+                   "--output-on-failure", "--output-log", report], "the tests")  # fmt: skip
         passed = re.search(r"tests passed, .* out of (\d+)", report.read_text(errors="replace"))
         self.did.append(f"{int(passed.group(1)):,} tests ran" if passed else "tests ran")
 
     def go(self):
-        apt(self.row.apt, self.mayInstall, self.log)
+        self.tools()
         arguments = self.arguments()
         self.program(arguments)
+        if not self.row.refusal:  # the wheels alone are not installed
+            self.package(arguments)
         if self.row.tests:
             self.tests(arguments)
         return ", ".join(self.did)
