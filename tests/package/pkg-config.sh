@@ -9,6 +9,6 @@ export LD_LIBRARY_PATH="${pcFile%/pkgconfig/*}"
 option=; [ "$linkage" = shared ] || option=--static
 
 # shellcheck disable=SC2046,SC2086  # the flags are words, and there may be no option
-"$compiler" -std=c++20 "$@" "$program" $(pkg-config --cflags --libs $option timingwheel) \
+"$compiler" -std=c++20 "$program" "$@" $(pkg-config --cflags --libs $option timingwheel) \
     -o pkg-config-consumer
 ./pkg-config-consumer

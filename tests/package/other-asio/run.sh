@@ -42,5 +42,13 @@ fi
 flags=(-O0 -I"$work/root/usr/include")
 [ "$which" = boost ] || flags+=(-DSTANDALONE)
 cd "$work"
-exec sh "$here/../pkg-config.sh" "$compiler" "$prefix" "$linkage" "$here/other-asio.cpp" \
-    "${flags[@]}"
+sh "$here/../pkg-config.sh" "$compiler" "$prefix" "$linkage" "$here/other-asio.cpp" "${flags[@]}"
+[ "$linkage" = static ] || exit 0
+
+# The timers of timingwheel/asio, in Asio of this version.
+tests=$here/../..
+[ "$which" = boost ] || flags+=(-DTIMINGWHEEL_ASIO_STANDALONE -DASIO_DISABLE_EPOLL)
+exec sh "$here/../pkg-config.sh" "$compiler" "$prefix" "$linkage" \
+    "$tests/unit/asio/SteadyTimerTest.cpp" "$tests/unit/asio/DeadlineTest.cpp" \
+    "$tests/support/"{AllocationCounter,Figure,LeakListener}.cpp "${flags[@]}" \
+    -DBOOST_ASIO_DISABLE_EPOLL -I"$tests" -lgtest_main -lgtest

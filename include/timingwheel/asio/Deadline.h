@@ -1,0 +1,251 @@
+#pragma once
+
+#include <timingwheel/asio/steady_timer.h>
+#include <timingwheel/detail/platform/Asio.h>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace asio {
+
+namespace detail {
+
+using ErrorCode = std::decay_t<decltype(std::declval<NetTypes::Wait&>().ec_)>;
+
+/// What a deadline shares with the waits for it, which may outlive it.
+///
+/// The timer stands at the deadline or before it: a push-back only writes `deadline`, and the waits
+/// find that when the timer has expired. Then they wait again.
+template <class Timer>
+struct DeadlineState {
+    using TimePoint = typename Timer::time_point;
+    using Executor = typename Timer::executor_type;
+
+    explicit DeadlineState(Executor const& executor) : timer{executor} {}
+    virtual ~DeadlineState() = default;
+
+    /// Has whoever is told of each expiry wait for it.
+    virtual void listen() {}
+
+    void setTo(TimePoint time) {
+        deadline = time;
+        // Aborts the waits, which then wait again.
+        if (waiting > 0 && time < timer.expiry()) timer.expires_at(time);
+    }
+
+    /// Ends all waits; returns how many.
+    std::size_t cancel() {
+        ++cancels;
+        deadline = (TimePoint::max)();
+        timer.cancel();
+        return std::exchange(waiting, 0U);
+    }
+
+    /// Has all waits look whether they are to go on.
+    void wake() { timer.cancel(); }
+
+    Timer timer;
+    TimePoint deadline = (TimePoint::max)();
+    std::size_t waiting = 0;
+    std::uint64_t cancels = 0;
+};
+
+/// One wait for a deadline: goes on until that is reached, or the wait is cancelled.
+template <class Timer, class Handler>
+class DeadlineWait {
+public:
+    using State = DeadlineState<Timer>;
+    using executor_type = net::associated_executor_t<Handler, typename Timer::executor_type>;
+    using allocator_type = net::associated_allocator_t<Handler>;
+
+    DeadlineWait(std::shared_ptr<State> state, Handler handler)
+        : state_{std::move(state)}, handler_{std::move(handler)}, cancels_{state_->cancels} {}
+
+    executor_type get_executor() const noexcept {
+        return net::get_associated_executor(handler_, state_->timer.get_executor());
+    }
+    allocator_type get_allocator() const noexcept {
+        return net::get_associated_allocator(handler_);
+    }
+
+    static void begin(DeadlineWait wait) {
+        std::shared_ptr<State> const state = wait.state_;
+        // Whoever waited for a time that is over has been told, or is being told.
+        if (state->waiting == 0 || state->timer.expiry() <= Timer::clock_type::now())
+            state->timer.expires_at(state->deadline);
+        state->timer.async_wait(std::move(wait));
+        ++state->waiting;
+    }
+
+    /// A slot that is emitted ends this wait, and no other.
+    void listenToItsSlot() {
+#if TIMINGWHEEL_ASIO_VERSION >= 102000
+        auto slot = net::get_associated_cancellation_slot(handler_);
+        if (!slot.is_connected()) return;
+        isStopped_ = std::make_shared<bool>(false);
+        slot.assign([state = state_, isStopped = isStopped_](net::cancellation_type type) {
+            if (type == net::cancellation_type::none) return;
+            *isStopped = true;
+            state->wake();
+        });
+#endif
+    }
+
+    void operator()(ErrorCode) {
+        if (cancels_ != state_->cancels) return end(net::error::operation_aborted);
+        --state_->waiting;
+        if (isStopped_ && *isStopped_) return end(net::error::operation_aborted);
+        if (Timer::clock_type::now() < state_->deadline) return begin(std::move(*this));
+        end({});
+    }
+
+private:
+    void end(ErrorCode error) {
+#if TIMINGWHEEL_ASIO_VERSION >= 102000
+        if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected())
+            slot.clear();
+#endif
+        // What the deadline belongs to may die in the handler.
+        state_.reset();
+        std::move(handler_)(error);
+    }
+
+    std::shared_ptr<State> state_;
+    Handler handler_;
+    std::uint64_t cancels_;
+    std::shared_ptr<bool> isStopped_;  // by its slot
+};
+
+/// Waits by itself whenever the deadline is set, and calls a function.
+template <class Timer, class Function>
+class CallingDeadline final
+    : public DeadlineState<Timer>,
+      public std::enable_shared_from_this<CallingDeadline<Timer, Function>> {
+public:
+    CallingDeadline(typename Timer::executor_type const& executor, Function function)
+        : DeadlineState<Timer>{executor}, function_{std::move(function)} {}
+
+    void listen() override {
+        if (listensSince_ == this->cancels) return;
+        auto call = [self = this->shared_from_this()](ErrorCode error) {
+            if (error) return;
+            self->listensSince_ = kNever;
+            std::invoke(self->function_);
+        };
+        using Wait = DeadlineWait<Timer, decltype(call)>;
+        Wait::begin(Wait{this->shared_from_this(), std::move(call)});
+        listensSince_ = this->cancels;
+    }
+
+private:
+    static constexpr auto kNever = static_cast<std::uint64_t>(-1);
+
+    Function function_;
+    std::uint64_t listensSince_ = kNever;  // so many cancels
+};
+
+}  // namespace detail
+
+/// A deadline that moves with every packet, message or request. Asio's timers abort and start a
+/// wait each time. This one writes down the new time.
+///
+///     class Session {
+///         timingwheel::asio::Deadline idle_{socket_.get_executor(), [this] { socket_.close(); }};
+///         void onPacket() { idle_.expires_after(60s); }
+///     };
+///
+/// It waits by a `Timer`: `steady_timer` keeps its waits in the wheel of the executor's context.
+/// After a push-back the wait stays where it was. When it expires there, it finds the new time and
+/// waits again: once for each 60 s here, not for each packet.
+///
+/// - The function runs on the executor, once for each time that it was set, at the deadline or up
+///   to a tick (1 ms) later. It may set the deadline again, and may destroy it.
+/// - A push-back succeeds until the function runs. It allocates nothing and takes no lock.
+/// - A move to an earlier time moves the wait too, and costs what one of Asio's does.
+/// - The destructor ends it: the function does not run after it.
+/// - While it waits it is work: `run()` does not return.
+///
+/// Thread safety  as Asio's objects: its functions are called on its executor, if several threads
+///                run that then on a strand
+/// Lifetime       must not outlive the context
+/// Errors         std::bad_alloc from the first wait after construction, expiry or cancel;
+///                what the function throws leaves the context's run()
+template <class Timer = steady_timer>
+class basic_deadline {
+    using State = detail::DeadlineState<Timer>;
+
+public:
+    using executor_type = typename Timer::executor_type;
+    using clock_type = typename Timer::clock_type;
+    using duration = typename Timer::duration;
+    using time_point = typename Timer::time_point;
+
+    /// One whose expiry runs a function.
+    template <std::invocable Function>
+    basic_deadline(executor_type const& executor, Function function)
+        : state_{std::make_shared<detail::CallingDeadline<Timer, Function>>(executor,
+                                                                            std::move(function))} {}
+    /// One that is waited for: `async_wait`.
+    explicit basic_deadline(executor_type const& executor)
+        : state_{std::make_shared<State>(executor)} {}
+    ~basic_deadline() {
+        if (state_) state_->cancel();
+    }
+    basic_deadline(basic_deadline&&) noexcept = default;
+    basic_deadline& operator=(basic_deadline&& other) noexcept {
+        basic_deadline old{std::move(*this)};
+        state_ = std::move(other.state_);
+        return *this;
+    }
+
+    executor_type get_executor() const { return state_->timer.get_executor(); }
+
+    /// The deadline; `time_point::max()` if none is set.
+    time_point expiry() const noexcept { return state_->deadline; }
+
+    /// Sets or moves it. Nothing that waits is aborted. A time that is over is due at once.
+    void expires_at(time_point time) {
+        state_->setTo(time);
+        state_->listen();
+    }
+    /// From now; saturates. A negative delay is due at once.
+    void expires_after(duration delay) {
+        time_point const now = clock_type::now();
+        expires_at(delay > (time_point::max)() - now ? (time_point::max)() : now + delay);
+    }
+
+    /// Ends it. Returns how many waits end with `operation_aborted`, the function's one included.
+    std::size_t cancel() { return state_->cancel(); }
+
+    /// Completes when the deadline is reached, however often it is moved before; or with
+    /// `operation_aborted` when it is cancelled or destroyed.
+    template <class Token = detail::net::default_completion_token_t<executor_type>>
+    auto async_wait(Token&& token = {}) {
+        return detail::net::async_initiate<Token, void(detail::ErrorCode)>(
+            [state = std::shared_ptr<State>{state_}](auto&& handler) {
+                using Handler = std::decay_t<decltype(handler)>;
+                using Wait = detail::DeadlineWait<Timer, Handler>;
+                Wait wait{state, std::forward<decltype(handler)>(handler)};
+                wait.listenToItsSlot();
+                Wait::begin(std::move(wait));
+            },
+            token);
+    }
+
+private:
+    std::shared_ptr<State> state_;
+};
+
+using Deadline = basic_deadline<>;
+
+}  // namespace asio
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,211 @@
+#pragma once
+
+#include <timingwheel/Tick.h>
+#include <timingwheel/wheel/TimerTaskEntry.h>
+#include <timingwheel/wheel/TimingWheel.h>
+
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace asio::detail {
+
+/// Which waits are due when: what Asio's reactor asks of a queue of timers, answered by a wheel.
+/// Names with underscores are those by which Asio calls.
+///
+/// A timer is in the wheel, or among those that were due when their wait began, exactly while
+/// somebody waits for it.
+///
+/// Thread safety  Asio calls with its reactor's lock held
+/// Errors         std::bad_alloc from enqueue_timer if a level cannot be built; changes nothing
+template <class Net, class Traits, class TickLength>
+class WheelQueue : public Net::QueueBase {
+public:
+    using time_type = typename Traits::time_type;
+    using duration_type = typename Traits::duration_type;
+    using Operations = typename Net::template OperationQueue<typename Net::Operation>;
+    using Wait = typename Net::Wait;
+
+    class per_timer_data : public TimerTaskEntry {
+        friend WheelQueue;
+        typename Net::template OperationQueue<Wait> waits_;
+        bool isDue_ = false;
+    };
+
+    WheelQueue()
+        : wheel_{std::make_unique<Wheel>(TimingWheelOptions{.start = passed(Traits::now())})} {}
+
+    /// Returns true if the reactor has to look again how long it may sleep.
+    bool enqueue_timer(time_type const& time, per_timer_data& timer, Wait* wait) {
+        bool const isEarliest = timer.waits_.empty() && begin(timer, reached(time));
+        timer.waits_.push(wait);
+        return isEarliest;
+    }
+
+    bool empty() const override { return due_.empty() && wheel_->empty(); }
+
+    long wait_duration_msec(long longest) const override { return sleep(longest, 1'000); }
+    long wait_duration_usec(long longest) const override { return sleep(longest, 1); }
+
+    void get_ready_timers(Operations& ready) override {
+        takeDue(ready);
+        Tick const now = passed(Traits::now());
+        if (wasSetBack(now)) rebuild(now);
+        wheel_->advanceTo(now, [&](per_timer_data& timer) { ready.push(timer.waits_); });
+    }
+
+    void get_all_timers(Operations& all) override {
+        takeDue(all);
+        while (TimerTaskEntry* const entry = wheel_->raw().takeAny())
+            all.push(static_cast<per_timer_data*>(entry)->waits_);
+    }
+
+    std::size_t cancel_timer(per_timer_data& timer, Operations& cancelled,
+                             std::size_t most = std::numeric_limits<std::size_t>::max()) {
+        std::size_t count = 0;
+        for (; count < most && !timer.waits_.empty(); ++count) abortFirst(timer, cancelled);
+        if (count > 0 && timer.waits_.empty()) end(timer);
+        return count;
+    }
+
+    /// Cancels the one wait that a cancellation slot knows by its key.
+    void cancel_timer_by_key(per_timer_data* timer, Operations& cancelled, void* key) {
+        if (timer->waits_.empty()) return;
+        typename Net::template OperationQueue<Wait> others;
+        while (Wait* const wait = timer->waits_.front()) {
+            if (wait->cancellation_key_ == key) {
+                abortFirst(*timer, cancelled);
+            } else {
+                timer->waits_.pop();
+                others.push(wait);
+            }
+        }
+        timer->waits_.push(others);
+        if (timer->waits_.empty()) end(*timer);
+    }
+
+    /// REQUIRES: nobody waits for the target.
+    void move_timer(per_timer_data& target, per_timer_data& source) {
+        if (source.waits_.empty()) return;
+        end(source);
+        target.waits_.push(source.waits_);
+        begin(target, source.deadline());
+    }
+
+private:
+    using Wheel = TimingWheel<per_timer_data>;
+    using DueTimers =
+        boost::intrusive::list<per_timer_data,
+                               boost::intrusive::base_hook<timingwheel::detail::TimerTaskLinks>,
+                               boost::intrusive::constant_time_size<false>>;
+    using Rep = typename duration_type::rep;
+    static_assert(std::is_integral_v<Rep>, "a clock that counts in whole numbers");
+    static constexpr Rep kTick = std::chrono::duration_cast<duration_type>(TickLength{1}).count();
+    static_assert(kTick >= 1, "a tick is at least the clock's own step");
+    static_assert(TickLength{1} >= std::chrono::nanoseconds{16},
+                  "a tick has 60 bits: with less than 16 ns they do not reach to the clock's end");
+
+    /// The last tick that is over at `time`.
+    static Tick passed(time_type time) noexcept {
+        Rep const count = time.time_since_epoch().count();
+        return Tick{count / kTick - (count % kTick < 0 ? 1 : 0)};
+    }
+    /// The first tick that is not before `time`: nothing is early.
+    static Tick reached(time_type time) noexcept {
+        Rep const count = time.time_since_epoch().count();
+        return Tick{count / kTick + (count % kTick > 0 ? 1 : 0)};
+    }
+    static time_type timeOf(Tick tick) noexcept {
+        if (tick.value() > std::numeric_limits<Rep>::max() / kTick) return (time_type::max)();
+        return time_type{duration_type{static_cast<Rep>(tick.value()) * kTick}};
+    }
+
+    /// A wall clock may be set back. A steady one need not be looked at.
+    bool wasSetBack(Tick now) const noexcept {
+        return !Traits::clock_type::is_steady && now < wheel_->currentTick();
+    }
+
+    bool begin(per_timer_data& timer, Tick deadline) {
+        Tick const now = passed(Traits::now());
+        if (wasSetBack(now)) rebuild(now);
+        // Else the wheel would have stood still since the last expiry: a wake-up for nothing.
+        wheel_->raw().advanceIdleClock(now);
+        wheel_->raw().reserve(deadline);
+        timer.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
+        return place(timer);
+    }
+
+    bool place(per_timer_data& timer) noexcept {
+        Placement const placement = wheel_->raw().place(timer);
+        timer.isDue_ = placement.isDue();
+        if (timer.isDue_) due_.push_back(timer);
+        return placement.isDue() || placement.isEarliest();
+    }
+
+    void end(per_timer_data& timer) noexcept {
+        if (timer.isDue_)
+            due_.erase(due_.iterator_to(timer));
+        else
+            wheel_->cancel(timer);
+    }
+
+    static void abortFirst(per_timer_data& timer, Operations& cancelled) {
+        Wait* const wait = timer.waits_.front();
+        Net::abort(*wait);
+        timer.waits_.pop();
+        cancelled.push(wait);
+    }
+
+    void takeDue(Operations& ready) {
+        while (!due_.empty()) {
+            ready.push(due_.front().waits_);
+            due_.pop_front();
+        }
+    }
+
+    /// In units of so many microseconds, rounded up: who wakes too early finds nothing.
+    long sleep(long longest, long unit) const {
+        if (!due_.empty()) return 0;
+        if (wheel_->empty()) return longest;
+        auto const left = Traits::to_posix_duration(
+            Traits::subtract(timeOf(*wheel_->nextExpiration()), Traits::now()));
+        if (left.ticks() <= 0) return 0;
+        std::int64_t const units = left.total_microseconds() / unit;
+        return units >= longest ? longest : static_cast<long>(units) + 1;
+    }
+
+    /// A wheel's clock does not go back: all wait in a new one. Without memory for it they wait in
+    /// the old one until the next try.
+    void rebuild(Tick now) noexcept try {
+        auto fresh = std::make_unique<Wheel>(TimingWheelOptions{.start = now});
+        fresh->raw().reserve(wheel_->raw().reach() + -1);
+        DueTimers due;
+        due.swap(due_);
+        std::swap(wheel_, fresh);
+        while (!due.empty()) {
+            per_timer_data& timer = due.front();
+            due.pop_front();
+            place(timer);
+        }
+        while (TimerTaskEntry* const entry = fresh->raw().takeAny())
+            place(static_cast<per_timer_data&>(*entry));
+    } catch (std::bad_alloc const&) {
+    }
+
+    std::unique_ptr<Wheel> wheel_;
+    DueTimers due_;
+};
+
+}  // namespace asio::detail
+}  // namespace v1
+}  // namespace timingwheel

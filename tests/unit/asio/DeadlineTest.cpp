@@ -1,0 +1,317 @@
+// A deadline expires once for each time that it was set, where it was moved to last.
+
+#include <support/AllocationCounter.h>
+#include <support/AsioHandClock.h>
+#include <support/Effort.h>
+#include <support/TestTimers.h>
+#include <timingwheel/asio/Deadline.h>
+
+#include <gtest/gtest.h>
+
+#if defined(TIMINGWHEEL_ASIO_STANDALONE)
+#    include <asio/co_spawn.hpp>
+#    include <asio/detached.hpp>
+#    include <asio/use_awaitable.hpp>
+#else
+#    include <boost/asio/co_spawn.hpp>
+#    include <boost/asio/detached.hpp>
+#    include <boost/asio/use_awaitable.hpp>
+#endif
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = HandClock<true>;
+using TimePoint = Clock::time_point;
+using Deadline = timingwheel::asio::basic_deadline<WheelsTimer<Clock>>;
+
+void elapse(net::io_context& context, std::chrono::milliseconds by) {
+    Clock::time += by;
+    context.restart();
+    context.poll();
+}
+
+/// A deadline beside what is expected of it.
+struct Watched {
+    explicit Watched(net::io_context& context)
+        : deadline{context.get_executor(), [this] {
+                       ++runs;
+                       due.reset();
+                       if (again > 0ms) setTo(Clock::time + std::exchange(again, 0ms));
+                   }} {}
+
+    void setTo(TimePoint time) {
+        deadline.expires_at(time);
+        due = time;
+    }
+    void wait() {
+        ++waits;
+        deadline.async_wait([this](auto error) {
+            --waits;
+            ++(error ? aborted : reached);
+        });
+    }
+
+    int runs = 0;
+    int reached = 0;
+    int aborted = 0;
+    int waits = 0;                      // which are under way
+    std::chrono::milliseconds again{};  // after which the function sets it again, once
+    std::optional<TimePoint> due;       // when the function is to run
+    Deadline deadline;
+};
+
+/// True if what is due by now runs once, and nothing else.
+testing::AssertionResult settle(net::io_context& context,
+                                std::array<std::unique_ptr<Watched>, 4> const& all) {
+    struct {
+        int runs;
+        bool isDue;
+    } before[4];
+    for (std::size_t i = 0; i < all.size(); ++i)
+        before[i] = {all[i]->runs, all[i]->due && *all[i]->due <= Clock::time};
+    elapse(context, 0ms);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        Watched const& each = *all[i];
+        int const expected = before[i].runs + (before[i].isDue ? 1 : 0);
+        if (each.runs != expected)
+            return testing::AssertionFailure() << each.runs << " runs, not " << expected;
+        if (each.deadline.expiry() <= Clock::time && each.waits > 0)
+            return testing::AssertionFailure() << each.waits << " are not told";
+    }
+    return testing::AssertionSuccess();
+}
+
+void expectWhatIsDue(std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    auto const below = [&](std::uint64_t n) { return random() % n; };
+    auto const anyDelay = [&] {
+        return std::chrono::milliseconds{below(std::uint64_t{1} << below(14))};
+    };
+    net::io_context context;
+    std::array<std::unique_ptr<Watched>, 4> all;
+    for (auto& each : all) each = std::make_unique<Watched>(context);
+    for (int step = 0; step < 100; ++step) {
+        Watched& one = *all[below(all.size())];
+        switch (below(8)) {
+            case 0:
+            case 1:
+            case 2:
+                one.setTo(Clock::time + anyDelay() - 2ms);
+                break;
+            case 3:
+                one.again = 1ms + anyDelay();
+                break;
+            case 4:
+                one.wait();
+                break;
+            case 5: {
+                int const waits = one.waits;
+                int const aborted = one.aborted;
+                ASSERT_EQ(one.deadline.cancel(),
+                          static_cast<std::size_t>(waits) + (one.due ? 1 : 0));
+                one.due.reset();
+                ASSERT_TRUE(settle(context, all));
+                ASSERT_EQ(one.aborted, aborted + waits);
+                break;
+            }
+            case 6: {
+                one.deadline = Deadline{context.get_executor()};  // the old one is destroyed
+                one.due.reset();
+                ASSERT_TRUE(settle(context, all));
+                for (auto& each : all)
+                    if (each.get() == &one) each = std::make_unique<Watched>(context);
+                break;
+            }
+            default:
+                Clock::time += anyDelay();
+                ASSERT_TRUE(settle(context, all));
+        }
+    }
+}
+
+TEST(DeadlineTest, ExpiresWhereItWasMovedToLast) {
+    std::uint64_t const first = seedOr(1);
+    std::uint64_t const courses = rounds(400, 100'000);
+    for (std::uint64_t seed = first; seed < first + courses; ++seed) {
+        expectWhatIsDue(seed);
+        ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
+    }
+}
+
+TEST(DeadlineTest, IsPushedBackWithoutAHandlerOrAnAllocation) {
+    net::io_context context;
+    int runs = 0;
+    Deadline idle{context.get_executor(), [&] { ++runs; }};
+    idle.expires_after(60s);
+    std::size_t handlers = 0;
+    for (int packet = 0; packet < 6'000; ++packet) {
+        {
+            AllocationCounter counter;
+            idle.expires_after(60s);
+            ASSERT_EQ(counter.allocations(), 0U);
+        }
+        Clock::time += 100ms;
+        context.restart();
+        handlers += context.poll();
+    }
+    EXPECT_EQ(runs, 0);
+    EXPECT_LE(handlers, 10U) << "it waits again once for each 60 s, of which there were ten";
+    elapse(context, 60s);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(DeadlineTest, MayBeDestroyedByItsFunction) {
+    net::io_context context;
+    auto const capture = std::make_shared<int>();
+    auto owner = std::make_shared<std::optional<Deadline>>();
+    owner->emplace(context.get_executor(), [capture, &owner] { owner.reset(); });
+    (*owner)->expires_after(5ms);
+    elapse(context, 5ms);
+    EXPECT_EQ(owner, nullptr);
+    EXPECT_EQ(capture.use_count(), 1);
+}
+
+TEST(DeadlineTest, OfAnEndedContextGivesItsCapturesBack) {
+    auto const capture = std::make_shared<int>();
+    {
+        net::io_context context;
+        Deadline deadline{context.get_executor(), [capture] {}};
+        deadline.expires_after(5ms);
+        deadline.async_wait([capture](auto) {});
+    }
+    EXPECT_EQ(capture.use_count(), 1);
+}
+
+// Bug pattern: of two that wait on, each thinks that the other's wait is still under way.
+TEST(DeadlineTest, LetsSeveralWaitOnWithoutTurningInCircles) {
+    net::io_context context;
+    Deadline deadline{context.get_executor()};
+    int reached = 0;
+    for (int i = 0; i < 3; ++i) deadline.async_wait([&](auto error) { reached += error ? 0 : 1; });
+    deadline.expires_after(10ms);
+    context.poll();
+    Clock::time += 5ms;
+    deadline.expires_after(10ms);
+    Clock::time += 5ms;
+    context.restart();
+    int handlers = 0;
+    while (handlers < 100 && context.poll_one() > 0) ++handlers;
+    EXPECT_LT(handlers, 10) << "each waits on once";
+    EXPECT_EQ(reached, 0);
+    elapse(context, 5ms);
+    EXPECT_EQ(reached, 3);
+}
+
+TEST(DeadlineTest, SaturatesAndTakesWhatIsOver) {
+    net::io_context context;
+    int runs = 0;
+    Deadline deadline{context.get_executor(), [&] { ++runs; }};
+    EXPECT_EQ(deadline.expiry(), TimePoint::max());
+    deadline.expires_after(Clock::duration::max());
+    EXPECT_EQ(deadline.expiry(), TimePoint::max());
+    elapse(context, 1h);
+    EXPECT_EQ(runs, 0);
+    deadline.expires_after(-1s);
+    elapse(context, 0ms);
+    EXPECT_EQ(runs, 1);
+    deadline.expires_at(TimePoint::min());
+    elapse(context, 0ms);
+    EXPECT_EQ(runs, 2);
+}
+
+#if TIMINGWHEEL_ASIO_VERSION >= 102000
+TEST(DeadlineTest, EndsOneWaitByItsSlot) {
+    net::io_context context;
+    Deadline deadline{context.get_executor()};
+    net::cancellation_signal signal;
+    int first = 0;
+    int second = 0;
+    deadline.async_wait(net::bind_cancellation_slot(signal.slot(), [&](auto error) {
+        first = error == net::error::operation_aborted ? 1 : 2;
+    }));
+    deadline.async_wait([&](auto error) { second = error ? 1 : 2; });
+    deadline.expires_after(10ms);
+    signal.emit(net::cancellation_type::all);
+    elapse(context, 1ms);
+    EXPECT_EQ(first, 1);
+    EXPECT_EQ(second, 0);
+    elapse(context, 9ms);
+    EXPECT_EQ(second, 2);
+}
+#endif
+
+#if defined(BOOST_ASIO_HAS_CO_AWAIT) || defined(ASIO_HAS_CO_AWAIT)
+TEST(DeadlineTest, CanBeAwaited) {
+    net::io_context context;
+    Deadline deadline{context.get_executor()};
+    bool isReached = false;
+    net::co_spawn(
+        context,
+        [&]() -> net::awaitable<void> {
+            co_await deadline.async_wait(net::use_awaitable);
+            isReached = true;
+        },
+        net::detached);
+    deadline.expires_after(10ms);
+    context.poll();
+    deadline.expires_after(20ms);
+    elapse(context, 10ms);
+    EXPECT_FALSE(isReached);
+    elapse(context, 10ms);
+    EXPECT_TRUE(isReached);
+}
+#endif
+
+// G1, G4: on strands, by several threads, and the real clock.
+TEST(DeadlineTest, ExpiresOnceOnItsStrand) {
+    using timingwheel::asio::steady_timer;
+    constexpr int kSessions = 50;
+    struct Session {
+        explicit Session(net::io_context& context)
+            : strand{context.get_executor()},
+              idle{strand, [this] {
+                       ++expired;
+                       isEarly |= steady_timer::clock_type::now() < due;
+                   }} {}
+        void packet(int left) {
+            due = steady_timer::clock_type::now() + 3ms;
+            idle.expires_at(due);
+            if (left > 0) net::post(strand, [this, left] { packet(left - 1); });
+        }
+        net::strand<net::io_context::executor_type> strand;
+        steady_timer::time_point due;
+        int expired = 0;
+        bool isEarly = false;
+        timingwheel::asio::Deadline idle;
+    };
+    net::io_context context;
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (int i = 0; i < kSessions; ++i) {
+        sessions.push_back(std::make_unique<Session>(context));
+        net::post(sessions.back()->strand, [&session = *sessions.back()] { session.packet(200); });
+    }
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) threads.emplace_back([&] { context.run(); });
+    for (std::thread& thread : threads) thread.join();
+    for (auto const& session : sessions) {
+        EXPECT_GE(session->expired, 1) << "at least after the last packet";
+        EXPECT_FALSE(session->isEarly);
+    }
+}
+
+}  // namespace
+}  // namespace timingwheel::test
