@@ -189,7 +189,7 @@ def boostHeaders(kind, log):
 
 
 # What a chroot needs. Its tools are as new as the suite.
-TOOLS = "g++,cmake,ninja-build,libboost-dev,googletest"
+TOOLS = "g++,cmake,ninja-build,libboost-dev,googletest,python3"
 MIRROR = "http://deb.debian.org/debian"
 ENTER = """
 mkdir -p "$0/$1"
@@ -206,7 +206,8 @@ def chroot(suite, mayInstall, log):
     """The words before a command that is to run in Debian's `suite`. It sees the project where it
     is here. What is mounted for it is gone when it ends."""
     root = WORK / f"{suite}-root"
-    if not (root / "made").exists():
+    made = root / "made"
+    if not made.exists() or made.read_text() != TOOLS:
         if os.geteuid() != 0:
             raise Skipped(f"only root can make a chroot of Debian {suite}")
         if not mayInstall:
@@ -216,7 +217,7 @@ def chroot(suite, mayInstall, log):
         if not run(["debootstrap", "--variant=minbase", f"--include={TOOLS}", suite, root, MIRROR],
                    log):  # fmt: skip
             raise Skipped(f"debootstrap does not bring Debian {suite}")
-        (root / "made").touch()
+        made.write_text(TOOLS)
     return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", ENTER, root, ROOT]
 
 
