@@ -4,6 +4,7 @@
 #include <timingwheel/detail/platform/Asio.h>
 
 #include <chrono>
+#include <cstddef>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -47,6 +48,15 @@ template <class Clock, class TickLength = std::chrono::milliseconds,
 using basic_waitable_timer =
     detail::net::basic_waitable_timer<wheel_clock<Clock, TickLength>, WaitTraits, Executor>;
 
+namespace detail {
+
+template <class Clock, class TickLength, class WaitTraits>
+using Traits = net::detail::chrono_time_traits<wheel_clock<Clock, TickLength>, WaitTraits>;
+template <class Clock, class TickLength, class WaitTraits>
+using QueueOf = WheelQueue<NetTypes, Traits<Clock, TickLength, WaitTraits>, TickLength>;
+
+}  // namespace detail
+
 using steady_timer = basic_waitable_timer<std::chrono::steady_clock>;
 /// When the clock is set, its waits move with it. That is heard of when the reactor next wakes.
 using system_timer = basic_waitable_timer<std::chrono::system_clock>;
@@ -55,13 +65,19 @@ using system_timer = basic_waitable_timer<std::chrono::system_clock>;
 }  // namespace v1
 }  // namespace timingwheel
 
-/// The one place where Asio hands over: which queue holds the waits of a clock.
+/// The one place where Asio hands over: which queue holds the waits of a clock. From Asio 1.35 on it
+/// is also told an allocator and a reserve, for a heap.
+#if TIMINGWHEEL_ASIO_VERSION >= 103500
+template <class Clock, class TickLength, class WaitTraits, class Allocator>
+class timingwheel::asio::detail::net::detail::timer_queue<
+    timingwheel::asio::detail::Traits<Clock, TickLength, WaitTraits>, Allocator>
+    : public timingwheel::asio::detail::QueueOf<Clock, TickLength, WaitTraits> {
+public:
+    timer_queue(Allocator const&, std::size_t) {}
+};
+#else
 template <class Clock, class TickLength, class WaitTraits>
 class timingwheel::asio::detail::net::detail::timer_queue<
-    timingwheel::asio::detail::net::detail::chrono_time_traits<
-        timingwheel::asio::wheel_clock<Clock, TickLength>, WaitTraits>>
-    : public timingwheel::asio::detail::WheelQueue<
-          timingwheel::asio::detail::NetTypes,
-          timingwheel::asio::detail::net::detail::chrono_time_traits<
-              timingwheel::asio::wheel_clock<Clock, TickLength>, WaitTraits>,
-          TickLength> {};
+    timingwheel::asio::detail::Traits<Clock, TickLength, WaitTraits>>
+    : public timingwheel::asio::detail::QueueOf<Clock, TickLength, WaitTraits> {};
+#endif

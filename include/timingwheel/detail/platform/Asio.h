@@ -46,8 +46,7 @@ namespace net = ::boost::asio;
 inline namespace boosts {
 #endif
 
-/// What a queue of timers takes from Asio's inside: it has not changed since
-/// Asio 1.18, which is that of Boost 1.74.
+/// What a queue of timers takes from Asio's inside: the same from Asio 1.18 (Boost 1.74) to 1.38.
 struct NetTypes {
     using QueueBase = net::detail::timer_queue_base;
     using Operation = net::detail::operation;
