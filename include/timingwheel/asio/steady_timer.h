@@ -65,8 +65,8 @@ using system_timer = basic_waitable_timer<std::chrono::system_clock>;
 }  // namespace v1
 }  // namespace timingwheel
 
-/// The one place where Asio hands over: which queue holds the waits of a clock. From Asio 1.35 on it
-/// is also told an allocator and a reserve, for a heap.
+/// The one place where Asio hands over: which queue holds the waits of a clock. From Asio 1.35 on
+/// it is also told an allocator and a reserve, for a heap.
 #if TIMINGWHEEL_ASIO_VERSION >= 103500
 template <class Clock, class TickLength, class WaitTraits, class Allocator>
 class timingwheel::asio::detail::net::detail::timer_queue<
