@@ -65,6 +65,10 @@ REFUSED = {
     "lint --fixed": ["--fixed"],
     "conan --test": ["--test"],
     "platforms --all": ["--all"],
+    "release": ["--url"],
+    "release --archive-url https://example.org/x": ["--url"],
+    "release --url": ["--url"],
+    "release --tag": ["--tag"],
 }
 # Arguments that are looked at and taken: the first stand-in is called.
 TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "soak 0.5 --seed 7",

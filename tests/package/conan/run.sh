@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Conan package of the library in every way, and uses it; with --quick, makes it once,
+# Makes the Conan package of the library in every way, and with the recipe for ConanCenter, and uses
+# it; with --quick, makes it once,
 # shared, and uses it; with --tests, the same, and has the recipe build and run the fast tests.
 # Called by ./dev conan, which installs what is needed. Everything lands in build/conan; Conan asks
 # no server for anything.
@@ -45,7 +46,7 @@ tools.cmake.cmaketoolchain:generator=Ninja
 tools.cmake.cmake_layout:test_folder=$work/test_package
 tools.cmake.cmaketoolchain:user_presets=
 END
-conan export "$here/boost" --version="$BOOST_VERSION" >/dev/null 2>&1
+conan export "$here/boost" --name=system-boost --version="$BOOST_VERSION" >/dev/null 2>&1
 conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
 
 rm -f "$work/junit.xml"
@@ -82,3 +83,32 @@ for shared in False True; do
     # shellcheck disable=SC2016  # $0 is the inner bash's
     quietly "it runs" bash -c '. "$0/conanrun.sh"; "$0/consumer"' "$consumer"
 done
+
+# The recipe for ConanCenter takes the archive of a release, made from what lies here.
+release=$work/release recipe=$work/release/conan-center/all
+made=$(python3 -B src/package/release.py --as-it-is --to "$release") || { say "$made"; exit; }
+CMAKE_VERSION=$(cmake --version | sed -n 's/^cmake version //p')
+export CMAKE_VERSION
+asked=$(sed -n 's/^ *self.requires("boost\/\([^"]*\)".*/\1/p' "$recipe/conanfile.py")
+version=$(sed -n 's/^ *"\(.*\)":$/\1/p' "$release/conan-center/config.yml")
+conan export "$here/boost" --name=boost --version="$asked" >/dev/null 2>&1
+center=("$recipe" --version="$version" --build=missing)
+# Compiled in few pieces and for debugging, which is quick.
+variables="{'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '100'}"
+quietly "create by ConanCenter's recipe, and use it" \
+    conan create "${center[@]}" -pr "$here/center.profile" -s build_type=Debug \
+    -c "tools.cmake.cmaketoolchain:extra_variables=$variables"
+quietly "it asks for Boost's headers only" \
+    conan graph info "${center[@]}" -pr "$here/center.profile" --filter=options
+grep -q "header_only: True" "$work/log" || { cat "$work/log"; exit 1; }
+
+# refused <what> <why> <option>...: the recipe says that this cannot be.
+refused() {
+    conan graph info "${center[@]}" -pr "$here/center.profile" "${@:3}" >"$work/log" 2>&1 || true
+    grep -q "info_invalid: timingwheel/$version requires $2" "$work/log" ||
+        { tail -n 60 "$work/log"; say "$1: not refused"; exit 1; }
+    say "$1: refused"
+}
+refused "32 bits" "pointers of 64 bits" -s arch=x86
+refused "g++ 10" "gcc 11" -s compiler=gcc -s compiler.version=10 -s compiler.cppstd=20
+refused "clang 13" "clang 14" -s compiler=clang -s compiler.version=13 -s compiler.cppstd=20

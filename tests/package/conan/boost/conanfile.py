@@ -2,10 +2,14 @@ from conan import ConanFile
 
 
 class SystemBoost(ConanFile):
-    """The machine's own Boost headers under the names that ConanCenter's recipe gives them."""
+    """The machine's own Boost headers under the names that ConanCenter's recipe gives them.
 
-    name = "system-boost"
+    Exported as system-boost of the installed version, and as ConanCenter's boost.
+    """
+
     settings = "os", "arch", "compiler", "build_type"
+    options = {"header_only": [True, False]}
+    default_options = {"header_only": False}
 
     def package_id(self):
         self.info.clear()
