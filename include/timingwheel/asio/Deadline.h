@@ -175,7 +175,8 @@ private:
 ///
 /// Thread safety  as Asio's objects: its functions are called on its executor, if several threads
 ///                run that then on a strand
-/// Lifetime       must not outlive the context
+/// Lifetime       must not outlive the context; one that was moved from can only be assigned to or
+///                destroyed
 /// Errors         std::bad_alloc from the first wait after construction, expiry or cancel;
 ///                what the function throws leaves the context's run()
 template <class Timer = steady_timer>

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -326,6 +328,31 @@ TEST(SteadyTimerTest, SleepsUntilTheEarliestBucket) {
     Timer over{context, -1ms};
     over.async_wait([](auto) {});
     EXPECT_EQ(context.poll(), 1U);
+}
+
+// G2. Bug pattern: the reactor has been told to sleep for long, since all was cancelled. The bucket
+// is still armed, so that the next wait in it seems to be nothing new.
+TEST(SteadyTimerTest, WakesAReactorThatSleepsAfterACancel) {
+    using timingwheel::asio::steady_timer;
+    net::io_context context;
+    auto work = net::make_work_guard(context);
+    std::thread reactor{[&] { context.run(); }};
+    for (int i = 0; i < 20; ++i) {
+        steady_timer first{context, 40ms};
+        steady_timer second{context, first.expiry()};
+        std::atomic<int> ended{0};
+        first.async_wait([&](auto) { ++ended; });
+        first.cancel();
+        while (ended == 0) std::this_thread::yield();
+        std::this_thread::sleep_for(1ms);  // the reactor sleeps again
+        second.async_wait([&](auto) { ++ended; });
+        auto const patience = std::chrono::steady_clock::now() + 30s;  // without it, minutes
+        while (ended < 2 && std::chrono::steady_clock::now() < patience)
+            std::this_thread::sleep_for(1ms);
+        ASSERT_EQ(ended, 2);
+    }
+    work.reset();
+    reactor.join();
 }
 
 }  // namespace

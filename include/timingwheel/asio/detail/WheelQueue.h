@@ -136,13 +136,15 @@ private:
     }
 
     bool begin(per_timer_data& timer, Tick deadline) {
+        // The reactor sleeps on then, whatever buckets are still armed.
+        bool const wasEmpty = empty();
         Tick const now = passed(Traits::now());
         if (wasSetBack(now)) rebuild(now);
         // Else the wheel would have stood still since the last expiry: a wake-up for nothing.
         wheel_->raw().advanceIdleClock(now);
         wheel_->raw().reserve(deadline);
         timer.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
-        return place(timer);
+        return place(timer) || wasEmpty;
     }
 
     bool place(per_timer_data& timer) noexcept {
