@@ -1,46 +1,20 @@
 #include "platform/CoarseTime.h"
+#include "platform/Sleeper.h"
 
 #include <timingwheel/Clock.h>
-
-#include <condition_variable>
-#include <mutex>
 
 namespace timingwheel {
 inline namespace v1 {
 
 namespace {
 
-/// Longer waits are cut to this and repeated. So no clock arithmetic in a wait comes near its
-/// limits, where some standard libraries return at once.
-constexpr std::chrono::hours kLongestWait{1};
-
 class SteadyWaiter final : public Clock::Waiter {
 public:
-    void waitUntil(Clock::TimePoint until) noexcept override {
-        std::unique_lock lock{mutex_};
-        if (!isWoken_) wait(lock, until);
-        isWoken_ = false;
-    }
-
-    void wake() noexcept override {
-        {
-            std::lock_guard const lock{mutex_};
-            isWoken_ = true;
-        }
-        condition_.notify_one();
-    }
+    void waitUntil(Clock::TimePoint until) noexcept override { sleeper_.sleepUntil(until); }
+    void wake() noexcept override { sleeper_.wake(); }
 
 private:
-    void wait(std::unique_lock<std::mutex>& lock, Clock::TimePoint until) {
-        if (until == Clock::TimePoint::max()) return condition_.wait(lock);
-        Clock::TimePoint const start = Clock::steady().now();
-        bool const isFar = until > start && until - start > kLongestWait;
-        condition_.wait_until(lock, isFar ? start + kLongestWait : until);
-    }
-
-    std::mutex mutex_;  // protects what follows
-    std::condition_variable condition_;
-    bool isWoken_ = false;
+    detail::Sleeper sleeper_;
 };
 
 class SteadyClock final : public Clock {

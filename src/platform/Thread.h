@@ -5,6 +5,8 @@
 #if defined(__unix__) || defined(__APPLE__)
 #    include <csignal>
 #    include <pthread.h>
+#elif defined(__MINGW32__) && __has_include(<pthread.h>)
+#    include <pthread.h>
 #endif
 #if defined(__linux__)
 #    include <sys/prctl.h>
@@ -37,14 +39,14 @@ class SignalsBlocked {};
 
 /// REQUIRES: at most 15 bytes.
 inline void nameThisThread([[maybe_unused]] std::string const& name) noexcept {
-#if defined(__linux__)
+#if defined(__linux__) || defined(WIN_PTHREADS_H)
     pthread_setname_np(pthread_self(), name.c_str());
 #endif
 }
 
 /// Empty where threads have no names.
 inline std::string nameOfThisThread() {
-#if defined(__linux__)
+#if defined(__linux__) || defined(WIN_PTHREADS_H)
     char name[16] = {};
     if (pthread_getname_np(pthread_self(), name, sizeof name) == 0) return name;
 #endif

@@ -1,5 +1,7 @@
 #include "trace/TraceOutput.h"
 
+#include "platform/File.h"
+
 #include <cerrno>
 #include <charconv>
 #include <ostream>
@@ -26,7 +28,7 @@ TraceOutput::TraceOutput(std::filesystem::path const& path)
     : name_{"trace \"" + path.string() + '"'} {
     buffer_.reserve(kBufferSize);
     errno = 0;
-    file_.reset(std::fopen(path.string().c_str(), "wb"));
+    file_.reset(openToWrite(path));
     if (file_ == nullptr) throw std::system_error{lastError(), name_};
     std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // the buffer is here
 }

@@ -106,7 +106,8 @@ TEST(Intake, IsLateByLessThanTickAndTolerance) {
     std::size_t const each = scaled(200'000) / (kTicks.size() * kWheelSizes.size() * 4);
     for (nanoseconds const tick : kTicks)
         for (std::int64_t const wheelSize : kWheelSizes)
-            for (std::int64_t const tolerance : {std::int64_t{1}, wheelSize - 1, wheelSize, 1000L})
+            for (std::int64_t const tolerance :
+                 {std::int64_t{1}, wheelSize - 1, wheelSize, std::int64_t{1000}})
                 runRandomTimers({tick, wheelSize}, each, tick * tolerance, random, punctuality);
     EXPECT_EQ(punctuality.runs, each * 100);
     EXPECT_EQ(punctuality.early, 0U);

@@ -1,4 +1,5 @@
 #include <support/AllocationCounter.h>
+#include <support/Platform.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -65,9 +66,8 @@ void* allocateOrNull(std::size_t size, std::size_t alignment = 0) noexcept {
     forEachWatch([](Watch& watch) { watch.countAllocation(); });
     if (size == 0) size = 1;
     void* const memory =
-        alignment == 0
-            ? std::malloc(size)
-            : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+        alignment == 0 ? std::malloc(size)
+                       : allocateAligned(alignment, (size + alignment - 1) / alignment * alignment);
     if (memory != nullptr) living.fetch_add(1, std::memory_order_relaxed);
     return memory;
 }
@@ -77,11 +77,21 @@ void* allocate(std::size_t size, std::size_t alignment = 0) {
     throw std::bad_alloc{};
 }
 
-void deallocate(void* memory) noexcept {
-    if (memory == nullptr) return;
+void countDeallocation() noexcept {
     forEachWatch([](Watch& watch) { watch.countDeallocation(); });
     living.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void deallocate(void* memory) noexcept {
+    if (memory == nullptr) return;
+    countDeallocation();
     std::free(memory);
+}
+
+void deallocateAligned(void* memory) noexcept {
+    if (memory == nullptr) return;
+    countDeallocation();
+    freeAligned(memory);
 }
 
 }  // namespace
@@ -131,6 +141,7 @@ bool AllocationFailure::happened() const noexcept { return watchOf(threads_).fai
 using timingwheel::test::allocate;
 using timingwheel::test::allocateOrNull;
 using timingwheel::test::deallocate;
+using timingwheel::test::deallocateAligned;
 
 // All of them, not only those that the others call by default: a sanitizer replaces each one.
 
@@ -161,13 +172,17 @@ void operator delete(void* memory, std::size_t) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { deallocate(memory); }
 void operator delete(void* memory, std::nothrow_t const&) noexcept { deallocate(memory); }
 void operator delete[](void* memory, std::nothrow_t const&) noexcept { deallocate(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { deallocate(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { deallocate(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { deallocate(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { deallocate(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { deallocateAligned(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { deallocateAligned(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    deallocateAligned(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+    deallocateAligned(memory);
+}
 void operator delete(void* memory, std::align_val_t, std::nothrow_t const&) noexcept {
-    deallocate(memory);
+    deallocateAligned(memory);
 }
 void operator delete[](void* memory, std::align_val_t, std::nothrow_t const&) noexcept {
-    deallocate(memory);
+    deallocateAligned(memory);
 }

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <support/Platform.h>
+
 #include <functional>
 #include <pthread.h>
-#include <signal.h>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -14,18 +15,14 @@ namespace timingwheel::test {
 /// What a timer's thread looks like from inside.
 struct Inside {
     std::string name;
-    bool areSignalsBlocked = true;
+    bool areSignalsBlocked = kHasSignals;
 
     static Inside look() {
         Inside inside;
         char name[32] = {};
         pthread_getname_np(pthread_self(), name, sizeof name);
         inside.name = name;
-        sigset_t blocked;
-        pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
-        for (int const signal : {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGUSR1, SIGCHLD, SIGPIPE})
-            inside.areSignalsBlocked =
-                inside.areSignalsBlocked && sigismember(&blocked, signal) == 1;
+        inside.areSignalsBlocked = test::areSignalsBlocked();
         return inside;
     }
 };

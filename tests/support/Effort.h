@@ -1,5 +1,7 @@
 #pragma once
 
+#include <support/Platform.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -7,14 +9,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <dirent.h>
-#include <fcntl.h>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <unistd.h>
 
 /// How much a test with threads does, and how long it may take.
 namespace timingwheel::test {
@@ -80,31 +76,6 @@ inline std::size_t oneIn(std::size_t quick) {
     return isAtLength() ? 1 : quick;
 }
 
-/// True if another thread of this process runs, or waits for a processor. It takes no memory from
-/// operator new: tests let that fail.
-inline bool doOthersWantToRun() {
-    DIR* const tasks = opendir("/proc/self/task");
-    if (tasks == nullptr) return false;
-    long const self = gettid();
-    int runnable = 0;
-    while (dirent const* const task = readdir(tasks)) {
-        long const thread = std::strtol(task->d_name, nullptr, 10);
-        if (thread == 0 || thread == self) continue;
-        char text[128] = "";
-        std::snprintf(text, sizeof text, "/proc/self/task/%ld/stat", thread);
-        int const file = open(text, O_RDONLY | O_CLOEXEC);
-        if (file < 0) continue;
-        ssize_t const length = read(file, text, sizeof text - 1);
-        close(file);
-        text[std::max<ssize_t>(length, 0)] = '\0';
-        // The number, the name in brackets, the state.
-        char const* const name = std::strrchr(text, ')');
-        if (name != nullptr && std::strncmp(name, ") R", 3) == 0) ++runnable;
-    }
-    closedir(tasks);
-    return runnable > 0;
-}
-
 /// Makes a failure of what would be a hang: ends the process with a message when all its threads
 /// have slept for so long, or when it has used so much processor time for each core. While it waits
 /// for a processor no time passes for it: what else the machine does ends no test.
@@ -133,7 +104,7 @@ private:
     /// Of this process, on one core of all.
     static std::chrono::milliseconds processorTime() {
         auto const cores = std::max(1U, std::thread::hardware_concurrency());
-        return std::chrono::milliseconds{std::clock() / (CLOCKS_PER_SEC / 1'000) / cores};
+        return processorTimeOfProcess() / cores;
     }
 
     void watch(char const* what, std::chrono::milliseconds limit) {

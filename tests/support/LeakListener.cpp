@@ -2,16 +2,14 @@
 // so in the fast suite as well.
 
 #include <support/AllocationCounter.h>
+#include <support/Platform.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/ManualTimer.h>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
-#include <iterator>
 #include <string_view>
-#include <system_error>
 #include <thread>
 
 namespace timingwheel::test {
@@ -39,12 +37,6 @@ bool mayKeep(testing::TestInfo const& test) {
     for (int i = 0; i < result.test_property_count(); ++i)
         if (std::string_view{result.GetTestProperty(i).key()} == "keeps") return true;
     return false;
-}
-
-bool isOnlyThread() {
-    std::error_code none;
-    std::filesystem::directory_iterator const threads{"/proc/self/task", none};
-    return std::distance(begin(threads), end(threads)) <= 1;
 }
 
 /// A timer that its own task destroyed has left a thread that ends by itself.

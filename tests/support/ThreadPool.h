@@ -1,5 +1,6 @@
 #pragma once
 
+#include <support/Platform.h>
 #include <timingwheel/Executor.h>
 
 #include <boost/asio/thread_pool.hpp>

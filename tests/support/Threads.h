@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <barrier>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>

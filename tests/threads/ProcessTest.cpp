@@ -189,9 +189,6 @@ SystemTimer& staticTimer() {
     return timer;
 }
 
-/// For a death test: what hangs is ended by a signal, which is not the exit that is expected.
-void endInTheEnd() { alarm(120); }
-
 [[noreturn]] void exitWithTimeoutsPending() {
     endInTheEnd();
     staticTimer().newTimeout([] {}, 1h);
@@ -203,7 +200,7 @@ void endInTheEnd() { alarm(120); }
     endInTheEnd();
     staticTimer().newTimeout([] {}, 1h);
     staticTimer().newTimeout([] { std::exit(4); }, 1ms);
-    for (;;) pause();
+    pauseForEver();
 }
 
 [[noreturn]] void exitFromInsideAnotherTimersTask() {
@@ -211,7 +208,7 @@ void endInTheEnd() { alarm(120); }
     static SystemTimer other;
     staticTimer().newTimeout([] {}, 1h);
     other.newTimeout([] { std::exit(5); }, 1ms);
-    for (;;) pause();
+    pauseForEver();
 }
 
 class ProcessDeathTest : public testing::Test {

@@ -17,11 +17,13 @@ TEST(RaceLoad, NeverExceedsTheLimitOfPendingTimeouts) {
 
 TEST(RaceLoad, CancelledTimeoutsLeaveNoMemoryBehind) {
     Watchdog const watchdog{"memory of cancelled timeouts"};
+    if (!kHasProc) GTEST_SKIP() << "there is no /proc";
     cancelFarTimeouts(rounds(200'000, 10'000'000), effort(2, 4));
 }
 
 TEST(RaceLoad, ABurstOfTimeoutsIsGivenBack) {
     Watchdog const watchdog{"memory of a burst"};
+    if (!kHasProc) GTEST_SKIP() << "there is no /proc";
     giveABurstBack(rounds(50'000, 1'000'000));
 }
 

@@ -14,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(RaceWake, IdleTimersSleep) {
+    if (!kHasProc) GTEST_SKIP() << "there is no /proc";
     Watchdog const watchdog{"idle timers"};
     watchIdleTimers(isAtLength() ? 10'000ms : 100ms, rounds(10'000, 1'000'000));
 }

@@ -15,7 +15,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -307,9 +306,6 @@ TEST_F(HashedWheelOptions, LeakDetectionOfTheConstructorWithAFactoryIsHeeded) {
 
 // ---- the process as a whole: children of their own ---------------------------------------------
 
-/// For a death test: what hangs is ended by a signal, which is not the exit that is expected.
-void endInTheEnd() { alarm(120); }
-
 class HashedWheelOptionsDeathTest : public testing::Test {
 protected:
     HashedWheelOptionsDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -412,7 +408,7 @@ HashedWheelTimer* forgotten = nullptr;
     static HashedWheelTimer timer{{.tick = 1ms, .name = "forgotten"}};
     timer.newTimeout([] {}, 1h);
     timer.newTimeout([] { std::exit(4); }, 1ms);
-    for (;;) pause();
+    pauseForEver();
 }
 
 /// The text, and not twice.

@@ -611,7 +611,7 @@ TEST_F(HashedWheelTimerTest, ItsThreadIsNamedAndBlocksSignals) {
     timer.newTimeout([&] { inside = Inside::look(); }, 1ms);
     clock.advance(100ms);
     EXPECT_EQ(inside.name, "fifteen letters");
-    EXPECT_TRUE(inside.areSignalsBlocked);
+    EXPECT_EQ(inside.areSignalsBlocked, kHasSignals);
     EXPECT_FALSE(Inside::look().areSignalsBlocked);
 }
 

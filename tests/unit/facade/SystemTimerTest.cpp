@@ -12,8 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <pthread.h>
-#include <signal.h>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -85,7 +83,7 @@ TEST(SystemTimer, ItsThreadIsNamedAndBlocksSignals) {
     timer.newTimeout([&] { inside = Inside::look(); }, 1ms);
     clock.advance(1ms);
     EXPECT_EQ(inside.name, "fifteen letters");
-    EXPECT_TRUE(inside.areSignalsBlocked);
+    EXPECT_EQ(inside.areSignalsBlocked, kHasSignals);
     EXPECT_FALSE(Inside::look().areSignalsBlocked);  // starting it changed nothing here
 }
 
@@ -117,16 +115,14 @@ TEST(SystemTimer, TheUsersFactoryMayMakeItsThread) {
     EXPECT_EQ(ranOn, id);
     EXPECT_EQ(inside.name, "made");
     figure("G23", "threads that the user's factory made", made, exactly(1));
-    EXPECT_TRUE(inside.areSignalsBlocked);
+    EXPECT_EQ(inside.areSignalsBlocked, kHasSignals);
 }
 
 // G23
 TEST(SystemTimer, AFactoryCannotHaveItsThreadTakeSignals) {
     ManualClock clock;
     auto const unblock = [](std::function<void()> const& body) {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
+        unblockSignals();
         body();
     };
     SystemTimer timer{{.clock = clock, .threadFactory = [unblock](std::function<void()> body) {
@@ -135,7 +131,7 @@ TEST(SystemTimer, AFactoryCannotHaveItsThreadTakeSignals) {
     Inside inside{.name = {}, .areSignalsBlocked = false};
     timer.newTimeout([&inside] { inside = Inside::look(); }, 1ms);
     clock.advance(1ms);
-    EXPECT_TRUE(inside.areSignalsBlocked);
+    EXPECT_EQ(inside.areSignalsBlocked, kHasSignals);
 }
 
 // G17

@@ -633,7 +633,7 @@ TEST(Hook, ItsDestructorWaitsForARunThatHasBegun) {
         s.reset();
         isGone = true;
     }};
-    waitUntil([&isGone] { return isGone || isAsleep(findThread("destroying")); });
+    waitUntilAsleep("destroying", [&isGone] { return isGone.load(); });
     EXPECT_FALSE(isGone);
     leave.open();
     destroying.join();

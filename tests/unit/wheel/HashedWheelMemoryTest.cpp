@@ -1,6 +1,7 @@
 #include "Lease.h"
 
 #include <support/AllocationCounter.h>
+#include <support/Platform.h>
 #include <timingwheel/wheel/HashedWheel.h>
 
 #include <gtest/gtest.h>
@@ -13,21 +14,20 @@
 #include <span>
 #include <vector>
 
-#if defined(__linux__)
-#    include <sys/mman.h>
-#endif
-
 namespace timingwheel {
 namespace {
 
+using test::allocatePages;
 using test::AllocationCounter;
 using test::AllocationFailure;
+using test::closePages;
+using test::freePages;
 using test::Lease;
+using test::openPages;
 using Repeat = test::AllocationFailure::Repeat;
 
 // What walking touches.
 
-#if defined(__linux__)
 /// Entries in pages of their own, which can be closed: reading or writing one then ends the
 /// program.
 class FencedLeases {
@@ -36,23 +36,22 @@ public:
     ~FencedLeases() {
         open();
         std::destroy(leases_.begin(), leases_.end());
-        munmap(leases_.data(), kBytes);
+        freePages(leases_.data(), kBytes);
     }
     FencedLeases(FencedLeases const&) = delete;
     FencedLeases& operator=(FencedLeases const&) = delete;
 
     std::span<Lease> leases() noexcept { return leases_; }
     std::span<std::byte const> bytes() const noexcept { return std::as_bytes(leases_); }
-    void close() noexcept { ASSERT_EQ(mprotect(leases_.data(), kBytes, PROT_NONE), 0); }
-    void open() noexcept { mprotect(leases_.data(), kBytes, PROT_READ | PROT_WRITE); }
+    void close() noexcept { ASSERT_TRUE(closePages(leases_.data(), kBytes)); }
+    void open() noexcept { EXPECT_TRUE(openPages(leases_.data(), kBytes)); }
 
 private:
     static constexpr std::size_t kBytes = 65'536;
 
     static std::span<Lease> make() {
-        void* const memory =
-            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) throw std::bad_alloc{};
+        void* const memory = allocatePages(kBytes);
+        if (memory == nullptr) throw std::bad_alloc{};
         std::span const leases{static_cast<Lease*>(memory), kBytes / sizeof(Lease)};
         std::uninitialized_default_construct(leases.begin(), leases.end());
         return leases;
@@ -98,7 +97,6 @@ TEST(HashedWheelMemoryDeathTest, AFencedEntryCannotBeRead) {
         },
         "");
 }
-#endif
 
 // What allocates nothing.
 

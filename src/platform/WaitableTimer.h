@@ -1,0 +1,82 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <ratio>
+#include <system_error>
+
+#if !defined(NOMINMAX)
+#    define NOMINMAX
+#endif
+#if !defined(WIN32_LEAN_AND_MEAN)
+#    define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A Sleeper for Windows, where a condition variable wakes up at the system's ticks: every 15.6 ms
+/// unless some program asks for more. A waitable timer of high resolution does not wait for them.
+/// Windows 10 has it from version 1803 on.
+class WaitableTimer {
+public:
+    WaitableTimer()
+        : woken_{owned(CreateEventW(nullptr, FALSE, FALSE, nullptr))}, time_{makeTimer()} {}
+
+    void sleepUntil(std::chrono::steady_clock::time_point until) noexcept {
+        // If both have happened, the first one counts. So no wake is left over for the next sleep.
+        HANDLE const both[] = {woken_.get(), time_.get()};
+        if (until == std::chrono::steady_clock::time_point::max())
+            WaitForSingleObject(woken_.get(), INFINITE);
+        else if (setTime(until))
+            WaitForMultipleObjects(2, both, FALSE, INFINITE);
+        else
+            WaitForSingleObject(woken_.get(), 0);
+    }
+
+    void wake() noexcept { SetEvent(woken_.get()); }
+
+private:
+    struct Close {
+        void operator()(HANDLE handle) const noexcept { CloseHandle(handle); }
+    };
+    using Handle = std::unique_ptr<void, Close>;
+    static constexpr std::chrono::hours kLongest{1};
+    using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, 10'000'000>>;
+
+    static Handle owned(HANDLE handle) {
+        if (handle != nullptr) return Handle{handle};
+        throw std::system_error{static_cast<int>(GetLastError()), std::system_category(),
+                                "a timer's thread cannot sleep"};
+    }
+
+    static Handle makeTimer() {
+        constexpr DWORD kHighResolution = 2;  // the name is missing from older headers
+        constexpr DWORD kAccess = SYNCHRONIZE | TIMER_MODIFY_STATE;
+        HANDLE const timer = CreateWaitableTimerExW(nullptr, nullptr, kHighResolution, kAccess);
+        if (timer != nullptr) return Handle{timer};
+        return owned(CreateWaitableTimerExW(nullptr, nullptr, 0, kAccess));
+    }
+
+    /// Sets the timer, rounded up to its units, for at most an hour. False if that time has come.
+    bool setTime(std::chrono::steady_clock::time_point until) noexcept {
+        auto const now = std::chrono::steady_clock::now();
+        if (until <= now) return false;
+        LARGE_INTEGER time;
+        std::chrono::nanoseconds const left =
+            std::min<std::chrono::nanoseconds>(until - now, kLongest);
+        time.QuadPart = -std::chrono::ceil<Ticks>(left).count();  // negative: counted from now
+        return SetWaitableTimer(time_.get(), &time, 0, nullptr, nullptr, FALSE) != FALSE;
+    }
+
+    Handle const woken_;
+    Handle const time_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
