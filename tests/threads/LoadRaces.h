@@ -85,11 +85,13 @@ inline void loadUpToTheLimit(std::size_t threads, std::uint64_t operations, std:
 
 /// What malloc has handed out, in bytes.
 inline std::int64_t allocatedMemory() {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#if defined(__GLIBC__)
+#    if __GLIBC_PREREQ(2, 33)
     if (!kIsSanitized) {
         struct mallinfo2 const info = mallinfo2();
         return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
     }
+#    endif
 #endif
     return residentMemory();
 }
