@@ -47,6 +47,10 @@ class Row:
     isCheap: bool = False  # ./dev test --slow tries it
 
     @property
+    def isWindows(self):
+        return self.system.startswith("Windows")
+
+    @property
     def proof(self):
         return LINKED if not self.runs else TESTS if self.tests else PROGRAM
 
@@ -54,13 +58,14 @@ class Row:
 FEW = ("unit/base", "unit/wheel", "unit/driver")
 FAST = (*sorted(f"unit/{folder.name}" for folder in (ROOT / "tests/unit").iterdir()),
         "flow", "model", "threads")  # fmt: skip
+NO_ASIO = tuple(folder for folder in FAST if folder != "unit/asio")
 
 ROWS = [
     Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11"),
     Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19"),
     Row("libc++", "clang 19, libc++", ("clang-19", "libc++-19-dev", "libc++abi-19-dev"),
         cxx="clang++-19", flags="-stdlib=libc++", boost="headers",
-        tests=tuple(folder for folder in FAST if folder != "unit/asio")),  # Asio 1.18 wants result_of
+        tests=NO_ASIO),  # that of Boost 1.74 wants std::result_of
     Row("sid", "Debian sid: the newest g++, CMake and Boost", debian="sid", tests=FAST),
     Row("no-rtti", "`-fno-rtti`", flags="-fno-rtti"),
     Row("boost-headers", "Boost as headers, without its CMake files", boost="headers"),
@@ -83,7 +88,12 @@ ROWS = [
         boost="headers"),
     Row("windows", "Windows x86-64, MinGW, under wine",
         ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
-        linkFlags="-static", emulator="wine", system="Windows AMD64", boost="headers"),
+        linkFlags="-static", emulator="wine", system="Windows AMD64", boost="headers",
+        tests=NO_ASIO),
+    Row("windows-dll", "Windows x86-64, MinGW, under wine, as a DLL",
+        ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
+        emulator="wine", system="Windows AMD64", boost="headers",
+        options=("-DBUILD_SHARED_LIBS=ON",)),
     Row("macos-aarch64", "macOS on ARM64", zig="aarch64-macos", runs=False,
         system="Darwin aarch64", boost="headers", isCheap=True),
     Row("macos-x86-64", "macOS on x86-64", zig="x86_64-macos", runs=False,
@@ -290,12 +300,14 @@ class Try:
             if run(["cmake", "-S", source, "-B", refused, "-DWAY=add_subdirectory", *arguments],
                    self.log) or self.row.refusal not in self.log.read_text():  # fmt: skip
                 raise Failed(f"CMake does not refuse it with: {self.row.refusal}")
-            arguments = [*arguments, *self.row.options]
         self.must(["cmake", "-S", source, "-B", build, "-DWAY=add_subdirectory",
-                   "-DTIMINGWHEEL_INSTALL=ON", *arguments], "cmake")  # fmt: skip
+                   "-DTIMINGWHEEL_INSTALL=ON", *arguments, *self.row.options],
+                  "cmake")  # fmt: skip
         self.must(["cmake", "--build", build], "compiling")
         self.did.append("linked")
-        self.runProgram(build)
+        if self.row.runs:
+            self.execute(build / "consumer", [build / "timingwheel/src"])
+            self.did.append("a program ran")
 
     def package(self, arguments):
         """The library installed, and a program of another project that finds it."""
@@ -306,18 +318,28 @@ class Try:
         self.must(["cmake", "-S", source, "-B", build, f"-Dtimingwheel_ROOT={prefix}", *arguments],
                   "cmake with the package")  # fmt: skip
         self.must(["cmake", "--build", build], "compiling with the package")
-        self.runProgram(build)
+        if self.row.runs:
+            self.execute(build / "consumer", [prefix / "bin"])
         self.did.append("installed and found")
 
-    def runProgram(self, build):
-        if not self.row.runs:
-            return
-        emulator = [self.row.emulator] if self.row.emulator else []
-        program = "consumer.exe" if self.row.system.startswith("Windows") else "consumer"
-        environment = {**os.environ, "WINEPREFIX": str(self.folder / "wine"), "WINEDEBUG": "-all"}
-        self.must([*emulator, build / program], "the program", env=environment)
-        if "a program ran" not in self.did:
-            self.did.append("a program ran")
+    def execute(self, program, libraries=(), log=None):
+        """Runs a program that was linked, with the folders of its libraries."""
+        row = self.row
+        environment = dict(os.environ)
+        if row.isWindows:
+            program = program.with_suffix(".exe")
+            for library in ("libstdc++-6.dll", "libwinpthread-1.dll"):
+                found = subprocess.run([row.cxx, f"-print-file-name={library}"], check=True,
+                                       capture_output=True, text=True).stdout  # fmt: skip
+                libraries = [*libraries, Path(found.strip()).parent]
+            environment |= {"WINEPREFIX": str(WORK / "wine"), "WINEDEBUG": "-all",
+                            "WINEPATH": ";".join(f"Z:{path}" for path in libraries)}  # fmt: skip
+        emulator = [row.emulator] if row.emulator else []
+        try:
+            must([*self.before, *emulator, program], log or self.log, program.stem,
+                 env=environment, timeout=1800)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{program.stem} does not end (see {log or self.log})") from None
 
     def gtest(self, arguments):
         """GoogleTest from its sources, since Debian's is compiled for Debian's own libraries."""
@@ -326,6 +348,9 @@ class Try:
             if not self.before:
                 apt(["googletest"], self.mayInstall, self.log)
             build = self.folder / "gtest-build"
+            if self.row.isWindows:  # its project names C too, whose flags are CMake's for Windows
+                c = self.row.cxx.replace("g++", "gcc")
+                arguments = [*arguments, f"-DCMAKE_C_COMPILER={c}"]
             self.must(["cmake", "-S", GTEST, "-B", build, f"-DCMAKE_INSTALL_PREFIX={prefix}",
                        *arguments], "cmake for GoogleTest")  # fmt: skip
             self.must(["cmake", "--build", build, "--target", "install"], "GoogleTest")
@@ -339,6 +364,8 @@ class Try:
                    "-DTIMINGWHEEL_TEST_FLAGS=-O1", *arguments], "cmake for the tests")  # fmt: skip
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in row.tests]
         self.must(["cmake", "--build", build, "--target", *programs], "compiling the tests")
+        if row.isWindows:
+            return self.wholePrograms(build / "tests", programs)
         prefixes = "|".join(folder.replace("/", "\\.") for folder in row.tests)
         report = self.folder / "tests.log"
         self.must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", "-j",
@@ -346,6 +373,18 @@ class Try:
                    "--output-on-failure", "--output-log", report], "the tests")  # fmt: skip
         passed = re.search(r"tests passed, .* out of (\d+)", report.read_text(errors="replace"))
         self.did.append(f"{int(passed.group(1)):,} tests ran" if passed else "tests ran")
+
+    def wholePrograms(self, folder, programs):
+        """Each program once, since wine takes long to start one."""
+        counts = {"PASSED": 0, "SKIPPED": 0}
+        for program in programs:
+            report = self.folder / f"{program}.log"
+            report.write_text("")
+            self.execute(folder / program, log=report)
+            for result, number in re.findall(r"^\[  (PASSED|SKIPPED) +\] (\d+) test",
+                                             report.read_text(errors="replace"), re.MULTILINE):
+                counts[result] += int(number)
+        self.did.append(f"{counts['PASSED']:,} tests ran, {counts['SKIPPED']} skipped themselves")
 
     def go(self):
         self.tools()
