@@ -17,9 +17,22 @@
 namespace timingwheel {
 inline namespace v1 {
 
+class Sleep;
+class StoppableSleep;
+class StopAfter;
+
 namespace detail {
 class TimerCore;
-}
+
+template <class T>
+concept StopToken = requires(T const& token) {
+    { token.stop_requested() } -> std::same_as<bool>;
+    { token.stop_possible() } -> std::same_as<bool>;
+};
+/// <timingwheel/StopToken.h> has it for std::stop_token.
+template <StopToken Token>
+struct UntilStopped;
+}  // namespace detail
 
 /// The common part of SystemTimer and ManualTimer: what a wheel with levels can do beyond `Timer`.
 ///
@@ -85,6 +98,55 @@ public:
     Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay) {
         return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
     }
+
+    // Until a std::stop_token is stopped; include <timingwheel/StopToken.h>. The stopping thread then
+    // cancels the timeout, as by `Timeout::cancel`. If the token is stopped already, the timeout is
+    // cancelled when this returns, and the task never runs. Takes one allocation more. What stop()
+    // returns then does not know the task: `target` and `task()` are null.
+
+    template <SchedulableTask Task, detail::StopToken Token>
+    Timeout newTimeout(Task task, Duration delay, Token const& token, TimeoutOptions options = {}) {
+        return detail::UntilStopped<Token>::schedule(
+            *this, std::move(task), token,
+            [&](auto stoppable) { return newTimeout(std::move(stoppable), delay, options); });
+    }
+    template <SchedulableTask Task, detail::StopToken Token>
+    Timeout newTimeout(Task task, TimePoint deadline, Token const& token,
+                       TimeoutOptions options = {}) {
+        return detail::UntilStopped<Token>::schedule(
+            *this, std::move(task), token,
+            [&](auto stoppable) { return newTimeout(std::move(stoppable), deadline, options); });
+    }
+    template <SchedulableTask Task, detail::StopToken Token>
+    Timeout scheduleAtFixedRate(Task task, Duration first, Duration period, Token const& token,
+                                MissedTicks missed = MissedTicks::skip) {
+        return detail::UntilStopped<Token>::schedule(
+            *this, std::move(task), token, [&](auto stoppable) {
+                return scheduleAtFixedRate(std::move(stoppable), first, period, missed);
+            });
+    }
+    template <SchedulableTask Task, detail::StopToken Token>
+    Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay, Token const& token) {
+        return detail::UntilStopped<Token>::schedule(
+            *this, std::move(task), token, [&](auto stoppable) {
+                return scheduleWithFixedDelay(std::move(stoppable), first, delay);
+            });
+    }
+
+    /// A coroutine sleeps in `co_await timer.sleepFor(30s)`: see Sleep. With a std::stop_token that
+    /// ends the sleep. Include <timingwheel/Sleep.h>.
+    inline Sleep sleepFor(Duration delay);
+    inline Sleep sleepUntil(TimePoint deadline);
+    template <detail::StopToken Token>
+    StoppableSleep sleepFor(Duration delay, Token token);
+    template <detail::StopToken Token>
+    StoppableSleep sleepUntil(TimePoint deadline, Token token);
+
+    /// A stop token that is stopped after `delay`: see StopAfter. With a std::stop_token whose stop
+    /// it passes on. Include <timingwheel/StopToken.h>. Errors as in `newTimeout`.
+    inline StopAfter stopAfter(Duration delay);
+    template <detail::StopToken Token>
+    StopAfter stopAfter(Duration delay, Token parent);
 
     /// Do not compile: they say what is wrong with the task.
     template <class Task, class... Rest>

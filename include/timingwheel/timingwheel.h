@@ -9,6 +9,8 @@
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/RejectedExecution.h>
+#include <timingwheel/Sleep.h>
+#include <timingwheel/StopToken.h>
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TaskPool.h>

@@ -120,7 +120,8 @@ std::optional<TaskSubject> TimeoutKeeper::Claims::rejectSurplus(TimeoutKeeper& k
     --keeper.pending_;
     ++keeper.counters_.rejected;
     TaskSubject const subject{*entry};
-    frame.entry = subject.node;
+    bool const isTold = !entry->isHook() || static_cast<HookEntry*>(entry)->hearsOfGivingUp();
+    frame.entry = isTold ? entry : nullptr;
     keeper.running_.add(frame);
     // A HashedWheelTimer has released the limit already, when the tick came.
     if (isPending(TimeoutWord::of(*entry).state())) keeper.context_.limit.release();
@@ -134,7 +135,10 @@ void TimeoutKeeper::Claims::endRejected(TimeoutKeeper& keeper, RunFrame& frame,
                                         TaskSubject const& subject,
                                         std::exception_ptr exception) noexcept {
     reportFailure(keeper.context_, subject, TaskFailure::Kind::rejected, std::move(exception));
-    if (subject.node != nullptr) destroyTask(keeper.context_, *subject.node);
+    if (subject.node != nullptr)
+        destroyTask(keeper.context_, *subject.node);
+    else if (frame.entry != nullptr)  // its object has not died on this thread meanwhile
+        callGivenUp(keeper.context_, subject);
     Section section{keeper};
     keeper.endFrame(frame);
     if (subject.node != nullptr) section.releaseLater(*subject.node);

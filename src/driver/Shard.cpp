@@ -289,7 +289,10 @@ void Shard::cancelGathered(TimeoutEntry& entry) noexcept {
     markCancelled(entry, TimeoutWord::of(entry), state);  // a hook's owner may destroy it now
     context_.limit.release();
     ++cancelledCount_;
-    if (!isHook) cancelledNodes_.add(entry);
+    if (isHook)
+        keepGivenUp(static_cast<HookEntry&>(entry));
+    else
+        cancelledNodes_.add(entry);
 }
 
 /// Ends a node that a cancelAll() has cancelled, unless another thread has ended it.
@@ -337,9 +340,13 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     }
     catchUp(now);
     // A deadline in the past becomes now: it must not overtake what has waited longer, here or in
-    // another shard.
-    deadline = std::max(deadline, context_.scale.nowToTick(now));
-    reserve(deadline);
+    // another shard. It needs memory only if the driver is late by all that the levels reach: a
+    // stop token's callback has nobody to tell that there is none.
+    Tick const tickNow = context_.scale.nowToTick(now);
+    if (deadline <= tickNow)
+        reserveIfPossible(deadline = tickNow);
+    else
+        reserve(deadline);
     unlink(entry, word.state());
     // A push-back that slips in before this store counts as earlier; one after it is kept.
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
@@ -489,6 +496,8 @@ void Shard::forget(HookEntry& hook) {
         if (isPending(word.state())) {
             unlinkAndMark(hook, word);
             context_.limit.release();
+        } else if (hook.isQueued()) {
+            TimerTaskList::remove(hook);  // the timer gave it up, and has not told its object yet
         }
         std::uint64_t const upTo = running_.runs();
         if (!running_.runsElsewhere(hook, upTo)) break;

@@ -147,10 +147,26 @@ bool TimeoutKeeper::returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noex
     if (word.state() != TimeoutState::handedOver) context_.limit.release();
     if (isHook) {
         stopped.addHook();
+        keepGivenUp(static_cast<HookEntry&>(entry));
     } else {
         stopped.add(static_cast<TimeoutNode&>(entry));
     }
     return true;
+}
+
+void TimeoutKeeper::endGivenUp(RunFrame& frame) noexcept {
+    Section section{*this};
+    while (!givenUp_.empty()) {
+        auto& hook = static_cast<HookEntry&>(givenUp_.takeFirst());
+        TaskSubject const subject{hook};
+        frame.entry = &hook;  // a destructor on another thread waits for it, as for a run
+        running_.add(frame);
+        {
+            Section::Released const released{section};
+            callGivenUp(context_, subject);
+        }
+        endFrame(frame);
+    }
 }
 
 // ---- observing --------------------------------------------------------------------------------

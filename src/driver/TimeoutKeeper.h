@@ -16,6 +16,7 @@
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/detail/platform/CacheLine.h>
+#include <timingwheel/wheel/TimerTaskList.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,12 @@ public:
     void waitForRun(TimeoutEntry const& entry);
     std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
 
+    // For stop() and cancelAll().
+
+    /// Tells the objects of hooks that the timer gave up, one after another, as if they ran in
+    /// `frame`. Outside the lock; may destroy the timer.
+    void endGivenUp(RunFrame& frame) noexcept;
+
     // For the loop that drives a ManualTimer, if there is one. Outside the lock.
 
     /// Calls onIdle() if nothing is pending, once each time. Does nothing while the loop drives:
@@ -97,6 +104,11 @@ protected:
 
     // Stopping, looking. Under the lock.
 
+    /// Keeps a hook that the timer gave up for endGivenUp(), if its object wants to know.
+    void keepGivenUp(HookEntry& hook) noexcept {
+        if (hook.hearsOfGivingUp()) [[unlikely]]
+            givenUp_.add(hook);
+    }
     /// Gives stop() an entry that was taken out. Returns false if a cancel() was faster.
     bool returnTo(StoppedTimeouts& stopped, TimeoutEntry& entry) noexcept;
     bool isDrained() const noexcept { return pending_ == 0 && running_.empty(); }
@@ -136,6 +148,7 @@ protected:
     Signal drained_;
     bool isBusy_ = false;  // something was pending since the last onIdle()
     EventLog events_;
+    TimerTaskList givenUp_;  // hooks whose objects will be told so
 
 private:
     void lock() noexcept {

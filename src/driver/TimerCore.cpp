@@ -120,7 +120,9 @@ std::size_t TimerCore::cancelAll() noexcept {
     TimerTaskList ended;
     std::size_t count = 0;
     for (auto const& shard : shards_) count += shard->cancelAll(ended);
-    Shard::endAll(ended);  // the user's code may destroy the timer
+    // From here on the user's code may destroy the timer.
+    endGivenUp();
+    Shard::endAll(ended);
     return count;
 }
 
@@ -241,6 +243,10 @@ void TimerCore::runDueHere() {
 // ---- start and stop ---------------------------------------------------------------------------
 
 StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) {
+    // A coroutine that wakes may destroy the timer.
+    context_.retain();
+    auto const release = [](TimerContext* context) { context->release(); };
+    std::unique_ptr<TimerContext, decltype(release)> const kept{&context_, release};
     StoppedTimeouts stopped = life_.stop(caller);
     // If a task destroys the timer, reportIdle() did nothing, so call the loop now.
     if (context_.options.loop != nullptr) shards_.front()->reportIdleNow();
@@ -258,6 +264,11 @@ void TimerCore::close(StoppedTimeouts& stopped) noexcept {
 
 void TimerCore::collect(StoppedTimeouts& stopped) noexcept {
     for (auto const& shard : shards_) shard->collectLate(stopped);
+}
+
+void TimerCore::endGivenUp() noexcept {
+    RunFrame frame{context_};  // keeps the timer in memory
+    for (auto const& shard : shards_) shard->endGivenUp(frame);
 }
 
 void TimerCore::orphanKeepers() noexcept {

@@ -66,6 +66,7 @@ private:
     void runDueHere() override;
     void close(StoppedTimeouts& stopped) noexcept override;
     void collect(StoppedTimeouts& stopped) noexcept override;
+    void endGivenUp() noexcept override;
     void orphanKeepers() noexcept override;
 
     void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);

@@ -53,6 +53,14 @@ void callCancelled(TimerContext const& context, TimeoutNode& node) noexcept {
     }
 }
 
+void callGivenUp(TimerContext const& context, TaskSubject const& hook) noexcept {
+    try {
+        hook.hook->givenUp(hook.object);
+    } catch (...) {
+        reportFailure(context, hook, TaskFailure::Kind::threw, std::current_exception());
+    }
+}
+
 void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept {
     if (node.hasDestructor()) {
         try {

@@ -24,7 +24,10 @@ void destroyTask(TimerContext const& context, TimeoutNode& node) noexcept;
 /// Calls cancelled() of a task that has one.
 void callCancelled(TimerContext const& context, TimeoutNode& node) noexcept;
 
-/// Both, for a timeout whose cancellation this thread has won.
+/// Tells the object of a hook that the timer gave it up.
+void callGivenUp(TimerContext const& context, TaskSubject const& hook) noexcept;
+
+/// destroyTask() and callCancelled(), for a timeout whose cancellation this thread has won.
 void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept;
 
 /// Waits until the thread that cancelled `node` has ended its task. Returns at once on that thread.

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <support/AfterlifeWorld.h>
+#include <timingwheel/Sleep.h>
+#include <timingwheel/StopToken.h>
 
 #include <array>
+#include <coroutine>
 #include <functional>
 #include <sstream>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -309,6 +313,27 @@ inline Rows usesOfTimers() {
                  [&] { wheel->schedule(owner.hook, hours{1}); },
                  [&] { wheel->schedule(owner.hook, kLater); },
                  [&] { wheel->schedule(std::array<TimerHookBase*, 1>{&owner.hook}, hours{1}); }};
+             for (auto const& call : calls)
+                 world.expect(throws<std::logic_error>(call), "the timer");
+         },
+         true},
+        {{"WheelTimer::sleepFor", "WheelTimer::sleepUntil", "WheelTimer::stopAfter"},
+         When::stopped,
+         [](World& world) {
+             WheelTimer* const wheel = world.wheel();
+             if (wheel == nullptr) return;
+             auto const await = [](auto sleep) {
+                 static_cast<void>(sleep.await_suspend(std::noop_coroutine()));
+             };
+             std::stop_source const source;
+             std::stop_token const token = source.get_token();
+             std::function<void()> const calls[]{
+                 [&] { await(wheel->sleepFor(hours{1})); },
+                 [&] { await(wheel->sleepFor(nanoseconds{-1}, token)); },
+                 [&] { await(wheel->sleepUntil(kLater)); },
+                 [&] { await(wheel->sleepUntil(kLater, token)); },
+                 [&] { StopAfter const never{wheel->stopAfter(hours{1})}; },
+                 [&] { StopAfter const never{wheel->stopAfter(hours{1}, token)}; }};
              for (auto const& call : calls)
                  world.expect(throws<std::logic_error>(call), "the timer");
          },

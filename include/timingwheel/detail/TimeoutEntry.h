@@ -36,6 +36,9 @@ static_assert(sizeof(TimeoutEntry) == 40 || sizeof(void*) != 8);
 /// What a timer can do with a hook.
 struct HookOperations : EntryOperations {
     void (*run)(void* object);
+    /// Called instead of `run` if the timer gave the hook up: by stop(), by cancelAll(), or because
+    /// the executor refused it. Null if that is nobody's business.
+    void (*givenUp)(void* object) = nullptr;
 };
 
 /// A hook's entry: what it calls is the user's object.
@@ -45,6 +48,11 @@ class HookEntry final : public TimeoutEntry {
 public:
     HookEntry(HookOperations const& hookOperations, void* target) noexcept
         : TimeoutEntry{hookOperations}, object{target} {}
+
+    /// Whether its object wants to know that the timer gave it up.
+    bool hearsOfGivingUp() const noexcept {
+        return static_cast<HookOperations const*>(operations)->givenUp != nullptr;
+    }
 
     void* object;
 };

@@ -3,18 +3,22 @@
 #include <support/OutOfMemory.h>
 #include <support/TestTimers.h>
 #include <timingwheel/ManualTimer.h>
+#include <timingwheel/Sleep.h>
+#include <timingwheel/StopToken.h>
 #include <timingwheel/SystemTimer.h>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <coroutine>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <new>
 #include <ostream>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -198,6 +202,36 @@ Calls<T> hookCalls() {
          ranAt(S::kFar)},
         {"schedule at a time, that needs levels",
          [](S& s) { s.timer->schedule(s.spare.hook, S::at(S::kFar)); }, ranAt(S::kFar)},
+        {"sleepFor and sleepUntil",
+         [](S& s) {
+             Sleep sleep = s.timer->sleepFor(S::delay(5ms));
+             StoppableSleep stoppable = s.timer->sleepUntil(S::at(5ms), std::stop_token{});
+             EXPECT_FALSE(sleep.await_ready() || stoppable.await_ready());
+             EXPECT_TRUE(sleep.await_suspend(std::noop_coroutine()));
+             EXPECT_TRUE(stoppable.await_suspend(std::noop_coroutine()));
+             EXPECT_EQ(sleep.await_resume(), Wake::expired);  // or will be
+         },
+         {},
+         false},
+        {"stopAfter",
+         [](S& s) {
+             StopAfter const deadline = s.timer->stopAfter(S::delay(5ms));
+             EXPECT_FALSE(deadline.token().stop_requested());
+         }},
+        {"newTimeout with a token",
+         [](S& s) {
+             std::stop_source const source;
+             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+         },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout with a token that is stopped",
+         [](S& s) {
+             std::stop_source source;
+             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             source.request_stop();
+             EXPECT_TRUE(s.made.isCancelled());
+         },
+         [](S& s) { s.expectRan(0, 0ms); }},
         {"a hook's reschedule", [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::delay(39ms))); },
          movedTo(39ms), false},
         {"a hook's reschedule to earlier",
