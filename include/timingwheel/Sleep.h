@@ -30,7 +30,11 @@ enum class Wake : std::uint8_t {
 /// What a coroutine of any library awaits to sleep on a timer. It is a hook in the coroutine's
 /// frame: a sleep allocates nothing, except a level that has to be built.
 ///
-///     if (co_await timer.sleepFor(30s, token) == timingwheel::Wake::stopped) co_return;
+///     auto const wake = co_await timer.sleepFor(30s, token);
+///     if (wake == timingwheel::Wake::stopped) co_return;
+///
+/// (g++ 12 miscompiles a coroutine that awaits in a condition, whatever it awaits, if its body
+/// declares no variable.)
 ///
 /// Every sleep ends, in exactly one way. The coroutine goes on
 ///
