@@ -3,9 +3,6 @@
 #include <timingwheel/Sleep.h>
 #include <timingwheel/SystemTimer.h>
 
-#include <cstdio>
-#include <utility>  // which Boost 1.74's awaitable.hpp needs
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -13,6 +10,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include <cstdio>
+#include <utility>  // which Boost 1.74's awaitable.hpp needs
 
 #if defined(BOOST_ASIO_HAS_CO_AWAIT)
 
@@ -69,8 +69,8 @@ asio::awaitable<void> work(timingwheel::SystemTimer& timer, std::stop_token toke
 }  // namespace
 
 int main() {
-    asio::io_context loop;            // the first: the timer's end wakes those that still sleep,
-    timingwheel::SystemTimer timer;   // and they are handed to the loop
+    asio::io_context loop;           // the first: the timer's end wakes those that still sleep,
+    timingwheel::SystemTimer timer;  // and they are handed to the loop
     std::stop_source source;
     asio::co_spawn(loop, work(timer, source.get_token(), std::this_thread::get_id()),
                    asio::detached);

@@ -5,17 +5,14 @@
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/detail/platform/StopToken.h>
 
 #include <atomic>
 #include <coroutine>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <variant>
-#include <version>
-#if defined(__cpp_lib_jthread)
-#    include <optional>
-#    include <stop_token>
-#    include <utility>
-#endif
 
 namespace timingwheel {
 inline namespace v1 {
@@ -137,7 +134,7 @@ private:
 inline Sleep WheelTimer::sleepFor(Duration delay) { return {*this, delay}; }
 inline Sleep WheelTimer::sleepUntil(TimePoint deadline) { return {*this, deadline}; }
 
-#if defined(__cpp_lib_jthread)  // libc++ before 20 has no std::stop_token
+#ifdef TIMINGWHEEL_STOP_TOKEN
 
 /// A Sleep that ends when a token is stopped.
 class [[nodiscard("nothing sleeps until it is awaited")]] StoppableSleep : private Sleep {

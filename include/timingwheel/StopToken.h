@@ -5,17 +5,15 @@
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/detail/TaskOperations.h>
+#include <timingwheel/detail/platform/StopToken.h>
 
-#include <version>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
 
-#if defined(__cpp_lib_jthread)  // libc++ before 20 has no std::stop_token
-
-#    include <chrono>
-#    include <cstddef>
-#    include <memory>
-#    include <optional>
-#    include <stop_token>
-#    include <utility>
+#ifdef TIMINGWHEEL_STOP_TOKEN
 
 namespace timingwheel {
 inline namespace v1 {

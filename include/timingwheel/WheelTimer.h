@@ -99,10 +99,10 @@ public:
         return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
     }
 
-    // Until a std::stop_token is stopped; include <timingwheel/StopToken.h>. The stopping thread then
-    // cancels the timeout, as by `Timeout::cancel`. If the token is stopped already, the timeout is
-    // cancelled when this returns, and the task never runs. Takes one allocation more. What stop()
-    // returns then does not know the task: `target` and `task()` are null.
+    // With a std::stop_token: include <timingwheel/StopToken.h>. The thread that stops the token
+    // cancels the timeout, as by `Timeout::cancel`. If it is stopped already, the timeout is
+    // cancelled when the call returns, and the task never runs. Takes one allocation more. What
+    // stop() returns does not know such a task: `target` and `task()` are null.
 
     template <SchedulableTask Task, detail::StopToken Token>
     Timeout newTimeout(Task task, Duration delay, Token const& token, TimeoutOptions options = {}) {

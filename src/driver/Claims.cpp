@@ -135,10 +135,9 @@ void TimeoutKeeper::Claims::endRejected(TimeoutKeeper& keeper, RunFrame& frame,
                                         TaskSubject const& subject,
                                         std::exception_ptr exception) noexcept {
     reportFailure(keeper.context_, subject, TaskFailure::Kind::rejected, std::move(exception));
-    if (subject.node != nullptr)
-        destroyTask(keeper.context_, *subject.node);
-    else if (frame.entry != nullptr)  // its object has not died on this thread meanwhile
-        callGivenUp(keeper.context_, subject);
+    if (subject.node != nullptr) destroyTask(keeper.context_, *subject.node);
+    // Unless the hook has died on this thread meanwhile.
+    if (subject.node == nullptr && frame.entry != nullptr) callGivenUp(keeper.context_, subject);
     Section section{keeper};
     keeper.endFrame(frame);
     if (subject.node != nullptr) section.releaseLater(*subject.node);

@@ -112,13 +112,10 @@ StoppedTimeouts Lifecycle::stop(Caller caller) {
     {
         std::unique_lock lock{mutex_};
         if (phase_ == Phase::stopping || phase_ == Phase::stopped) {
-            if (!inside) {
-                stopped_.wait(lock, [this] { return phase_ == Phase::stopped; });
-                return {};
-            }
-            // What a stop() wakes destroys the timer: the others wake before that is gone.
+            if (!inside) stopped_.wait(lock, [this] { return phase_ == Phase::stopped; });
             lock.unlock();
-            engine_.endGivenUp();
+            // A coroutine that wakes destroys the timer: the others wake before that is gone.
+            if (inside) engine_.endGivenUp();
             return {};
         }
         phase_ = Phase::stopping;

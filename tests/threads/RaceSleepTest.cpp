@@ -45,10 +45,10 @@ public:
             [this](std::size_t worker, std::uint64_t batch) { compete(worker, batch); },
             [this](std::uint64_t) { judge(); });
         std::uint64_t const all = wakes_[0] + wakes_[1] + wakes_[2];
-        std::printf("sleeps %s: %llu expired, %llu stopped, %llu cancelled\n", runners_.name().c_str(),
-               static_cast<unsigned long long>(wakes_[0]),
-               static_cast<unsigned long long>(wakes_[1]),
-               static_cast<unsigned long long>(wakes_[2]));
+        std::printf("sleeps %s: %llu expired, %llu stopped, %llu cancelled\n",
+                    runners_.name().c_str(), static_cast<unsigned long long>(wakes_[0]),
+                    static_cast<unsigned long long>(wakes_[1]),
+                    static_cast<unsigned long long>(wakes_[2]));
         figure("G29", "coroutines that did not go on exactly once, " + runners_.name(), wrong_,
                exactly(0), {all, races});
         figure("G1", "sleeps that were too short, " + runners_.name(), early_.load(), exactly(0),

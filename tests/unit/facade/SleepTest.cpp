@@ -143,7 +143,8 @@ TYPED_TEST(CoroutineSleep, TakesAnyDelay) {
     std::vector<Coroutine> coroutines;
     {
         std::size_t next = 0;
-        for (Duration const delay : {Duration{0ms}, Duration{-1h}, Duration{-Duration::max().nanoseconds()}})
+        for (Duration const delay :
+             {Duration{0ms}, Duration{-1h}, Duration{-Duration::max().nanoseconds()}})
             coroutines.push_back(sleepFor(timer, sleepers[next++], delay));
         coroutines.push_back(sleepIn(timer, sleepers[3], timer.sleepUntil(start - 1h)));
         coroutines.push_back(sleepFor(timer, sleepers[4], Duration::max(), source.get_token()));
