@@ -64,8 +64,7 @@ ROWS = [
     Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11"),
     Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19"),
     Row("libc++", "clang 19, libc++", ("clang-19", "libc++-19-dev", "libc++abi-19-dev"),
-        cxx="clang++-19", flags="-stdlib=libc++", boost="headers",
-        tests=NO_ASIO),  # that of Boost 1.74 wants std::result_of
+        cxx="clang++-19", flags="-stdlib=libc++", boost="headers"),
     Row("sid", "Debian sid: the newest g++, CMake and Boost", debian="sid", tests=FAST),
     Row("no-rtti", "`-fno-rtti`", flags="-fno-rtti"),
     Row("boost-headers", "Boost as headers, without its CMake files", boost="headers"),

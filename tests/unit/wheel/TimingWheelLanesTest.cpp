@@ -118,6 +118,8 @@ TEST_F(TimingWheelLanes, OfTheFinestLevelAreNotUsedBecauseABucketOfAnotherWasCro
     for (std::size_t i = 0; i < 500; ++i) add(i, 420 + static_cast<std::int64_t>(i) % 20);
     add(900, 801);
     EXPECT_EQ(idsDueAt(Tick{420}).size(), 25U);  // flushed from level 2, then from level 1
+    EXPECT_FALSE(add(901, 425).usesLanes()) << "with 25 others, which came down";
+    wheel_.cancel(leases_[901]);
     for (std::size_t i = 0; i < 500; ++i) wheel_.cancel(leases_[i]);
     EXPECT_EQ(idsDueAt(Tick{801}).size(), 1U);
     for (std::size_t i = 0; i < 500; ++i) EXPECT_FALSE(add(i, 805).usesLanes()) << i;
