@@ -41,9 +41,11 @@ struct Task {
     using Handle = std::coroutine_handle<promise_type>;
 
     Task(Handle handle) : frame{handle} {}
-    Task(Task const&) = delete;
-    Task& operator=(Task const&) = delete;
-    ~Task() { frame.destroy(); }
+    Task(Task&& other) noexcept : frame{std::exchange(other.frame, nullptr)} {}
+    Task& operator=(Task&&) = delete;
+    ~Task() {
+        if (frame) frame.destroy();
+    }
     bool await_ready() const noexcept { return frame.done(); }
     void await_suspend(std::coroutine_handle<> caller) { frame.promise().awaiting = caller; }
     T await_resume() { return std::move(frame.promise().value); }
