@@ -65,6 +65,7 @@ using system_timer = basic_waitable_timer<std::chrono::system_clock>;
 }  // namespace v1
 }  // namespace timingwheel
 
+/// \cond
 /// The one place where Asio hands over: which queue holds the waits of a clock. From Asio 1.35 on
 /// it is also told an allocator and a reserve, for a heap.
 #if TIMINGWHEEL_ASIO_VERSION >= 103500
@@ -81,3 +82,4 @@ class timingwheel::asio::detail::net::detail::timer_queue<
     timingwheel::asio::detail::Traits<Clock, TickLength, WaitTraits>>
     : public timingwheel::asio::detail::QueueOf<Clock, TickLength, WaitTraits> {};
 #endif
+/// \endcond
