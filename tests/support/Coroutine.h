@@ -16,7 +16,7 @@ public:
         std::suspend_never initial_suspend() noexcept { return {}; }
         std::suspend_always final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
-        /// Not inline: clang forgets that the frame is at its end, and destroys its variables twice.
+        /// Not inline: clang forgets that the frame is at its end, and destroys variables twice.
         [[gnu::noinline]] void unhandled_exception() { throw; }
     };
 
