@@ -91,10 +91,13 @@ public:
         auto slot = net::get_associated_cancellation_slot(handler_);
         if (!slot.is_connected()) return;
         isStopped_ = std::make_shared<bool>(false);
-        slot.assign([state = state_, isStopped = isStopped_](net::cancellation_type type) {
-            if (type == net::cancellation_type::none) return;
-            *isStopped = true;
-            state->wake();
+        // The slot may outlive the wait, and its context.
+        slot.assign([state = std::weak_ptr{state_},
+                     isStopped = std::weak_ptr{isStopped_}](net::cancellation_type type) {
+            auto const stops = isStopped.lock();
+            if (!stops || type == net::cancellation_type::none) return;
+            *stops = true;
+            state.lock()->wake();
         });
 #endif
     }
@@ -109,11 +112,8 @@ public:
 
 private:
     void end(ErrorCode error) {
-#if TIMINGWHEEL_ASIO_VERSION >= 102000
-        if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected())
-            slot.clear();
-#endif
         // What the deadline belongs to may die in the handler.
+        isStopped_.reset();
         state_.reset();
         std::move(handler_)(error);
     }
@@ -177,8 +177,9 @@ private:
 ///                run that then on a strand
 /// Lifetime       must not outlive the context; one that was moved from can only be assigned to or
 ///                destroyed
-/// Errors         std::bad_alloc from the first wait after construction, expiry or cancel;
-///                what the function throws leaves the context's run()
+/// Errors         std::bad_alloc from the first wait after construction, expiry or cancel; from the
+///                context's run(), and the wait is over, if one that waits again finds no memory.
+///                What the function throws leaves run(), too
 template <class Timer = steady_timer>
 class basic_deadline {
     using State = detail::DeadlineState<Timer>;
