@@ -101,8 +101,9 @@ public:
 
     // With a std::stop_token: include <timingwheel/StopToken.h>. The thread that stops the token
     // cancels the timeout, as by `Timeout::cancel`. If it is stopped already, the timeout is
-    // cancelled when the call returns, and the task never runs. Takes one allocation more. What
-    // stop() returns does not know such a task: `target` and `task()` are null.
+    // cancelled when the call returns, the task never runs, and times are not checked. Takes one
+    // allocation more. What stop() returns does not know such a task: `target` and `task()` are
+    // null.
 
     template <SchedulableTask Task, detail::StopToken Token>
     Timeout newTimeout(Task task, Duration delay, Token const& token, TimeoutOptions options = {}) {
