@@ -1,19 +1,13 @@
 #pragma once
 
+#include "platform/Windows.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <ratio>
 #include <system_error>
-
-#if !defined(NOMINMAX)
-#    define NOMINMAX
-#endif
-#if !defined(WIN32_LEAN_AND_MEAN)
-#    define WIN32_LEAN_AND_MEAN
-#endif
-#include <windows.h>
 
 namespace timingwheel {
 inline namespace v1 {

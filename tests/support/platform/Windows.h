@@ -1,20 +1,11 @@
 #pragma once
 
+#include "platform/Windows.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <malloc.h>
-
-#if !defined(NOMINMAX)
-#    define NOMINMAX
-#endif
-#if !defined(WIN32_LEAN_AND_MEAN)
-#    define WIN32_LEAN_AND_MEAN
-#endif
-#include <windows.h>
-// Old keywords, which are fine names.
-#undef far
-#undef near
 
 namespace timingwheel::test {
 
