@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdio>
 #include <deque>
+#include <future>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 using namespace std::chrono_literals;
@@ -43,15 +43,17 @@ private:
 int main() {
     int ran = 0;  // no atomic: all tasks run on this thread
     MainLoop loop;
-    timingwheel::SystemTimer timer{{.executor = loop, .errorHandler = [](auto const& failure) {
+    std::promise<void> rejection;
+    timingwheel::SystemTimer timer{{.executor = loop, .errorHandler = [&](auto const& failure) {
                                         // Told of every task that an executor refuses or drops.
-                                        if (failure.timeout.isRejected())
-                                            std::puts("a task was rejected");
+                                        if (!failure.timeout.isRejected()) return;
+                                        std::puts("a task was rejected");
+                                        rejection.set_value();
                                     }}};
     for (int i = 0; i < 3; ++i) timer.newTimeout([&] { ++ran; }, 5ms);
     timingwheel::Timeout const cancelled = timer.newTimeout([&] { ran += 100; }, 1h);
 
-    while (timer.statistics().rejected == 0) std::this_thread::sleep_for(1ms);
+    rejection.get_future().wait();
     loop.runOne();
     loop.runOne();
     cancelled.cancel();

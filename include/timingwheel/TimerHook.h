@@ -86,6 +86,13 @@ struct HookTarget<R (L::*)(C&) const noexcept(isNoexcept)> {
     using Object = C;
 };
 
+/// `Object` is named too: by `function` alone g++ takes that of another file for it, if both have a
+/// class of one name in an unnamed namespace.
+template <auto function, class Object>
+inline constexpr HookOperations kHookOperations{
+    {true},
+    [](void* object) { static_cast<void>(std::invoke(function, *static_cast<Object*>(object))); }};
+
 }  // namespace detail
 
 /// A task that is a member of the user's object: set once, scheduled many times, never allocated.
@@ -125,13 +132,7 @@ public:
     using Object = typename detail::HookTarget<decltype(function)>::Object;
 
     explicit TimerHook(Object& object) noexcept
-        : TimerHookBase{kOperations, std::addressof(object)} {}
-
-private:
-    static constexpr detail::HookOperations kOperations{
-        {true}, [](void* object) {
-            static_cast<void>(std::invoke(function, *static_cast<Object*>(object)));
-        }};
+        : TimerHookBase{detail::kHookOperations<function, Object>, std::addressof(object)} {}
 };
 
 }  // namespace v1
