@@ -37,8 +37,7 @@ struct DeadlineState {
 
     void setTo(TimePoint time) {
         deadline = time;
-        // Aborts the waits, which then wait again.
-        if (waiting > 0 && time < timer.expiry()) timer.expires_at(time);
+        if (waiting > 0 && time < timer.expiry()) wakeAt(time);
     }
 
     /// Ends all waits; returns how many.
@@ -49,13 +48,17 @@ struct DeadlineState {
         return std::exchange(waiting, 0U);
     }
 
-    /// Has all waits look whether they are to go on.
-    void wake() { timer.cancel(); }
+    /// Has all waits look whether they are to go on: they are aborted, and wait again.
+    void wake() { wakeAt(timer.expiry()); }
+    void wakeAt(TimePoint time) {
+        if (timer.expires_at(time) > 0) ++wakes;
+    }
 
     Timer timer;
     TimePoint deadline = (TimePoint::max)();
     std::size_t waiting = 0;
     std::uint64_t cancels = 0;
+    std::uint64_t wakes = 0;
 };
 
 /// One wait for a deadline: goes on until that is reached, or the wait is cancelled.
@@ -80,7 +83,8 @@ public:
         std::shared_ptr<State> const state = wait.state_;
         // Whoever waited for a time that is over has been told, or is being told.
         if (state->waiting == 0 || state->timer.expiry() <= Timer::clock_type::now())
-            state->timer.expires_at(state->deadline);
+            state->wakeAt(state->deadline);
+        wait.wakes_ = state->wakes;
         state->timer.async_wait(std::move(wait));
         ++state->waiting;
     }
@@ -102,9 +106,11 @@ public:
 #endif
     }
 
-    void operator()(ErrorCode) {
+    void operator()(ErrorCode error) {
         if (cancels_ != state_->cancels) return end(net::error::operation_aborted);
         --state_->waiting;
+        // Nobody here did it: a shared_timer's SystemTimer gave the wait up.
+        if (error && wakes_ == state_->wakes) return end(error);
         if (isStopped_ && *isStopped_) return end(net::error::operation_aborted);
         if (Timer::clock_type::now() < state_->deadline) return begin(std::move(*this));
         end({});
@@ -121,6 +127,7 @@ private:
     std::shared_ptr<State> state_;
     Handler handler_;
     std::uint64_t cancels_;
+    std::uint64_t wakes_ = 0;
     std::shared_ptr<bool> isStopped_;  // by its slot
 };
 
@@ -135,10 +142,9 @@ public:
 
     void listen() override {
         if (listensSince_ == this->cancels) return;
-        auto call = [self = this->shared_from_this()](ErrorCode error) {
-            if (error) return;
-            self->listensSince_ = kNever;
-            std::invoke(self->function_);
+        auto call = [self = this->shared_from_this(), since = this->cancels](ErrorCode error) {
+            if (self->listensSince_ == since) self->listensSince_ = kNever;
+            if (!error) std::invoke(self->function_);
         };
         using Wait = DeadlineWait<Timer, decltype(call)>;
         Wait::begin(Wait{this->shared_from_this(), std::move(call)});
@@ -162,7 +168,10 @@ private:
 ///         void onPacket() { idle_.expires_after(60s); }
 ///     };
 ///
-/// It waits by a `Timer`: `steady_timer` keeps its waits in the wheel of the executor's context.
+/// It waits by a `Timer`: `steady_timer` keeps its waits in the wheel of the executor's context,
+/// `shared_timer` in the context's SystemTimer. When that gives a wait up, the function is not
+/// called, and the deadline may be set anew.
+///
 /// After a push-back the wait stays where it was. When it expires there, it finds the new time and
 /// waits again: once for each 60 s here, not for each packet.
 ///

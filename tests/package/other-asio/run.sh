@@ -49,6 +49,6 @@ sh "$here/../pkg-config.sh" "$compiler" "$prefix" "$linkage" "$here/other-asio.c
 tests=$here/../..
 [ "$which" = boost ] || flags+=(-DTIMINGWHEEL_ASIO_STANDALONE -DASIO_DISABLE_EPOLL)
 exec sh "$here/../pkg-config.sh" "$compiler" "$prefix" "$linkage" \
-    "$tests/unit/asio/SteadyTimerTest.cpp" "$tests/unit/asio/DeadlineTest.cpp" \
+    "$tests/unit/asio/"{SteadyTimer,SharedTimer,AnyAsioTimer,Deadline}Test.cpp \
     "$tests/support/"{AllocationCounter,Figure,LeakListener}.cpp "${flags[@]}" \
     -DBOOST_ASIO_DISABLE_EPOLL -I"$tests" -lgtest_main -lgtest

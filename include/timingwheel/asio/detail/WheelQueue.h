@@ -1,6 +1,7 @@
 #pragma once
 
 #include <timingwheel/Tick.h>
+#include <timingwheel/asio/detail/WaitQueue.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
 #include <timingwheel/wheel/TimingWheel.h>
 
@@ -8,7 +9,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -20,8 +20,14 @@ namespace timingwheel {
 inline namespace v1 {
 namespace asio::detail {
 
+/// A timer's place in a wheel.
+class PlaceInWheel : public TimerTaskEntry {
+    template <class, class, class>
+    friend class WheelQueue;
+    bool isDue_ = false;
+};
+
 /// Which waits are due when: what Asio's reactor asks of a queue of timers, answered by a wheel.
-/// Names with underscores are those by which Asio calls.
 ///
 /// A timer is in the wheel, or among those that were due when their wait began, exactly while
 /// somebody waits for it.
@@ -29,18 +35,15 @@ namespace asio::detail {
 /// Thread safety  Asio calls with its reactor's lock held
 /// Errors         std::bad_alloc from enqueue_timer if a level cannot be built; changes nothing
 template <class Net, class Traits, class TickLength>
-class WheelQueue : public Net::QueueBase {
+class WheelQueue : public WaitQueue<Net, WheelQueue<Net, Traits, TickLength>, PlaceInWheel> {
+    using Base = WaitQueue<Net, WheelQueue, PlaceInWheel>;
+
 public:
     using time_type = typename Traits::time_type;
     using duration_type = typename Traits::duration_type;
-    using Operations = typename Net::template OperationQueue<typename Net::Operation>;
-    using Wait = typename Net::Wait;
-
-    class per_timer_data : public TimerTaskEntry {
-        friend WheelQueue;
-        typename Net::template OperationQueue<Wait> waits_;
-        bool isDue_ = false;
-    };
+    using typename Base::Operations;
+    using typename Base::per_timer_data;
+    using typename Base::Wait;
 
     WheelQueue()
         : wheel_{std::make_unique<Wheel>(TimingWheelOptions{.start = passed(Traits::now())})} {}
@@ -61,37 +64,13 @@ public:
         takeDue(ready);
         Tick const now = passed(Traits::now());
         if (wasSetBack(now)) rebuild(now);
-        wheel_->advanceTo(now, [&](per_timer_data& timer) { ready.push(timer.waits_); });
+        advanceTo(now, ready);
     }
 
     void get_all_timers(Operations& all) override {
         takeDue(all);
         while (TimerTaskEntry* const entry = wheel_->raw().takeAny())
             all.push(static_cast<per_timer_data*>(entry)->waits_);
-    }
-
-    std::size_t cancel_timer(per_timer_data& timer, Operations& cancelled,
-                             std::size_t most = std::numeric_limits<std::size_t>::max()) {
-        std::size_t count = 0;
-        for (; count < most && !timer.waits_.empty(); ++count) abortFirst(timer, cancelled);
-        if (count > 0 && timer.waits_.empty()) end(timer);
-        return count;
-    }
-
-    /// Cancels the one wait that a cancellation slot knows by its key.
-    void cancel_timer_by_key(per_timer_data* timer, Operations& cancelled, void* key) {
-        if (timer->waits_.empty()) return;
-        typename Net::template OperationQueue<Wait> others;
-        while (Wait* const wait = timer->waits_.front()) {
-            if (wait->cancellation_key_ == key) {
-                abortFirst(*timer, cancelled);
-            } else {
-                timer->waits_.pop();
-                others.push(wait);
-            }
-        }
-        timer->waits_.push(others);
-        if (timer->waits_.empty()) end(*timer);
     }
 
     /// REQUIRES: nobody waits for the target.
@@ -103,6 +82,8 @@ public:
     }
 
 private:
+    friend Base;
+
     using Wheel = TimingWheel<per_timer_data>;
     using DueTimers =
         boost::intrusive::list<per_timer_data,
@@ -111,6 +92,7 @@ private:
     using Rep = typename duration_type::rep;
     static_assert(std::is_integral_v<Rep>, "a clock that counts in whole numbers");
     static constexpr Rep kTick = std::chrono::duration_cast<duration_type>(TickLength{1}).count();
+    static constexpr std::size_t kMostMoved = 4'096;  // down a level, in one turn of the reactor
     static_assert(kTick >= 1, "a tick is at least the clock's own step");
     static_assert(TickLength{1} >= std::chrono::nanoseconds{16},
                   "a tick has 60 bits: with less than 16 ns they do not reach to the clock's end");
@@ -128,6 +110,22 @@ private:
     static time_type timeOf(Tick tick) noexcept {
         if (tick.value() > std::numeric_limits<Rep>::max() / kTick) return (time_type::max)();
         return time_type{duration_type{static_cast<Rep>(tick.value()) * kTick}};
+    }
+
+    /// Leaves the rest of a crowded bucket, most of which is due later, for the next call: sockets
+    /// have their turn in between.
+    void advanceTo(Tick now, Operations& ready) {
+        RawTimingWheel& wheel = wheel_->raw();
+        if (wheel.advanceIdleClock(now)) return;
+        for (std::size_t moved = 0;
+             moved < kMostMoved && (wheel.hasFlushed() || wheel.flush(now));) {
+            if (!wheel.hasFlushed()) continue;  // all of its waits were cancelled
+            TimerTaskEntry& entry = wheel.takeFlushed();
+            if (wheel.place(entry).isDue())
+                ready.push(static_cast<per_timer_data&>(entry).waits_);
+            else
+                ++moved;
+        }
     }
 
     /// A wall clock may be set back. A steady one need not be looked at.
@@ -161,13 +159,6 @@ private:
             wheel_->cancel(timer);
     }
 
-    static void abortFirst(per_timer_data& timer, Operations& cancelled) {
-        Wait* const wait = timer.waits_.front();
-        Net::abort(*wait);
-        timer.waits_.pop();
-        cancelled.push(wait);
-    }
-
     void takeDue(Operations& ready) {
         while (!due_.empty()) {
             ready.push(due_.front().waits_);
@@ -177,7 +168,7 @@ private:
 
     /// In units of so many microseconds, rounded up: who wakes too early finds nothing.
     long sleep(long longest, long unit) const {
-        if (!due_.empty()) return 0;
+        if (!due_.empty() || wheel_->raw().hasFlushed()) return 0;
         if (wheel_->empty()) return longest;
         auto const left = Traits::to_posix_duration(
             Traits::subtract(timeOf(*wheel_->nextExpiration()), Traits::now()));

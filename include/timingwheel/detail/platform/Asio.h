@@ -51,6 +51,7 @@ struct NetTypes {
     using QueueBase = net::detail::timer_queue_base;
     using Operation = net::detail::operation;
     using Wait = net::detail::wait_op;
+    using Scheduler = net::detail::timer_scheduler;
     template <class T>
     using OperationQueue = net::detail::op_queue<T>;
 
