@@ -1,18 +1,14 @@
 #pragma once
 
-#include <timingwheel/Clock.h>
 #include <timingwheel/Duration.h>
-#include <timingwheel/TimerHook.h>
 #include <timingwheel/WheelTimer.h>
-#include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/detail/SleepHook.h>
 #include <timingwheel/detail/platform/StopToken.h>
 
-#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <variant>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -58,10 +54,11 @@ enum class Wake : std::uint8_t {
 ///                timer
 /// Errors         the co_await throws what `newTimeout` does, and nothing has changed then; the
 ///                error handler receives what the coroutine lets out of its resumption
-class [[nodiscard("nothing sleeps until it is awaited")]] Sleep {
+class [[nodiscard("nothing sleeps until it is awaited")]] Sleep
+    : protected detail::SleepHook<Sleep> {
 public:
     /// REQUIRES: `other` was not awaited.
-    Sleep(Sleep&& other) noexcept : Sleep{other.timer_, other.until_} {}
+    Sleep(Sleep&& other) noexcept : SleepHook{other} {}
     Sleep& operator=(Sleep&&) = delete;
     ~Sleep() = default;
 
@@ -71,64 +68,25 @@ public:
         return isAsleep();
     }
     Wake await_resume() const noexcept {
-        unsigned const state = state_.load(std::memory_order_acquire);
-        if ((state & kStopped) != 0) return Wake::stopped;
-        return (state & kGivenUp) != 0 ? Wake::cancelled : Wake::expired;
+        if (wasStopped()) return Wake::stopped;
+        return wasGivenUp() ? Wake::cancelled : Wake::expired;
     }
 
 protected:
-    using Until = std::variant<Duration, Clock::TimePoint>;
+    Sleep(WheelTimer& timer, detail::SleepUntil until) noexcept : SleepHook{timer, until} {}
 
-    Sleep(WheelTimer& timer, Until until) noexcept : timer_{timer}, until_{until} {}
-
-    /// From here on the sleep may be over at any moment; but the coroutine is not resumed before
-    /// isAsleep().
     void start(std::coroutine_handle<> sleeper) {
         sleeper_ = sleeper;
-        state_.store(0, std::memory_order_relaxed);
-        std::visit([this](auto until) { timer_.schedule(hook_, until); }, until_);
-    }
-    /// False if the sleep is over already. Otherwise the frame may be gone when this returns.
-    bool isAsleep() noexcept {
-        return (state_.fetch_or(kAsleep, std::memory_order_acq_rel) & kOver) == 0;
-    }
-    /// For a token that was stopped before anything was scheduled.
-    void setStopped() noexcept { state_.store(kStopped | kOver, std::memory_order_relaxed); }
-    /// The token was stopped: wins unless the sleep is over. The timer then resumes the coroutine.
-    void stop() noexcept {
-        unsigned state = state_.load(std::memory_order_relaxed);
-        while ((state & kOver) == 0) {
-            if (!state_.compare_exchange_weak(state, state | kStopped, std::memory_order_acq_rel))
-                continue;
-            // Last: it may call a loop, which may resume the coroutine.
-            hook_.reschedule(Clock::TimePoint::min());
-            return;
-        }
+        schedule();
     }
 
 private:
     friend class WheelTimer;
+    friend class detail::SleepHook<Sleep>;
 
-    enum State : unsigned { kAsleep = 1, kOver = 2, kStopped = 4, kGivenUp = 8 };
+    void goOn() { sleeper_.resume(); }
 
-    static void expire(void* sleep) { static_cast<Sleep*>(sleep)->end(kOver); }
-    static void giveUp(void* sleep) { static_cast<Sleep*>(sleep)->end(kOver | kGivenUp); }
-    static constexpr detail::HookOperations kOperations{{true}, &expire, &giveUp};
-
-    struct Hook final : TimerHookBase {
-        explicit Hook(Sleep& sleep) noexcept : TimerHookBase{kOperations, &sleep} {}
-    };
-
-    void end(unsigned how) {
-        std::coroutine_handle<> const sleeper = sleeper_;
-        if ((state_.fetch_or(how, std::memory_order_acq_rel) & kAsleep) != 0) sleeper.resume();
-    }
-
-    WheelTimer& timer_;
-    Until until_;
     std::coroutine_handle<> sleeper_;
-    std::atomic<unsigned> state_{0};
-    Hook hook_{*this};  // the last: it goes first
 };
 
 inline Sleep WheelTimer::sleepFor(Duration delay) { return {*this, delay}; }
@@ -164,7 +122,7 @@ private:
         void operator()() const noexcept { sleep.stop(); }
     };
 
-    StoppableSleep(WheelTimer& timer, Until until, std::stop_token token) noexcept
+    StoppableSleep(WheelTimer& timer, detail::SleepUntil until, std::stop_token token) noexcept
         : Sleep{timer, until}, token_{std::move(token)} {}
 
     std::stop_token token_;
