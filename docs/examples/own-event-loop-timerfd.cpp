@@ -1,6 +1,5 @@
-// When the event loop waits for file descriptors and nothing else (epoll, io_uring, another
-// library's loop): a timerfd wakes it at the timer's next expiration. And how to bound the work
-// of one round.
+// What a LoopTimer does with its descriptor, by hand, for a ManualTimer that one thread uses: a
+// timerfd wakes the loop at the timer's next expiration. And how to bound the work of one round.
 
 #include <timingwheel/ManualTimer.h>
 

@@ -52,8 +52,8 @@ struct SlowTask {
 ///   throws std::logic_error.
 using ThreadFactory = std::function<std::thread(std::function<void()> body)>;
 
-/// Options of SystemTimer and ManualTimer. All are checked by the constructor, which throws
-/// std::invalid_argument with the option's name, its value and the bound.
+/// Options of SystemTimer, LoopTimer and ManualTimer. All are checked by the constructor, which
+/// throws std::invalid_argument with the option's name, its value and the bound.
 struct TimerOptions {
     /// Resolution: deadlines are rounded up to it. At least 1 ns. Duration::max() is refused:
     /// lengths that cannot be expressed saturate to it.

@@ -23,6 +23,7 @@ class StopAfter;
 
 namespace detail {
 class TimerCore;
+enum class DrivenBy : unsigned char;
 
 template <class T>
 concept StopToken = requires(T const& token) {
@@ -34,7 +35,8 @@ template <StopToken Token>
 struct UntilStopped;
 }  // namespace detail
 
-/// The common part of SystemTimer and ManualTimer: what a wheel with levels can do beyond `Timer`.
+/// The common part of SystemTimer, LoopTimer and ManualTimer: what a wheel with levels can do
+/// beyond `Timer`.
 ///
 /// Time points are those of the timer's clock and have the type of std::chrono::steady_clock's. One
 /// of std::chrono::system_clock does not compile. A deadline in the past is due at once.
@@ -232,8 +234,7 @@ public:
     void checkInvariants() const;
 
 protected:
-    enum class Threading : bool { none, driverThread };
-    WheelTimer(TimerOptions options, Threading threading);
+    WheelTimer(TimerOptions options, detail::DrivenBy driver);
 
     /// Call it in the destructor of each final class: tasks that still run need the whole object.
     void stopForGood() noexcept;

@@ -6,6 +6,7 @@
 #include <timingwheel/Duration.h>
 #include <timingwheel/Executor.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/RejectedExecution.h>
@@ -15,6 +16,7 @@
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TaskPool.h>
 #include <timingwheel/Tick.h>
+#include <timingwheel/TimedScheduler.h>
 #include <timingwheel/Timeout.h>
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerHook.h>

@@ -37,12 +37,12 @@ namespace detail {
 /// and only once: it writes its own time over the driver's.
 class Alarm {
 public:
-    /// For a driver thread, or else for `options.loop`, if there is one. Under the steady clock the
-    /// thread wakes `options.spin` before its time and busy-waits.
-    Alarm(TimerOptions const& options, bool hasThread, TickScale const& scale)
+    /// For a driver thread, or else for `loop`, if there is one. Under the steady clock the thread
+    /// wakes `options.spin` before its time and busy-waits.
+    Alarm(TimerOptions const& options, bool hasThread, TimerLoop* loop, TickScale const& scale)
         : clock_{options.clock.get()},
           scale_{scale},
-          loop_{hasThread ? nullptr : options.loop},
+          loop_{hasThread ? nullptr : loop},
           spin_{&clock_ == &Clock::steady() ? options.spin.nanoseconds()
                                             : std::chrono::nanoseconds{0}},
           until_{loop_ == nullptr ? kAwake : Tick::kMax},
@@ -66,13 +66,13 @@ public:
     /// The loop is awake, and will ask before it sleeps. Until then nobody calls it.
     void rise() noexcept { until_.store(kAwake, std::memory_order_seq_cst); }
 
-    /// The loop asks how long it may stay away: until `nextWake()`.
+    /// The loop asks how long it may stay away: until `nextWake()`, which this returns.
     template <class Next>
-    void stayAwayUntil(Next&& nextWake) noexcept {
+    Tick stayAwayUntil(Next&& nextWake) noexcept {
         for (Tick until = nextWake(), wake = until;; until = wake) {
             until_.store(until.value(), std::memory_order_seq_cst);
             wake = nextWake();
-            if (wake >= until) return;
+            if (wake >= until) return until;
         }
     }
 

@@ -19,7 +19,25 @@ namespace {
 constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
 constexpr std::chrono::nanoseconds kLongestSpin = std::chrono::seconds{1};
 
-TimerOptions checked(TimerOptions options, bool concurrent) {
+/// For timers that somebody else drives.
+void refuseOptionsOfAThread(TimerOptions const& options, DrivenBy driver) {
+    bool const isLoop = driver == DrivenBy::loop;
+    std::string const timer = isLoop ? "a LoopTimer" : "a ManualTimer";
+    if (!options.executor.isInline())
+        refuseOption("executor", "set",
+                     "left out, " + timer + " runs tasks in " + (isLoop ? "runDue" : "advanceTo"));
+    if (options.threadFactory)
+        refuseOption("threadFactory", "set", "left out, " + timer + " has no thread");
+    if (options.spin.count() != 0)
+        refuseOption("spin", std::to_string(options.spin.count()) + " ns",
+                     "0, " + timer + " has no thread");
+    if (options.shards > 1)
+        refuseOption("shards", std::to_string(options.shards),
+                     "0 or 1, " + timer + " has one wheel");
+}
+
+TimerOptions checked(TimerOptions options, DrivenBy driver) {
+    if (driver != DrivenBy::thread) refuseOptionsOfAThread(options, driver);
     std::int64_t const tick = options.tick.count();
     if (tick < 1) refuseOption("tick", std::to_string(tick) + " ns", "at least 1 ns");
     if (tick > kLongestTick)
@@ -45,8 +63,8 @@ TimerOptions checked(TimerOptions options, bool concurrent) {
     if (options.slowTaskThreshold.count() <= 0)
         refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
                      "at least 1 ns");
-    if (options.loop != nullptr && concurrent)
-        refuseOption("loop", "set", "left out, only a ManualTimer is driven by a loop");
+    if (options.loop != nullptr && driver != DrivenBy::caller)
+        refuseOption("loop", "set", "left out, only a ManualTimer tells a loop");
     return options;
 }
 
@@ -55,9 +73,9 @@ std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
     return options.clock.get().coarseLag();
 }
 
-std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
+std::size_t shardsFor(TimerOptions const& options, DrivenBy driver) noexcept {
     constexpr std::size_t kPerCore = 4;  // so that two running threads seldom share one
-    if (!concurrent) return 1;
+    if (driver != DrivenBy::thread) return 1;
     if (options.shards != 0) return options.shards;
     std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
     return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
@@ -65,16 +83,18 @@ std::size_t shardsFor(TimerOptions const& options, bool concurrent) noexcept {
 
 }  // namespace
 
-TimerContext::TimerContext(TimerOptions timerOptions, bool concurrent, Whole& whole)
-    : options{checked(std::move(timerOptions), concurrent)},
-      isConcurrent{concurrent},
+TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& whole)
+    : options{checked(std::move(timerOptions), driver)},
+      drivenBy{driver},
       isWatched{options.observer != nullptr ||
                 options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get(), options.coarseClock, marginOf(options)},
       geometry{options.wheelSize},
       scale{clock.now(), options.tick.nanoseconds()},
-      alarm{options, concurrent, scale},
-      pushedBack{shardsFor(options, concurrent)},
+      descriptor{driver == DrivenBy::loop ? std::make_unique<LoopDescriptor>(clock) : nullptr},
+      alarm{options, driver == DrivenBy::thread, descriptor ? descriptor.get() : options.loop,
+            scale},
+      pushedBack{shardsFor(options, driver)},
       limit{options.maxPendingTimeouts, options.name},
       reports{options},
       whole_{whole} {}

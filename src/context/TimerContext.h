@@ -1,6 +1,8 @@
 #pragma once
 
 #include "context/Alarm.h"
+#include "context/DrivenBy.h"
+#include "context/LoopDescriptor.h"
 #include "context/PendingLimit.h"
 #include "context/RunStatistics.h"
 #include "context/StripedCounter.h"
@@ -15,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -43,7 +46,7 @@ public:
     static constexpr std::size_t kMaxShards = 64;
 
     /// Throws std::invalid_argument that names the option, its value and the bound.
-    TimerContext(TimerOptions timerOptions, bool concurrent, Whole& whole);
+    TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& whole);
     TimerContext(TimerContext const&) = delete;
     TimerContext& operator=(TimerContext const&) = delete;
 
@@ -88,11 +91,13 @@ public:
     bool hasStopped() const noexcept { return clock.isFrozen(); }
 
     TimerOptions const options;
-    bool const isConcurrent;  ///< false: one thread at a time, locks are left out
-    bool const isWatched;     ///< each run is measured alone, for an observer or a threshold
+    DrivenBy const drivenBy;
+    bool const isWatched;  ///< each run is measured alone, for an observer or a threshold
     TimerClock clock;
     LevelGeometry const geometry;  ///< of every shard's wheel
     TickScale scale;               ///< does not change once something was accepted
+    /// By which a loop that drives is called; null if none does.
+    std::unique_ptr<LoopDescriptor> const descriptor;
     // On lines of their own: the driver writes them at every sleep and every run.
     alignas(kCacheLine) Alarm alarm;
     alignas(kCacheLine) RunStatistics runs;

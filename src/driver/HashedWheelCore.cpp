@@ -9,7 +9,7 @@ namespace detail {
 
 HashedWheelCore::HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel,
                                  bool runsDueAtOnce, std::unique_ptr<TaskPool> pool)
-    : context_{std::move(timerOptions), true, *this},
+    : context_{std::move(timerOptions), DrivenBy::thread, *this},
       life_{context_, *this},
       runsDueAtOnce_{runsDueAtOnce},
       pool_{std::move(pool)},

@@ -24,7 +24,7 @@ public:
     bool isInsideTask() const noexcept override { return RunFrame::isInside(life_.context_); }
     void runDue() override {
         TimerContext& context = life_.context_;
-        if (context.isConcurrent) {
+        if (context.drivenBy == DrivenBy::thread) {
             context.alarm.waitUntilIdle([this] { return life_.isDue(); },
                                         [&] { return context.hasClaims(); });
         } else {
@@ -39,7 +39,7 @@ private:
 Lifecycle::Lifecycle(TimerContext& context, Engine& engine)
     : context_{context},
       engine_{engine},
-      phase_{context.isConcurrent ? Phase::initial : Phase::started} {}
+      phase_{context.drivenBy == DrivenBy::thread ? Phase::initial : Phase::started} {}
 
 Lifecycle::~Lifecycle() = default;
 

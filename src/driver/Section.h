@@ -56,6 +56,8 @@ public:
     /// Waits until `condition`. The thread that makes it true notifies `signal`.
     template <class Condition>
     void waitFor(Signal& signal, Condition&& condition) {
+        // Who notifies takes the mutex, also on the loop's thread.
+        if (keeper_.drivenBy_ == DrivenBy::loop) holdMutex();
         std::unique_lock<std::mutex> lock{keeper_.mutex_, std::adopt_lock};
         ++signal.waiters;
         signal.happened.wait(lock, condition);
@@ -63,7 +65,20 @@ public:
         lock.release();
     }
 
+    /// Makes the lock lean to the calling thread, if it is the first one that asks, and if nobody
+    /// waits for a condition, since that thread goes on in its own hold.
+    void leanToThisThread() noexcept {
+        if (keeper_.runEnded_.waiters == 0 && keeper_.drained_.waiters == 0)
+            keeper_.bias_.restore();
+    }
+
 private:
+    /// The loop's thread may hold the lock without the mutex. Lets others in between.
+    void holdMutex() noexcept {
+        if (!keeper_.bias_.leave()) return;
+        keeper_.mutex_.lock();
+        keeper_.bias_.revoke();
+    }
     void unlock() noexcept {
         TimeoutNode* const ended = std::exchange(ended_, nullptr);
         if (owed_ != kNothing) return unlockAndPay(ended);

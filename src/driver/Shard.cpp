@@ -359,6 +359,17 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
 
 // ---- the driver's step ------------------------------------------------------------------------
 
+void Shard::beginPass(RunFrame& pass) noexcept {
+    Section section{*this};
+    running_.add(pass);
+    section.leanToThisThread();
+}
+
+void Shard::endPass(RunFrame& pass) noexcept {
+    Section section{*this};
+    endFrame(pass);
+}
+
 void Shard::admitArrivals() noexcept {
     Section section{*this};
     due_.takeAll(arrivals_);
@@ -368,40 +379,48 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         Section section{*this};
-        Tick tick = limit;
-        // The limit may lie before the tick of a bucket that a bounded advance left half done.
-        bool const isBehind = wheel_.currentTick() > limit;
-        for (; served.moved < kChunk && served.started < atMost; ++served.moved) {
-            TimeoutEntry* due = nullptr;
-            if (isBehind || !wheel_.hasFlushed()) {
-                // What was due on arrival comes before later buckets, but behind all others of its
-                // own tick, so a task that is due again at once starves nobody.
-                Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
-                Tick const bucket = wheel_.nextExpiration().value_or(Tick::max());
-                // While tasks ran, another shard may have got something due before a later tick.
-                if (std::min(first, bucket) > tick) break;
-                if (bucket <= first) {
-                    wake();
-                    if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
-                } else {
-                    due = takeDue();
-                }
-            }
-            if (due == nullptr) due = expireOrCascade();
-            if (due == nullptr) continue;
-            ++served.started;
-            tick = due->deadline();
-            if (context_.options.executor.isInline()) {
-                --pending_;
-                run(section, frame, *due);
-            } else {
-                Claims::dispatch(*this, section, *due, TimeoutState::queued);
-            }
-        }
+        served = serveLocked(section, limit, frame, atMost);
         publishReach();
         refreshNextWake();
     }
     frame.meter.finish();
+    return served;
+}
+
+/// Alone, so that what locking takes leaves the registers to the loop.
+Shard::Served Shard::serveLocked(Section& section, Tick limit, RunFrame& frame,
+                                 std::size_t atMost) {
+    Served served;
+    Tick tick = limit;
+    // The limit may lie before the tick of a bucket that a bounded advance left half done.
+    bool const isBehind = wheel_.currentTick() > limit;
+    for (; served.moved < kChunk && served.started < atMost; ++served.moved) {
+        TimeoutEntry* due = nullptr;
+        if (isBehind || !wheel_.hasFlushed()) {
+            // What was due on arrival comes before later buckets, but behind all others of its
+            // own tick, so a task that is due again at once starves nobody.
+            Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
+            Tick const bucket = wheel_.nextExpiration().value_or(Tick::max());
+            // While tasks ran, another shard may have got something due before a later tick.
+            if (std::min(first, bucket) > tick) break;
+            if (bucket <= first) {
+                wake();
+                if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
+            } else {
+                due = takeDue();
+            }
+        }
+        if (due == nullptr) due = expireOrCascade();
+        if (due == nullptr) continue;
+        ++served.started;
+        tick = due->deadline();
+        if (context_.options.executor.isInline()) {
+            --pending_;
+            run(section, frame, *due);
+        } else {
+            Claims::dispatch(*this, section, *due, TimeoutState::queued);
+        }
+    }
     return served;
 }
 
@@ -431,13 +450,16 @@ TimeoutEntry* Shard::expireOrCascade() noexcept {
             record(Stage::expire, entry);
         return &entry;
     }
-    if (isObserved()) [[unlikely]] {
-        TimerTaskList const& bucket = cascade(entry, word.deadline());
-        recordPlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
-    } else {
+    if (isObserved()) [[unlikely]]
+        cascadeAndRecord(entry, word.deadline());
+    else
         cascade(entry, word.deadline());
-    }
     return nullptr;
+}
+
+void Shard::cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept {
+    TimerTaskList const& bucket = cascade(entry, deadline);
+    recordPlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
 }
 
 /// Marks an entry whose deadline has come. False if a push-back was faster; then `seen` is what

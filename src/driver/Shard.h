@@ -102,6 +102,10 @@ public:
 
     // For the driver: one thread at a time.
 
+    /// A pass of a loop begins or ends. stop() waits for the end. The lock leans to the first
+    /// thread that makes passes.
+    void beginPass(RunFrame& pass) noexcept;
+    void endPass(RunFrame& pass) noexcept;
     /// Lets the driver serve the entries that were due on arrival.
     void admitArrivals() noexcept;
     struct Served {
@@ -146,6 +150,7 @@ private:
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
     TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
+    Served serveLocked(Section& section, Tick limit, RunFrame& frame, std::size_t atMost);
     void wake() noexcept;
     TimeoutEntry* takeDue() noexcept;
     TimeoutEntry* expireOrCascade() noexcept;
@@ -155,6 +160,7 @@ private:
         if (bucket.level() < flush_->level) ++cascaded_[flush_->level];
         return bucket;
     }
+    void cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept;
     enum class Cancelled { no, yes, whileRunning };
     Cancelled markCancelled(TimeoutEntry& entry) noexcept;
     void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept;

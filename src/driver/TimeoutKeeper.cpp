@@ -14,7 +14,19 @@ TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
       observer_{context.options.observer},
       owedAtLeast_{isObserved() || context.options.loop != nullptr ? Section::kOnlyToOthers
                                                                    : Section::kNothing},
-      number_{number} {}
+      number_{number},
+      drivenBy_{context.drivenBy} {}
+
+/// The loop's own thread takes the mutex as well while the bias is revoked.
+void TimeoutKeeper::lockOfLoop() noexcept {
+    if (bias_.enter()) return;
+    mutex_.lock();
+    bias_.revokeUnlessFavourite();
+}
+
+void TimeoutKeeper::unlockOfLoop() noexcept {
+    if (!bias_.leave()) mutex_.unlock();
+}
 
 // ---- running ----------------------------------------------------------------------------------
 

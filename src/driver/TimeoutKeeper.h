@@ -1,6 +1,7 @@
 #pragma once
 
 #include "context/TimerContext.h"
+#include "driver/Bias.h"
 #include "driver/DroppedShares.h"
 #include "driver/EventLog.h"
 #include "driver/NextWake.h"
@@ -133,6 +134,7 @@ protected:
     TimerObserver* const observer_;
     std::int64_t const owedAtLeast_;
     std::uint32_t const number_;
+    DrivenBy const drivenBy_;  // the lock is none, a mutex, or a mutex that leans to the loop
 
     // Written by all threads without the lock: on a cache line of its own.
     alignas(kCacheLine) DroppedShares droppedShares_;
@@ -150,13 +152,27 @@ protected:
     EventLog events_;
     TimerTaskList givenUp_;  // hooks whose objects will be told so
 
+    // A LoopTimer's.
+    Bias bias_;
+
 private:
     void lock() noexcept {
-        if (context_.isConcurrent) mutex_.lock();
+        if (drivenBy_ == DrivenBy::caller) return;
+        if (drivenBy_ == DrivenBy::thread)
+            mutex_.lock();
+        else
+            lockOfLoop();
     }
     void unlock() noexcept {
-        if (context_.isConcurrent) mutex_.unlock();
+        if (drivenBy_ == DrivenBy::caller) return;
+        if (drivenBy_ == DrivenBy::thread)
+            mutex_.unlock();
+        else
+            unlockOfLoop();
     }
+    // Out of line, so that the other timers carry none of it.
+    void lockOfLoop() noexcept;
+    void unlockOfLoop() noexcept;
     void runPeriodic(Section& section, RunFrame& frame, TaskRun& run);
     void recordRun(TaskRun const& run) noexcept;
     void endOnce(TaskRun const& run) noexcept;

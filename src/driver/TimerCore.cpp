@@ -1,6 +1,7 @@
 #include "driver/TimerCore.h"
 
 #include <algorithm>
+#include <climits>
 #include <exception>
 #include <limits>
 #include <stdexcept>
@@ -11,13 +12,13 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-TimerCore::TimerCore(TimerOptions timerOptions, bool withDriverThread)
-    : context_{std::move(timerOptions), withDriverThread, *this}, life_{context_, *this} {
+TimerCore::TimerCore(TimerOptions timerOptions, DrivenBy driver)
+    : context_{std::move(timerOptions), driver, *this}, life_{context_, *this} {
     std::size_t const count = context_.shards();
     shards_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         shards_.push_back(std::make_unique<Shard>(context_, static_cast<std::uint32_t>(i)));
-        if (!withDriverThread) shards_.back()->open();
+        if (driver != DrivenBy::thread) shards_.back()->open();
         context_.retain();  // each shard holds a reference until its last entry is gone
     }
     life_.listenToClock();
@@ -165,6 +166,16 @@ std::optional<Clock::TimePoint> TimerCore::nextExpiration() noexcept {
     return life_.nextExpiration();
 }
 
+int TimerCore::pollTimeout() noexcept {
+    auto const expiration = nextExpiration();
+    if (!expiration) return -1;
+    auto const left = timeBetween(context_.now(), *expiration);
+    if (left.count() <= 0) return 0;
+    constexpr std::int64_t kMillisecond = 1'000'000;
+    std::int64_t const milliseconds = (left.count() - 1) / kMillisecond + 1;
+    return static_cast<int>(std::min<std::int64_t>(milliseconds, INT_MAX));
+}
+
 bool TimerCore::advance(Tick limit, std::size_t atMost) {
     bool const hasLoop = context_.options.loop != nullptr;
     bool isMoreDue = false;
@@ -178,8 +189,34 @@ bool TimerCore::advance(Tick limit, std::size_t atMost) {
     return isMoreDue;
 }
 
+bool TimerCore::runDueInLoop(std::size_t atMost) {
+    life_.refuseInside("runDue()");
+    RunFrame pass{context_};  // keeps the timer in memory: a task may destroy it
+    std::unique_lock const driving{pass_, std::try_to_lock};
+    return driving && makePass(pass, atMost);
+}
+
+/// stop() on another thread waits for the end of the pass. Until then clock and descriptor live.
+bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
+    Shard& shard = *shards_.front();
+    shard.beginPass(pass);
+    context_.alarm.rise();
+    bool isMoreDue = false;
+    if (!life_.isStopRequested()) {
+        RunFrame frame{context_};
+        isMoreDue = runDue(context_.tickNow(), frame, atMost);
+    }
+    context_.descriptor->stayAwayUntil([this] {
+        Tick const until = context_.alarm.stayAwayUntil([this] { return nextWake(); });
+        return context_.scale.timeOf(until);
+    });
+    shard.endPass(pass);
+    return isMoreDue;
+}
+
 bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
-    if (!context_.isConcurrent) shards_.front()->admitArrivals();
+    bool const hasThread = context_.drivenBy == DrivenBy::thread;
+    if (!hasThread) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
         auto const [shard, wake, others] = earliestShard();
         if (wake > limit || life_.isStopRequested()) return false;
@@ -188,7 +225,7 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
         // With a driver thread, admit what is due on arrival at once: as time follows the clock, it
         // comes behind all that was due before. A caller may name a time ahead of the clock, where
         // a task that makes itself due at once would hold it up for ever.
-        if (context_.isConcurrent) shard->admitArrivals();
+        if (hasThread) shard->admitArrivals();
         auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
         ran += served.started;
         if (served.moved == 0 && shard->nextWake() <= limit) return true;
@@ -236,7 +273,14 @@ void TimerCore::drive() noexcept {
 
 /// A clock that is set by hand drives. It also asks on behalf of the loop.
 void TimerCore::runDueHere() {
-    advance(context_.tickNow(), std::numeric_limits<std::size_t>::max());
+    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+    if (context_.drivenBy == DrivenBy::loop) {
+        RunFrame pass{context_};
+        std::lock_guard const driving{pass_};
+        makePass(pass, kAll);
+        return;
+    }
+    advance(context_.tickNow(), kAll);
     static_cast<void>(nextExpiration());
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -18,11 +19,11 @@ namespace detail {
 /// A whole timer behind its interface: the shards, and the driver that serves them in the order of
 /// their expirations.
 ///
-/// With a driver thread it is a SystemTimer; without one, with a single shard and no locks, it is a
-/// ManualTimer, whose caller is the driver.
+/// With a driver thread it is a SystemTimer. Without one it has a single shard: its caller is the
+/// driver, of a LoopTimer, or of a ManualTimer, which leaves the locks out.
 class TimerCore final : private TimerContext::Whole, private Lifecycle::Engine {
 public:
-    TimerCore(TimerOptions timerOptions, bool withDriverThread);
+    TimerCore(TimerOptions timerOptions, DrivenBy driver);
 
     TimerContext& context() noexcept { return context_; }
     TimerContext const& context() const noexcept { return context_; }
@@ -50,8 +51,13 @@ public:
     /// When the caller must advance at the latest. From now on the alarm calls a loop if it must
     /// come earlier.
     std::optional<Clock::TimePoint> nextExpiration() noexcept;
-    /// The caller is the driver: makes one pass.
+    /// The same in milliseconds from now, rounded up; -1 if never.
+    int pollTimeout() noexcept;
+    /// The caller is the driver of a ManualTimer: makes one pass.
     bool advance(Tick limit, std::size_t atMost);
+    /// The caller is the loop that drives: makes one pass, up to now, and sets the descriptor.
+    /// Returns false at once if another thread is in it.
+    bool runDueInLoop(std::size_t atMost);
     /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
     /// Returns true if more is due; that waits for the next pass.
     bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);
@@ -69,6 +75,7 @@ private:
     void endGivenUp() noexcept override;
     void orphanKeepers() noexcept override;
 
+    bool makePass(RunFrame& pass, std::size_t atMost);
     void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);
     void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                 Clock::TimePoint now);
@@ -88,6 +95,7 @@ private:
     TimerContext context_;
     Lifecycle life_;
     std::vector<std::unique_ptr<Shard>> shards_;
+    std::mutex pass_;                  // held by the thread that drives a LoopTimer
     std::atomic<bool> accepts_{true};  // asked first; the gates of the shards decide
     /// Where the driver's search begins: equals take turns. On a line that callers do not read.
     alignas(kCacheLine) std::size_t firstShard_ = 0;

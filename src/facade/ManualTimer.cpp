@@ -1,11 +1,8 @@
-#include "base/OptionChecks.h"
 #include "driver/TimerCore.h"
 #include "run/RunFrame.h"
 
 #include <timingwheel/ManualTimer.h>
 
-#include <algorithm>
-#include <climits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -13,28 +10,8 @@
 namespace timingwheel {
 inline namespace v1 {
 
-namespace {
-
-using detail::refuseOption;
-
-TimerOptions checked(TimerOptions options) {
-    if (!options.executor.isInline())
-        refuseOption("executor", "set", "left out, a ManualTimer runs tasks in advanceTo");
-    if (options.threadFactory)
-        refuseOption("threadFactory", "set", "left out, a ManualTimer has no thread");
-    if (options.spin.count() != 0)
-        refuseOption("spin", std::to_string(options.spin.count()) + " ns",
-                     "0, a ManualTimer has no thread");
-    if (options.shards > 1)
-        refuseOption("shards", std::to_string(options.shards),
-                     "0 or 1, a ManualTimer has one wheel");
-    return options;
-}
-
-}  // namespace
-
 ManualTimer::ManualTimer(TimerOptions options)
-    : WheelTimer{checked(std::move(options)), Threading::none} {}
+    : WheelTimer{std::move(options), detail::DrivenBy::caller} {}
 
 ManualTimer::~ManualTimer() { stopForGood(); }
 
@@ -42,15 +19,7 @@ std::optional<WheelTimer::TimePoint> ManualTimer::nextExpiration() const noexcep
     return core().nextExpiration();
 }
 
-int ManualTimer::pollTimeout() const noexcept {
-    auto const expiration = nextExpiration();
-    if (!expiration) return -1;
-    auto const left = detail::timeBetween(clock().now(), *expiration);
-    if (left.count() <= 0) return 0;
-    constexpr std::int64_t kMillisecond = 1'000'000;
-    std::int64_t const milliseconds = (left.count() - 1) / kMillisecond + 1;
-    return static_cast<int>(std::min<std::int64_t>(milliseconds, INT_MAX));
-}
+int ManualTimer::pollTimeout() const noexcept { return core().pollTimeout(); }
 
 bool ManualTimer::advanceTo(TimePoint now, std::size_t atMost) {
     if (detail::RunFrame::isInside(core().context()))

@@ -8,7 +8,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 SystemTimer::SystemTimer(TimerOptions options)
-    : WheelTimer{std::move(options), Threading::driverThread} {}
+    : WheelTimer{std::move(options), detail::DrivenBy::thread} {}
 
 SystemTimer::~SystemTimer() { stopForGood(); }
 

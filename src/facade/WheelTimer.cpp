@@ -121,8 +121,8 @@ void forNeighbours(TimerCore const& core, std::span<TimerHookBase* const> hooks,
 
 }  // namespace
 
-WheelTimer::WheelTimer(TimerOptions options, Threading threading)
-    : core_{new TimerCore{std::move(options), threading == Threading::driverThread}} {
+WheelTimer::WheelTimer(TimerOptions options, detail::DrivenBy driver)
+    : core_{new TimerCore{std::move(options), driver}} {
     core_->context().owner.store(this, std::memory_order_release);
 }
 

@@ -18,8 +18,7 @@ namespace detail {
 /// Windows 10 has it from version 1803 on.
 class WaitableTimer {
 public:
-    WaitableTimer()
-        : woken_{owned(CreateEventW(nullptr, FALSE, FALSE, nullptr))}, time_{makeTimer()} {}
+    WaitableTimer() : woken_{owned(CreateEventW(nullptr, FALSE, FALSE, nullptr))}, time_{make()} {}
 
     void sleepUntil(std::chrono::steady_clock::time_point until) noexcept {
         // If both have happened, the first one counts. So no wake is left over for the next sleep.
@@ -34,13 +33,29 @@ public:
 
     void wake() noexcept { SetEvent(woken_.get()); }
 
-private:
     struct Close {
         void operator()(HANDLE handle) const noexcept { CloseHandle(handle); }
     };
     using Handle = std::unique_ptr<void, Close>;
-    static constexpr std::chrono::hours kLongest{1};
     using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, 10'000'000>>;
+
+    /// The system's timer alone.
+    static Handle make() {
+        constexpr DWORD kHighResolution = 2;  // the name is missing from older headers
+        constexpr DWORD kAccess = SYNCHRONIZE | TIMER_MODIFY_STATE;
+        HANDLE const timer = CreateWaitableTimerExW(nullptr, nullptr, kHighResolution, kAccess);
+        if (timer != nullptr) return Handle{timer};
+        return owned(CreateWaitableTimerExW(nullptr, nullptr, 0, kAccess));
+    }
+    /// Sets it to fire after `left`, rounded up to its units. False if the system refuses.
+    static bool set(HANDLE timer, std::chrono::nanoseconds left) noexcept {
+        LARGE_INTEGER time;
+        time.QuadPart = -std::chrono::ceil<Ticks>(left).count();  // negative: counted from now
+        return SetWaitableTimer(timer, &time, 0, nullptr, nullptr, FALSE) != FALSE;
+    }
+
+private:
+    static constexpr std::chrono::hours kLongest{1};
 
     static Handle owned(HANDLE handle) {
         if (handle != nullptr) return Handle{handle};
@@ -48,23 +63,11 @@ private:
                                 "a timer's thread cannot sleep"};
     }
 
-    static Handle makeTimer() {
-        constexpr DWORD kHighResolution = 2;  // the name is missing from older headers
-        constexpr DWORD kAccess = SYNCHRONIZE | TIMER_MODIFY_STATE;
-        HANDLE const timer = CreateWaitableTimerExW(nullptr, nullptr, kHighResolution, kAccess);
-        if (timer != nullptr) return Handle{timer};
-        return owned(CreateWaitableTimerExW(nullptr, nullptr, 0, kAccess));
-    }
-
-    /// Sets the timer, rounded up to its units, for at most an hour. False if that time has come.
+    /// Sets the timer, for at most an hour. False if that time has come.
     bool setTime(std::chrono::steady_clock::time_point until) noexcept {
         auto const now = std::chrono::steady_clock::now();
         if (until <= now) return false;
-        LARGE_INTEGER time;
-        std::chrono::nanoseconds const left =
-            std::min<std::chrono::nanoseconds>(until - now, kLongest);
-        time.QuadPart = -std::chrono::ceil<Ticks>(left).count();  // negative: counted from now
-        return SetWaitableTimer(time_.get(), &time, 0, nullptr, nullptr, FALSE) != FALSE;
+        return set(time_.get(), std::min<std::chrono::nanoseconds>(until - now, kLongest));
     }
 
     Handle const woken_;

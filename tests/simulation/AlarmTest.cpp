@@ -25,7 +25,7 @@ void callBy(std::int64_t tick, detail::NextWake& nextWake, detail::Alarm& alarm)
 /// A driver as TimerCore::drive() is one, and the next wake that it sleeps by.
 struct SmallTimer {
     detail::TickScale scale{Clock::TimePoint{}, milliseconds{1}};
-    detail::Alarm alarm{TimerOptions{}, true, scale};
+    detail::Alarm alarm{TimerOptions{}, true, nullptr, scale};
     detail::NextWake nextWake;
     std::atomic<bool> isStopRequested{false};
 
@@ -98,7 +98,7 @@ public:
 private:
     std::unique_ptr<Clock::Waiter> const waiter_ = Clock::steady().makeWaiter();
     detail::TickScale const scale_{TimePoint{}, milliseconds{1}};
-    detail::Alarm alarm_{TimerOptions{.loop = this}, false, scale_};
+    detail::Alarm alarm_{TimerOptions{}, false, this, scale_};
     detail::NextWake nextWake_;
 };
 

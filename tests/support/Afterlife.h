@@ -3,6 +3,7 @@
 #include <support/Executors.h>
 #include <support/TestTimers.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
@@ -75,7 +76,7 @@ inline std::vector<std::vector<Death>> allOrders(std::vector<Death> deaths) {
     return orders;
 }
 
-enum class Kind { system, manual, flat };
+enum class Kind { system, loop, manual, flat };
 
 /// One timer, what it is made with, and how all of it ends.
 struct Setting {
@@ -86,7 +87,8 @@ struct Setting {
     std::vector<Death> order;
 
     std::string described() const {
-        static constexpr char const* kKinds[]{"SystemTimer", "ManualTimer", "HashedWheelTimer"};
+        static constexpr char const* kKinds[]{"SystemTimer", "LoopTimer", "ManualTimer",
+                                              "HashedWheelTimer"};
         std::string text = kKinds[static_cast<std::size_t>(kind)];
         text += hasExecutor ? ", on an executor" : ", inline";
         text += hasManualClock ? ", ManualClock" : ", MortalClock";
@@ -96,12 +98,13 @@ struct Setting {
 
 inline std::vector<Setting> allSettings() {
     std::vector<Setting> settings;
-    for (Kind const kind : {Kind::system, Kind::manual, Kind::flat})
+    for (Kind const kind : {Kind::system, Kind::loop, Kind::manual, Kind::flat})
         for (bool const hasExecutor : {false, true})
             for (bool const isInside : {false, true})
                 for (bool const isStopped : {false, true}) {
-                    // A ManualTimer has no executor; from inside a task stop() is refused.
-                    if ((kind == Kind::manual && hasExecutor) || (isInside && isStopped)) continue;
+                    // Without a thread it has no executor; from inside a task stop() is refused.
+                    bool const hasThread = kind == Kind::system || kind == Kind::flat;
+                    if ((hasExecutor && !hasThread) || (isInside && isStopped)) continue;
                     std::vector<Death> deaths{Death::timer, Death::clock, Death::observer,
                                               Death::thread};
                     if (hasExecutor) deaths.push_back(Death::executor);

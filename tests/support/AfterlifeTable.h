@@ -1,8 +1,10 @@
 #pragma once
 
 #include <support/AfterlifeWorld.h>
+#include <support/Receiver.h>
 #include <timingwheel/Sleep.h>
 #include <timingwheel/StopToken.h>
+#include <timingwheel/TimedScheduler.h>
 
 #include <array>
 #include <coroutine>
@@ -338,6 +340,18 @@ inline Rows usesOfTimers() {
                  world.expect(throws<std::logic_error>(call), "the timer");
          },
          true},
+        {{"TimedOperation::start"},
+         When::stopped,
+         [](World& world) {
+             if (world.wheel() == nullptr) return;
+             Completion completion;
+             auto operation =
+                 TimedScheduler{*world.wheel()}.schedule_after(hours{1}).connect(
+                     Receiver{&completion});
+             operation.start();
+             world.expect(completion.stops == 1 && completion.count() == 1, "the timer");
+         },
+         true},
         {{"WheelTimer::reschedule"}, When::stopped, eachHandle([](World& world, Handle& handle) {
              WheelTimer* const wheel = world.wheel();
              std::array<Timeout const*, 1> const batch{&handle.timeout};
@@ -389,6 +403,17 @@ inline Rows usesOfOneKind() {
              if (world.system() == nullptr) return;
              world.expect(throws<std::logic_error>([&] { world.system()->start(); }), "the timer");
              world.system()->drain();
+         }},
+        {{"LoopTimer::nativeHandle", "LoopTimer::runDue", "LoopTimer::nextExpiration",
+          "LoopTimer::pollTimeout"},
+         When::stopped,
+         [](World& world) {
+             LoopTimer* const loop = world.loop();
+             if (loop == nullptr) return;
+             world.expect(loop->nativeHandle() != detail::kNoHandle && !loop->runDue() &&
+                              !loop->runDue(1) && !loop->nextExpiration() &&
+                              loop->pollTimeout() == -1,
+                          "the timer");
          }},
         {{"ManualTimer::advanceTo", "ManualTimer::nextExpiration", "ManualTimer::pollTimeout"},
          When::stopped,

@@ -53,9 +53,11 @@ public:
     /// REQUIRES: it is there.
     Timer& stoppedTimer() { return *timer_; }
     WheelTimer* wheel() {
-        return system_ != nullptr ? static_cast<WheelTimer*>(system_.get()) : manual_.get();
+        if (system_ != nullptr) return system_.get();
+        return loop_ != nullptr ? static_cast<WheelTimer*>(loop_.get()) : manual_.get();
     }
     SystemTimer* system() { return system_.get(); }
+    LoopTimer* loop() { return loop_.get(); }
     ManualTimer* manual() { return manual_.get(); }
     HashedWheelTimer* flat() { return flat_.get(); }
     ManualClock* manualClock() { return manualClock_.get(); }
@@ -106,12 +108,15 @@ private:
                                    .wheelSize = 8,
                                    .clock = clock(),
                                    .executor = executor,
-                                   .shards = setting_.kind == Kind::manual ? 1U : 2U,
+                                   .shards = setting_.kind == Kind::system ? 2U : 1U,
                                    .errorHandler = quiet,
                                    .observer = &observer_};
         if (setting_.kind == Kind::system) {
             system_ = std::make_unique<SystemTimer>(options);
             timer_ = system_.get();
+        } else if (setting_.kind == Kind::loop) {
+            loop_ = std::make_unique<LoopTimer>(options);
+            timer_ = loop_.get();
         } else if (setting_.kind == Kind::manual) {
             manual_ = std::make_unique<ManualTimer>(options);
             timer_ = manual_.get();
@@ -136,6 +141,7 @@ private:
             executor_->waitFor(1);
             executor_->take()();
         }
+        if (loop_ != nullptr) loop_->runDue();
         if (manual_ != nullptr) manual_->advanceTo(clock().now());
         while (!isOver()) std::this_thread::yield();
     }
@@ -232,7 +238,9 @@ private:
     void playInsideTask(std::function<void()> const& look) {
         Latch scheduled;
         Latch played;
-        bool const isManual = manual_ != nullptr;  // the task may destroy it on another thread
+        // The task may destroy them on another thread.
+        LoopTimer* const loop = loop_.get();
+        ManualTimer* const manual = manual_.get();
         auto const task = [&](Timeout const& self) {
             if (system_ != nullptr && !setting_.hasExecutor) scheduled.wait();
             keep("the running one", self, Fate::running);
@@ -244,8 +252,10 @@ private:
         if (setting_.hasExecutor) {
             executor_->waitFor(1);
             executor_->take()();
-        } else if (isManual) {
-            manual_->advanceTo(clock().now());
+        } else if (loop != nullptr) {
+            loop->runDue();
+        } else if (manual != nullptr) {
+            manual->advanceTo(clock().now());
         }
         played.wait();
         while (!running.isDone()) std::this_thread::yield();
@@ -263,6 +273,7 @@ private:
                 break;
             case Death::timer:
                 system_.reset();
+                loop_.reset();
                 manual_.reset();
                 flat_.reset();
                 break;
@@ -295,6 +306,7 @@ private:
     std::unique_ptr<ManualClock> manualClock_;
     std::unique_ptr<HoldingExecutor> executor_;
     std::unique_ptr<SystemTimer> system_;
+    std::unique_ptr<LoopTimer> loop_;
     std::unique_ptr<ManualTimer> manual_;
     std::unique_ptr<HashedWheelTimer> flat_;
     Timer* timer_ = nullptr;

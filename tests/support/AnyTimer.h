@@ -2,6 +2,7 @@
 
 #include <support/TestTimers.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/Timer.h>
@@ -37,7 +38,7 @@ template <class T>
 class OfAllTimers : public testing::Test {
 protected:
     static constexpr bool kIsFlat = std::is_same_v<T, HashedWheelTimer>;
-    static constexpr bool kHasThread = !std::is_same_v<T, ManualTimer>;
+    static constexpr bool kHasThread = kIsFlat || std::is_same_v<T, SystemTimer>;
 
     std::unique_ptr<Timer> make(CommonOptions const& from = {}) {
         if constexpr (kIsFlat) {
@@ -80,7 +81,7 @@ protected:
     FailureLog failures;
 };
 
-using AllTimers = testing::Types<SystemTimer, HashedWheelTimer, ManualTimer>;
+using AllTimers = testing::Types<SystemTimer, HashedWheelTimer, LoopTimer, ManualTimer>;
 using TimersWithAThread = testing::Types<SystemTimer, HashedWheelTimer>;
 
 struct NamesOfAllTimers {
@@ -88,7 +89,8 @@ struct NamesOfAllTimers {
     static std::string GetName(int) {
         if constexpr (std::is_same_v<T, SystemTimer>) return "SystemTimer";
         if constexpr (std::is_same_v<T, HashedWheelTimer>) return "HashedWheelTimer";
-        return "ManualTimer";
+        if constexpr (std::is_same_v<T, ManualTimer>) return "ManualTimer";
+        return "LoopTimer";
     }
 };
 

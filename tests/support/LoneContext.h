@@ -17,7 +17,8 @@ public:
     using Pointer = std::unique_ptr<LoneContext, Release>;
 
     LoneContext(TimerOptions timerOptions, bool concurrent)
-        : TimerContext{std::move(timerOptions), concurrent, *this} {}
+        : TimerContext{std::move(timerOptions),
+                       concurrent ? detail::DrivenBy::thread : detail::DrivenBy::caller, *this} {}
 
     static Pointer make(TimerOptions timerOptions) {
         return Pointer{new LoneContext{std::move(timerOptions), true}};

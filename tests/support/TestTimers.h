@@ -5,6 +5,7 @@
 #include <support/Figure.h>
 #include <support/Waiters.h>
 #include <timingwheel/Clock.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
@@ -164,12 +165,13 @@ protected:
     FailureLog failures;
 };
 
-using WheelTimers = testing::Types<SystemTimer, ManualTimer>;
+using WheelTimers = testing::Types<SystemTimer, LoopTimer, ManualTimer>;
 
 struct NamesOfTimers {
     template <class T>
     static std::string GetName(int) {
-        return std::is_same_v<T, SystemTimer> ? "SystemTimer" : "ManualTimer";
+        if constexpr (std::is_same_v<T, SystemTimer>) return "SystemTimer";
+        return std::is_same_v<T, LoopTimer> ? "LoopTimer" : "ManualTimer";
     }
 };
 

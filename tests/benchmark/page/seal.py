@@ -32,6 +32,7 @@ PAGES = {
     "docs/benchmarks.md": "docs/benchmarks",
     "docs/choosing.md": "docs/choosing",
     "docs/comparison.md": "docs/comparison",
+    "docs/server.md": "docs/server",
     "docs/testing.md": None,
 }
 BEGIN, END = "<!-- written by ./dev soak: begin -->", "<!-- written by ./dev soak: end -->"

@@ -218,16 +218,24 @@ int clock_gettime(clockid_t clock, timespec* time) {
 
 /// What std::atomic waits and notifies with.
 long syscall(long number, ...) {
+    constexpr long kExpeditedBarrier = 8;  // of the own process; the others only announce it
     static auto* const theReal = REAL(syscall);
     std::va_list list;
     va_start(list, number);
     long arguments[6];
     for (long& argument : arguments) argument = va_arg(list, long);
     va_end(list);
-    if (!sim::isSimulated() || number != SYS_futex)
+    bool const isKnown = number == SYS_futex || number == SYS_membarrier;
+    if (!sim::isSimulated() || !isKnown)
         return theReal(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
                        arguments[5]);
     sim::Aside const aside;
+    if (number == SYS_membarrier) {
+        sim::machine().scheduler.step();
+        sim::note("barrier of all", nullptr, 0, FROM);
+        if (arguments[0] == kExpeditedBarrier) sim::machine().memory.barrierOfAllThreads();
+        return 0;
+    }
     auto const* const word = reinterpret_cast<std::uint32_t const*>(arguments[0]);
     auto const value = static_cast<std::uint32_t>(arguments[2]);
     sim::Scheduler& scheduler = sim::machine().scheduler;
@@ -401,6 +409,7 @@ extern "C" {
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
+void __tsan_atomic_signal_fence(int) {}  // for the compiler alone
 
 PLAIN(read, 1, false)
 PLAIN(read, 2, false)

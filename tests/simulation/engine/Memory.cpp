@@ -142,7 +142,8 @@ Memory::Location& Memory::locationOf(Actor self, void const* where, std::size_t 
 }
 
 std::uint64_t Memory::oldestVisible(Actor self, Location const& location, Order order) noexcept {
-    std::uint64_t oldest = order == Order::sequential ? location.sequential : 0;
+    std::uint64_t oldest = location.atBarrier;
+    if (order == Order::sequential) oldest = std::max(oldest, location.sequential);
     for (std::uint64_t i = location.stores.size(); i-- > oldest;) {
         Store const& store = location.stores[i];
         if (self.clock.hasSeen(store.thread, store.epoch)) {
@@ -160,6 +161,10 @@ std::uint64_t Memory::oldestVisible(Actor self, Location const& location, Order 
         }
     }
     return oldest;
+}
+
+void Memory::barrierOfAllThreads() noexcept {
+    for (auto& [where, location] : locations_) location.atBarrier = location.stores.size() - 1;
 }
 
 /// Which store a load reads.

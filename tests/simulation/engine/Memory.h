@@ -49,6 +49,9 @@ public:
     bool compareExchange(Actor self, void* where, std::size_t size, std::uint64_t& expected,
                          std::uint64_t desired, bool weak, Order success, Order failure);
 
+    /// membarrier(2): what was stored so far, no thread misses from now on. It orders nothing else.
+    void barrierOfAllThreads() noexcept;
+
     void read(Actor self, void const* where, std::size_t size);
     void write(Actor self, void* where, std::size_t size);
 
@@ -77,6 +80,7 @@ private:
         std::vector<Reading> readings[kMostThreads];
         int staleInARow[kMostThreads] = {};
         std::uint64_t sequential = 0;  // the newest store that a seq_cst operation knew
+        std::uint64_t atBarrier = 0;   // the newest one at the last barrier of all threads
     };
 
     Location& locationOf(Actor self, void const* where, std::size_t size);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <iterator>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -76,6 +77,12 @@ inline bool isOnlyThread() {
     std::error_code none;
     std::filesystem::directory_iterator const threads{"/proc/self/task", none};
     return std::distance(begin(threads), end(threads)) <= 1;
+}
+
+/// True if the descriptor becomes readable before so much time has passed.
+inline bool isReadableWithin(int descriptor, std::chrono::milliseconds time) {
+    pollfd waiting{descriptor, POLLIN, 0};
+    return poll(&waiting, 1, static_cast<int>(time.count())) == 1;
 }
 
 /// Of all its threads.

@@ -39,6 +39,10 @@ inline bool doOthersWantToRun() { return false; }
 /// Unknown: so whoever waits for the others waits until the end of its time.
 inline bool isOnlyThread() { return false; }
 
+inline bool isReadableWithin(HANDLE handle, std::chrono::milliseconds time) {
+    return WaitForSingleObject(handle, static_cast<DWORD>(time.count())) == WAIT_OBJECT_0;
+}
+
 inline std::chrono::nanoseconds durationOf(FILETIME time) {
     std::uint64_t const units = std::uint64_t{time.dwHighDateTime} << 32U | time.dwLowDateTime;
     return std::chrono::nanoseconds{units * 100};
@@ -76,7 +80,7 @@ inline void endInTheEnd() {
 }
 
 [[noreturn]] inline void pauseForEver() {
-    for (;;) Sleep(INFINITE);
+    for (;;) ::Sleep(INFINITE);
 }
 
 }  // namespace timingwheel::test

@@ -41,7 +41,7 @@ protected:
     }
 
     WakefulClock clock_;
-    Alarm alarm_{{.clock = clock_}, true, kMilliseconds};
+    Alarm alarm_{{.clock = clock_}, true, nullptr, kMilliseconds};
 };
 
 // G22. Bug pattern: each schedule for the tick at which the driver wakes anyway wakes it.
@@ -74,7 +74,7 @@ public:
 // G22: the same for a loop.
 TEST_F(AlarmTest, CallsALoopOnlyForWhatIsEarlierThanItKnows) {
     CalledLoop loop;
-    Alarm alarm{{.loop = &loop}, false, kMilliseconds};
+    Alarm alarm{{}, false, &loop, kMilliseconds};
     alarm.ring(Tick{9});
     alarm.ring(Tick{9});
     alarm.ring(Tick{8});
@@ -90,7 +90,7 @@ TEST_F(AlarmTest, CallsALoopOnlyForWhatIsEarlierThanItKnows) {
 // Bug pattern: what is scheduled between the loop's look at the wheel and its answer is overslept.
 TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
     CalledLoop loop;
-    Alarm alarm{{.loop = &loop}, false, kMilliseconds};
+    Alarm alarm{{}, false, &loop, kMilliseconds};
     Tick nextWake{9};
     alarm.stayAwayUntil([&nextWake] { return std::exchange(nextWake, Tick{7}); });
     alarm.ring(Tick{8});
@@ -100,7 +100,7 @@ TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
 }
 
 TEST_F(AlarmTest, WithoutALoopNobodyIsCalled) {
-    Alarm alarm{{}, false, kMilliseconds};
+    Alarm alarm{{}, false, nullptr, kMilliseconds};
     alarm.ring(Tick{1});
     alarm.wake();
     EXPECT_EQ(alarm.wakeUps(), 0U);
@@ -112,7 +112,7 @@ TEST(SpinningAlarm, IsAwakeBeforeItsTime) {
     int looks = 0;
     std::uint64_t sleeps = 0;
     for (int attempt = 0; attempt < 1'000 && (looks < 10 || sleeps == 0); ++attempt) {
-        Alarm alarm{{.spin = 2ms}, true, kMilliseconds};
+        Alarm alarm{{.spin = 2ms}, true, nullptr, kMilliseconds};
         looks = 0;
         alarm.sleep(Tick{1}, Clock::steady().now() + 4ms, [&looks](Tick) {
             ++looks;

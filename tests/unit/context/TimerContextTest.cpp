@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -25,7 +26,8 @@ TEST(TimerContext, HasFourShardsForEachCoreUnlessToldOtherwise) {
 
 TEST(TimerContext, HasOneShardForOneThread) {
     EXPECT_EQ(shardsOf({}, false), 1U);
-    EXPECT_EQ(shardsOf({.shards = 8}, false), 1U);
+    EXPECT_EQ(shardsOf({.shards = 1}, false), 1U);
+    EXPECT_THROW(static_cast<void>(shardsOf({.shards = 8}, false)), std::invalid_argument);
 }
 
 }  // namespace

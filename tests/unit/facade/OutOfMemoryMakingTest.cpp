@@ -6,6 +6,7 @@
 #include <timingwheel/Duration.h>
 #include <timingwheel/Executor.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/TaskPool.h>
 #include <timingwheel/Tick.h>
 #include <timingwheel/TimerObserver.h>
@@ -115,6 +116,11 @@ std::vector<Making> timers() {
              options.executor = w.pool;
              options.shards = 4;
              SystemTimer const timer{std::move(options)};
+         }},
+        {"LoopTimer and its nativeHandle",
+         [](Workshop&) {
+             LoopTimer const timer;
+             EXPECT_NE(timer.nativeHandle(), detail::kNoHandle);
          }},
         {"ManualTimer", [](Workshop&) { ManualTimer const timer; }},
         {"ManualTimer with options", [](Workshop& w) { ManualTimer const timer{w.options}; }},

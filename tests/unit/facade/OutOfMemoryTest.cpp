@@ -1,11 +1,13 @@
 #include "OutOfMemoryCalls.h"
 
 #include <support/OutOfMemory.h>
+#include <support/Receiver.h>
 #include <support/TestTimers.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/Sleep.h>
 #include <timingwheel/StopToken.h>
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimedScheduler.h>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +15,7 @@
 #include <cmath>
 #include <coroutine>
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
@@ -172,6 +175,67 @@ Calls<SystemTimer> firstCalls() {
     return calls;
 }
 
+// ---- with a stop token -------------------------------------------------------------------------
+
+template <class T>
+Calls<T> tokenCalls() {
+    using S = Scene<T>;
+    auto const stopped = [](S& s) { s.expectRan(0, 0ms); };
+    return {
+        {"newTimeout with a token",
+         [](S& s) {
+             std::stop_source const source;
+             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+         },
+         ranOnceAt<S>(5ms)},
+        {"newTimeout at a time with a token, that needs levels",
+         [](S& s) {
+             std::stop_source const source;
+             s.made = s.timer->newTimeout(s.task(), S::at(S::kFar), source.get_token());
+         },
+         ranOnceAt<S>(S::kFar)},
+        {"scheduleAtFixedRate with a token",
+         [](S& s) {
+             std::stop_source const source;
+             s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod,
+                                                   source.get_token());
+         },
+         ranPeriodically<S>(5ms)},
+        {"scheduleWithFixedDelay with a token",
+         [](S& s) {
+             std::stop_source const source;
+             s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(5ms), S::kPeriod,
+                                                      source.get_token());
+         },
+         ranPeriodically<S>(5ms)},
+        {"newTimeout with a token that is stopped then",
+         [](S& s) {
+             std::stop_source source;
+             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             source.request_stop();
+             EXPECT_TRUE(s.made.isCancelled());
+         },
+         stopped},
+        {"newTimeout with a token that is stopped already",
+         [](S& s) {
+             std::stop_source source;
+             source.request_stop();
+             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             EXPECT_TRUE(s.made.isCancelled());
+         },
+         stopped},
+        {"scheduleAtFixedRate with a token that is stopped then",
+         [](S& s) {
+             std::stop_source source;
+             s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod,
+                                                   source.get_token());
+             source.request_stop();
+             EXPECT_TRUE(s.made.isCancelled());
+         },
+         stopped},
+    };
+}
+
 // ---- hooks and reschedule ----------------------------------------------------------------------
 
 template <class T>
@@ -214,25 +278,40 @@ Calls<T> hookCalls() {
          },
          {},
          false},
+        {"the start of a sender's operation",
+         [](S& s) {
+             auto const startOne = [](TimedSender const& sender) {
+                 Completion completion;
+                 auto operation = sender.connect(Receiver{&completion});
+                 operation.start();
+                 if (completion.error) std::rethrow_exception(completion.error);
+                 EXPECT_EQ(completion.count(), 0);
+             };
+             TimedScheduler const scheduler{*s.timer};
+             startOne(scheduler.schedule_after(S::delay(5ms)));
+             startOne(scheduler.schedule_at(S::at(5ms)));
+             static_cast<void>(scheduler.schedule().get_env());
+         },
+         {},
+         false},
+        {"sleepFor with a token, that needs levels",
+         [](S& s) {
+             std::stop_source const source;
+             auto sleep = s.timer->sleepFor(S::delay(S::kFar), source.get_token());
+             EXPECT_TRUE(sleep.await_suspend(std::noop_coroutine()));
+         }},
         {"stopAfter",
          [](S& s) {
              StopAfter const deadline = s.timer->stopAfter(S::delay(5ms));
              EXPECT_FALSE(deadline.token().stop_requested());
          }},
-        {"newTimeout with a token",
-         [](S& s) {
-             std::stop_source const source;
-             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
-         },
-         ranOnceAt<S>(5ms)},
-        {"newTimeout with a token that is stopped",
+        {"stopAfter with a token, that needs levels",
          [](S& s) {
              std::stop_source source;
-             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             StopAfter const deadline = s.timer->stopAfter(S::delay(S::kFar), source.get_token());
              source.request_stop();
-             EXPECT_TRUE(s.made.isCancelled());
-         },
-         [](S& s) { s.expectRan(0, 0ms); }},
+             EXPECT_TRUE(deadline.token().stop_requested());
+         }},
         {"a hook's reschedule", [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::delay(39ms))); },
          movedTo(39ms), false},
         {"a hook's reschedule to earlier",
@@ -540,7 +619,9 @@ protected:
         test::tell(what + ", " + NamesOfTimers::GetName<T>(0), tried, atLeastTried);
     }
 };
-TYPED_TEST_SUITE(OutOfMemory, WheelTimers, NamesOfTimers);
+/// A LoopTimer has their engine: what it adds is made in its constructor.
+using OneOfEachEngine = testing::Types<SystemTimer, ManualTimer>;
+TYPED_TEST_SUITE(OutOfMemory, OneOfEachEngine, NamesOfTimers);
 
 // G16
 TYPED_TEST(OutOfMemory, AScheduleSucceedsOrChangesNothing) {
@@ -553,6 +634,11 @@ TYPED_TEST(OutOfMemory, AScheduleSucceedsOrChangesNothing) {
 // G16
 TYPED_TEST(OutOfMemory, AHookIsScheduledAndMovedOrNothingChanges) {
     this->tell("hooks", tryAll(kinds<TypeParam>(), hookCalls<TypeParam>()), 200);
+}
+
+// G16
+TYPED_TEST(OutOfMemory, ATimeoutWithATokenIsScheduledOrNothingChanges) {
+    this->tell("tokens", tryAll(kinds<TypeParam>(), tokenCalls<TypeParam>()), 150);
 }
 
 // G16

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <timingwheel/WheelTimer.h>
+#include <timingwheel/detail/platform/NativeHandle.h>
+#include <timingwheel/detail/platform/export.h>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A timer that lives in one event loop and may be used from any thread. It has no thread of its
+/// own: the loop waits for its descriptor, beside its sockets, and then calls runDue().
+///
+///     timingwheel::LoopTimer timer;
+///     epoll_event event{EPOLLIN, {.fd = timer.nativeHandle()}};
+///     epoll_ctl(epoll, EPOLL_CTL_ADD, timer.nativeHandle(), &event);
+///     ...
+///     if (event.data.fd == timer.nativeHandle()) timer.runDue();
+///
+/// - Tasks run inside runDue(), on the loop's thread.
+/// - Every promise of SystemTimer holds from every thread: a schedule, a push-back, a truthful
+///   cancel, a hook that is destroyed, cancelAndWait(), stop().
+/// - The loop's thread, the first that calls runDue(), takes no lock and no atomic
+///   read-modify-write: the lock leans to it. Another thread that comes in between pays a barrier
+///   in all threads of the process, about a microsecond, at most every other call of runDue();
+///   otherwise a mutex. Where the system has no such barrier, and if the thread is exchanged,
+///   everybody takes the mutex.
+/// - The descriptor is set when the earliest expiration becomes earlier, by whoever schedules it,
+///   and at the end of runDue() if it has changed. Each is one system call. Nothing has to be read
+///   from it.
+///
+/// One for each loop is meant. Its tasks run one after another. If its clock is a ManualClock,
+/// moving that clock is a call of runDue(), on the thread that moves it.
+///
+/// Order          as SystemTimer inline
+/// Thread safety  any thread. If two call runDue() at a time, the second returns false at once
+/// Lifetime       as SystemTimer. The destructor closes the descriptor: take it out of the loop
+///                first. Of other threads' calls only those of hooks and handles may be under way
+/// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin, a
+///                loop, or more than one shard; std::system_error if the system has no descriptor
+///                left
+class TIMINGWHEEL_API LoopTimer final : public WheelTimer {
+public:
+    /// A file descriptor; on Windows the HANDLE of a waitable timer.
+    using NativeHandle = detail::NativeHandle;
+
+    explicit LoopTimer(TimerOptions options = {});
+    ~LoopTimer() override;
+
+    /// Becomes readable, or signalled, when runDue() must be called. A loop may wait for it in each
+    /// way that the system has, level-triggered; if edge-triggered, call runDue() until it returns
+    /// false. Under another clock than the steady one it is set by what that clock shows to be
+    /// left.
+    NativeHandle nativeHandle() const noexcept;
+
+    /// Runs what is due now, in the order of deadlines, at most `atMost` tasks. Returns true if
+    /// more is due; the descriptor then stays readable. A task that becomes due during the call
+    /// runs in the next one. Throws std::logic_error from inside a task of this timer.
+    bool runDue(std::size_t atMost = std::numeric_limits<std::size_t>::max());
+
+    /// When runDue() must be called at the latest; nothing if never. For a loop that waits with a
+    /// time-out: if other threads use the timer, it must wait for the descriptor too. O(1).
+    std::optional<TimePoint> nextExpiration() const noexcept;
+    /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so
+    /// that the loop never spins; -1 means never.
+    int pollTimeout() const noexcept;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,19 @@
+/// What the system calls something that one can wait for.
+
+#pragma once
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+#if defined(_WIN32)
+using NativeHandle = void*;  ///< a HANDLE
+inline constexpr NativeHandle kNoHandle = nullptr;
+#else
+using NativeHandle = int;  ///< a file descriptor
+inline constexpr NativeHandle kNoHandle = -1;
+#endif
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,16 @@
+#pragma once
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Who runs what is due in a timer.
+enum class DrivenBy : unsigned char {
+    caller,  ///< whoever calls: one thread at a time uses the timer, and locks are left out
+    loop,    ///< a thread of the user's, while others use the timer too
+    thread,  ///< a thread of the timer's own
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/TimeArithmetic.h"
+#include "context/TimerClock.h"
+#include "platform/TimerDescriptor.h"
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/TimerLoop.h>
+
+#include <mutex>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The descriptor by which a LoopTimer calls its loop. It becomes readable when the loop must come.
+///
+/// No call is lost. The loop says under the lock until when it stays away, and sets the descriptor
+/// in the same hold. Who schedules something earlier has published that before, so the loop saw it,
+/// or calls onEarlier() after it.
+///
+/// Thread safety  any number of threads
+class LoopDescriptor final : public TimerLoop {
+public:
+    explicit LoopDescriptor(TimerClock const& clock) : clock_{clock} {}
+
+    NativeHandle get() const noexcept { return descriptor_.get(); }
+
+    void onEarlier(TimePoint expiration) noexcept override {
+        std::lock_guard const lock{mutex_};
+        if (expiration < setTo_) set(expiration);
+    }
+
+    /// The loop has come, and will come again at `next()`, TimePoint::max() if never. No system
+    /// call if the descriptor waits for that already.
+    template <class Next>
+    void stayAwayUntil(Next&& next) noexcept {
+        std::lock_guard const lock{mutex_};
+        TimePoint const expiration = next();
+        if (expiration != setTo_ || hasFired()) set(expiration);
+    }
+
+    void close() noexcept {
+        std::lock_guard const lock{mutex_};
+        descriptor_.close();
+    }
+
+private:
+    void set(TimePoint expiration) noexcept {
+        setTo_ = expiration;
+        firesAt_ = steadyTimeOf(expiration);
+        descriptor_.set(firesAt_);
+    }
+    /// Of another clock: what that shows to be left, from now on.
+    TimePoint steadyTimeOf(TimePoint expiration) const noexcept {
+        if (clock_.isSteady() || expiration == TimePoint::max()) return expiration;
+        return timeAfter(Clock::steady().now(), timeBetween(clock_.nowOrFrozen(), expiration));
+    }
+    bool hasFired() const noexcept {
+        return firesAt_ != TimePoint::max() && firesAt_ <= Clock::steady().now();
+    }
+
+    TimerClock const& clock_;
+    std::mutex mutex_;  // protects what follows
+    TimerDescriptor descriptor_;
+    TimePoint setTo_ = TimePoint::max();
+    TimePoint firesAt_ = TimePoint::max();
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
