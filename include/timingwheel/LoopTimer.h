@@ -23,11 +23,11 @@ inline namespace v1 {
 /// - Tasks run inside runDue(), on the loop's thread.
 /// - Every promise of SystemTimer holds from every thread: a schedule, a push-back, a truthful
 ///   cancel, a hook that is destroyed, cancelAndWait(), stop().
-/// - The loop's thread, the first that calls runDue(), takes no lock and no atomic
-///   read-modify-write: the lock leans to it. Another thread that comes in between pays a barrier
-///   in all threads of the process, about a microsecond, at most every other call of runDue();
-///   otherwise a mutex. Where the system has no such barrier, and if the thread is exchanged,
-///   everybody takes the mutex.
+/// - The loop's thread, the first that calls runDue(), schedules, cancels and pushes back without
+///   taking a lock: the lock leans to it. Another thread that comes in between pays a barrier in
+///   all threads of the process, at most every other call of runDue(): microseconds, on a virtual
+///   machine tens of them. Otherwise it pays a mutex. Where the system has no such barrier, and if
+///   the thread is exchanged, everybody takes the mutex.
 /// - The descriptor is set when the earliest expiration becomes earlier, by whoever schedules it,
 ///   and at the end of runDue() if it has changed. Each is one system call. Nothing has to be read
 ///   from it.

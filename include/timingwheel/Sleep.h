@@ -31,8 +31,8 @@ enum class Wake : std::uint8_t {
 ///
 /// Every sleep ends, in exactly one way. The coroutine goes on
 ///
-/// - on the timer's executor, or in `advanceTo` of a ManualTimer, when its time has come or its
-///   token was stopped: a stop makes the sleep due at once;
+/// - as a task of the timer, so on its executor, or in `runDue` of a LoopTimer or `advanceTo` of a
+///   ManualTimer, when its time has come or its token was stopped: a stop makes it due at once;
 /// - on the thread that calls stop(), the timer's destructor or cancelAll(), with no lock held,
 ///   before that returns: all that was pending is out of the timer by then;
 /// - on the thread that refuses or drops it, if the executor does so;

@@ -31,9 +31,9 @@ inline namespace v1 {
 /// timeout, the time never comes: only the parent can stop the token then.
 ///
 /// Memory         one allocation, the stop state of the standard library
-/// Thread safety  the token from any thread. The token's callbacks run on the timer's executor, or
-///                in `advanceTo` of a ManualTimer; they may destroy this. Otherwise the destructor
-///                waits for callbacks that have begun
+/// Thread safety  the token from any thread. The token's callbacks run as a task of the timer: on
+///                its executor, or in `runDue` of a LoopTimer or `advanceTo` of a ManualTimer. They
+///                may destroy this. Otherwise the destructor waits for callbacks that have begun
 /// Lifetime       tokens may outlive it, and it may outlive the timer
 /// Errors         its making throws what `newTimeout` does
 class [[nodiscard("its destructor takes the deadline away: keep it")]] StopAfter {

@@ -73,7 +73,7 @@ REFUSED = {
 # Arguments that are looked at and taken: the first stand-in is called.
 TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "soak 0.5 --seed 7",
          "fuzz 60", "fuzz --fixed", "demo --duration 1.5 --watch", "demo --help",
-         "bench wheel --only wheel heap"]  # fmt: skip
+         "bench wheel --only wheel heap", "platforms musl libc++"]  # fmt: skip
 # The arguments of these are looked at by a script in Python.
 OTHERS = {"bugs", "help"}
 
