@@ -7,6 +7,10 @@
 #include <support/TestTimers.h>
 #include <timingwheel/asio/steady_timer.h>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/local/connect_pair.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -130,6 +134,29 @@ TEST(SteadyTimerTest, MovesACrowdedBucketInSeveralTurns) {
     while (done < kWaits - 2) ASSERT_GT(context.poll(), 0U);
     EXPECT_EQ(context.poll(), 0U);
     EXPECT_TRUE(context.stopped());
+}
+
+// Bug pattern: a socket waits until all that became due at one moment has been done.
+TEST(SteadyTimerTest, LetsASocketHaveItsTurnWhileManyAreDue) {
+    using timingwheel::asio::steady_timer;
+    net::io_context context;
+    constexpr std::size_t kWaits = 10'000;
+    std::size_t done = 0;
+    std::size_t doneBefore = kWaits;
+    net::local::stream_protocol::socket here{context};
+    net::local::stream_protocol::socket there{context};
+    net::local::connect_pair(here, there);
+    here.async_wait(net::socket_base::wait_read, [&](auto) { doneBefore = done; });
+    auto const deadline = steady_timer::clock_type::now() + 5ms;
+    std::deque<steady_timer> timers;
+    for (std::size_t i = 0; i < kWaits; ++i)
+        timers.emplace_back(context, deadline).async_wait([&](auto) {
+            if (++done == 1) net::write(there, net::buffer("x", 1));
+        });
+    std::this_thread::sleep_until(deadline + 1ms);
+    context.run();
+    EXPECT_EQ(done, kWaits);
+    EXPECT_LE(doneBefore, 1'024U) << "the rest of this turn's, and the next turn's";
 }
 
 // G2. Bug pattern: the reactor has been told to sleep for long, since all was cancelled. The bucket

@@ -92,7 +92,8 @@ private:
     using Rep = typename duration_type::rep;
     static_assert(std::is_integral_v<Rep>, "a clock that counts in whole numbers");
     static constexpr Rep kTick = std::chrono::duration_cast<duration_type>(TickLength{1}).count();
-    static constexpr std::size_t kMostMoved = 4'096;  // down a level, in one turn of the reactor
+    static constexpr std::size_t kMostTaken =
+        512;  // out of their buckets, in a turn of the reactor
     static_assert(kTick >= 1, "a tick is at least the clock's own step");
     static_assert(TickLength{1} >= std::chrono::nanoseconds{16},
                   "a tick has 60 bits: with less than 16 ns they do not reach to the clock's end");
@@ -112,19 +113,16 @@ private:
         return time_type{duration_type{static_cast<Rep>(tick.value()) * kTick}};
     }
 
-    /// Leaves the rest of a crowded bucket, most of which is due later, for the next call: sockets
-    /// have their turn in between.
+    /// Leaves the rest of a crowded bucket for the next call: sockets have their turn in between.
     void advanceTo(Tick now, Operations& ready) {
         RawTimingWheel& wheel = wheel_->raw();
         if (wheel.advanceIdleClock(now)) return;
-        for (std::size_t moved = 0;
-             moved < kMostMoved && (wheel.hasFlushed() || wheel.flush(now));) {
+        for (std::size_t taken = 0;
+             taken < kMostTaken && (wheel.hasFlushed() || wheel.flush(now));) {
             if (!wheel.hasFlushed()) continue;  // all of its waits were cancelled
+            ++taken;
             TimerTaskEntry& entry = wheel.takeFlushed();
-            if (wheel.place(entry).isDue())
-                ready.push(static_cast<per_timer_data&>(entry).waits_);
-            else
-                ++moved;
+            if (wheel.place(entry).isDue()) ready.push(static_cast<per_timer_data&>(entry).waits_);
         }
     }
 
