@@ -36,6 +36,10 @@ public:
     virtual TimePoint coarseNow() const noexcept;
     virtual std::chrono::nanoseconds coarseLag() const noexcept;
 
+    /// True for a clock that goes on while the machine is suspended. A LoopTimer then needs a
+    /// descriptor that does so, too. By default false.
+    virtual bool countsSuspension() const noexcept;
+
     /// How one thread sleeps under a clock, and how others wake it. Each timer with a thread has
     /// one of its own.
     ///
@@ -75,6 +79,19 @@ public:
     /// CLOCK_MONOTONIC_COARSE, which the kernel renews at each of its own ticks. `coarseLag()` is
     /// three of these, since a tick may come late: 12 ms where the kernel has 250 a second.
     static Clock& steady() noexcept;
+
+    /// The time since the machine started, suspension included: a timeout of 30 minutes, set before
+    /// a laptop sleeps for an hour, is due when it wakes. The steady clock stands still meanwhile.
+    ///
+    /// - Its time points are ahead of the steady clock's by the time of suspension: take them from
+    ///   its `now()`.
+    /// - It does not wake the machine.
+    /// - On Linux (CLOCK_BOOTTIME) the kernel wakes the timer's thread at resume. Each timer with a
+    ///   thread takes two descriptors. On macOS (mach_continuous_time) and Windows
+    ///   (QueryInterruptTime) the thread looks again each second while it waits for a time.
+    ///
+    /// Throws std::system_error where there is no such clock.
+    static Clock& continuous();
 };
 
 /// A timer, as a clock that is set by hand sees it.

@@ -41,7 +41,7 @@ inline namespace v1 {
 ///                first. Of other threads' calls only those of hooks and handles may be under way
 /// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin, a
 ///                loop, or more than one shard; std::system_error if the system has no descriptor
-///                left
+///                left, or none that counts suspension, as the clock does
 class TIMINGWHEEL_API LoopTimer final : public WheelTimer {
 public:
     /// A file descriptor; on Windows the HANDLE of a waitable timer.
@@ -53,7 +53,7 @@ public:
     /// Becomes readable, or signalled, when runDue() must be called. A loop may wait for it in each
     /// way that the system has, level-triggered; if edge-triggered, call runDue() until it returns
     /// false. Under another clock than the steady one it is set by what that clock shows to be
-    /// left.
+    /// left; it counts suspension if that clock does.
     NativeHandle nativeHandle() const noexcept;
 
     /// Runs what is due now, in the order of deadlines, at most `atMost` tasks. Returns true if

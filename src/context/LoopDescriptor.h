@@ -22,7 +22,8 @@ namespace detail {
 /// Thread safety  any number of threads
 class LoopDescriptor final : public TimerLoop {
 public:
-    explicit LoopDescriptor(TimerClock const& clock) : clock_{clock} {}
+    explicit LoopDescriptor(TimerClock const& clock)
+        : clock_{clock}, descriptor_{clock.get().countsSuspension()} {}
 
     NativeHandle get() const noexcept { return descriptor_.get(); }
 
@@ -48,16 +49,16 @@ public:
 private:
     void set(TimePoint expiration) noexcept {
         setTo_ = expiration;
-        firesAt_ = steadyTimeOf(expiration);
+        firesAt_ = timeOfDescriptor(expiration);
         descriptor_.set(firesAt_);
     }
     /// Of another clock: what that shows to be left, from now on.
-    TimePoint steadyTimeOf(TimePoint expiration) const noexcept {
+    TimePoint timeOfDescriptor(TimePoint expiration) const noexcept {
         if (clock_.isSteady() || expiration == TimePoint::max()) return expiration;
-        return timeAfter(Clock::steady().now(), timeBetween(clock_.nowOrFrozen(), expiration));
+        return timeAfter(descriptor_.now(), timeBetween(clock_.nowOrFrozen(), expiration));
     }
     bool hasFired() const noexcept {
-        return firesAt_ != TimePoint::max() && firesAt_ <= Clock::steady().now();
+        return firesAt_ != TimePoint::max() && firesAt_ <= descriptor_.now();
     }
 
     TimerClock const& clock_;

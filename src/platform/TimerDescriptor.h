@@ -1,5 +1,7 @@
 #pragma once
 
+#include "platform/ContinuousTime.h"
+
 #include <timingwheel/detail/platform/NativeHandle.h>
 
 #include <algorithm>
@@ -23,8 +25,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A handle of the system's that becomes readable, or signalled, at a time of the steady clock, and
-/// stays so until it is set anew.
+/// A handle of the system's that becomes readable, or signalled, at a time, and stays so until it
+/// is set anew. The time is the steady clock's, or a ContinuousTime.
 ///
 /// Thread safety  none
 /// Errors         std::system_error from the constructor
@@ -34,24 +36,39 @@ class TimerDescriptor {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
 
-    TimerDescriptor();
+    /// Only Linux has descriptors that count suspension; elsewhere it throws, if one is wanted.
+    explicit TimerDescriptor(bool countsSuspension = false);
     TimerDescriptor(TimerDescriptor const&) = delete;
     TimerDescriptor& operator=(TimerDescriptor const&) = delete;
     ~TimerDescriptor() { close(); }
 
     NativeHandle get() const noexcept { return handle_; }
+    /// What it compares the times with.
+    TimePoint now() const noexcept {
+        return countsSuspension_ ? ContinuousTime::now() : std::chrono::steady_clock::now();
+    }
     /// Readable from `time` on. TimePoint::max() is never. One system call.
     void set(TimePoint time) noexcept;
     /// Gives it back to the system. From now on set() does nothing.
     void close() noexcept;
 
 private:
-    NativeHandle handle_;
+    static void refuseSuspension() {
+        throw std::system_error{std::make_error_code(std::errc::function_not_supported),
+                                "this system has no descriptor that counts suspension"};
+    }
+
+    NativeHandle handle_ = kNoHandle;
+    bool countsSuspension_;
 };
 
 #if defined(_WIN32)
 
-inline TimerDescriptor::TimerDescriptor() : handle_{WaitableTimer::make().release()} {}
+inline TimerDescriptor::TimerDescriptor(bool countsSuspension)
+    : countsSuspension_{countsSuspension} {
+    if (countsSuspension) refuseSuspension();
+    handle_ = WaitableTimer::make().release();
+}
 
 inline void TimerDescriptor::set(TimePoint time) noexcept {
     // As far as a timer can be set. Only setting one ends its being signalled.
@@ -76,8 +93,10 @@ inline void TimerDescriptor::close() noexcept {
 
 #    if defined(__linux__)
 
-inline TimerDescriptor::TimerDescriptor()
-    : handle_{timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)} {
+inline TimerDescriptor::TimerDescriptor(bool countsSuspension)
+    : handle_{timerfd_create(countsSuspension ? CLOCK_BOOTTIME : CLOCK_MONOTONIC,
+                             TFD_NONBLOCK | TFD_CLOEXEC)},
+      countsSuspension_{countsSuspension} {
     if (handle_ == kNoHandle)
         throw std::system_error{errno, std::generic_category(), "timerfd_create"};
 }
@@ -85,20 +104,17 @@ inline TimerDescriptor::TimerDescriptor()
 inline void TimerDescriptor::set(TimePoint time) noexcept {
     if (handle_ == kNoHandle) return;
     itimerspec at{};  // zero is never
-    if (time != TimePoint::max()) {
-        // The steady clock is CLOCK_MONOTONIC, with the same start.
-        constexpr std::int64_t kSecond = 1'000'000'000;
-        std::int64_t const count = std::chrono::nanoseconds{time.time_since_epoch()}.count();
-        std::int64_t const nanoseconds = std::max<std::int64_t>(count, 1);
-        at.it_value.tv_sec = static_cast<decltype(at.it_value.tv_sec)>(nanoseconds / kSecond);
-        at.it_value.tv_nsec = static_cast<decltype(at.it_value.tv_nsec)>(nanoseconds % kSecond);
-    }
+    // The steady clock is CLOCK_MONOTONIC, with the same start.
+    if (time != TimePoint::max()) at.it_value = timespecOf(time);
     timerfd_settime(handle_, TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 #    else
 
-inline TimerDescriptor::TimerDescriptor() : handle_{kqueue()} {
+inline TimerDescriptor::TimerDescriptor(bool countsSuspension)
+    : countsSuspension_{countsSuspension} {
+    if (countsSuspension) refuseSuspension();
+    handle_ = kqueue();
     if (handle_ == kNoHandle) throw std::system_error{errno, std::generic_category(), "kqueue"};
 }
 

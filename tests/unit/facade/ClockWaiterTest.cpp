@@ -12,6 +12,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace timingwheel::test {
@@ -19,15 +20,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ClockWaiter : public testing::TestWithParam<bool> {
+enum class Which { steady, continuous, manual };
+
+std::string nameOf(Which clock) {
+    if (clock == Which::manual) return "manual";
+    return clock == Which::steady ? "steady" : "continuous";
+}
+
+class ClockWaiter : public testing::TestWithParam<Which> {
 protected:
-    Clock& clock() { return GetParam() ? static_cast<Clock&>(manual_) : Clock::steady(); }
+    Clock& clock() {
+        if (GetParam() == Which::manual) return manual_;
+        return GetParam() == Which::steady ? Clock::steady() : Clock::continuous();
+    }
 
     Watchdog const watchdog_{"a waiter"};
     ManualClock manual_;
 };
-INSTANTIATE_TEST_SUITE_P(OfEachClock, ClockWaiter, testing::Bool(),
-                         [](auto const& clock) { return clock.param ? "manual" : "steady"; });
+INSTANTIATE_TEST_SUITE_P(OfEachClock, ClockWaiter,
+                         testing::Values(Which::steady, Which::continuous, Which::manual),
+                         [](auto const& test) { return nameOf(test.param); });
 
 // Bug pattern: who wakes a thread that does not sleep yet wakes nobody.
 TEST_P(ClockWaiter, AWakeThatComesFirstIsNotLost) {
@@ -64,19 +76,21 @@ TEST_P(ClockWaiter, MayOutliveItsClock) {
     std::unique_ptr<Clock::Waiter> waiter;
     {
         ManualClock brief;
-        waiter = GetParam() ? brief.makeWaiter() : Clock::steady().makeWaiter();
+        waiter = (GetParam() == Which::manual ? brief : clock()).makeWaiter();
     }
     waiter->wake();
 }
 
-TEST(ClockWaiters, ThatOfTheSteadyClockReturnsWhenItsTimeHasCome) {
-    Watchdog const watchdog{"a waiter of the steady clock"};
-    auto const waiter = Clock::steady().makeWaiter();
-    Clock::TimePoint const start = Clock::steady().now();
-    waiter->waitUntil(start - 1h);
-    waiter->waitUntil(Clock::TimePoint::min());
-    Clock::TimePoint const until = start + 5ms;
-    while (Clock::steady().now() < until) waiter->waitUntil(until);
+TEST(ClockWaiters, ReturnWhenTheirTimeHasCome) {
+    Watchdog const watchdog{"waiters of clocks that go by themselves"};
+    for (Clock* const clock : {&Clock::steady(), &Clock::continuous()}) {
+        auto const waiter = clock->makeWaiter();
+        Clock::TimePoint const start = clock->now();
+        waiter->waitUntil(start - 1h);
+        waiter->waitUntil(Clock::TimePoint::min());
+        Clock::TimePoint const until = start + 5ms;
+        while (clock->now() < until) waiter->waitUntil(until);
+    }
 }
 
 /// Counts the waiters that it makes, or fails to.

@@ -117,6 +117,12 @@ std::vector<Making> timers() {
              options.shards = 4;
              SystemTimer const timer{std::move(options)};
          }},
+        {"SystemTimer whose levels differ",
+         [](Workshop&) {
+             SystemTimer const timer{{.levelSizes = {60, 60, 24, 7}}};
+         }},
+        {"SystemTimer under Clock::continuous()",
+         [](Workshop&) { SystemTimer const timer{{.clock = Clock::continuous()}}; }},
         {"LoopTimer and its nativeHandle",
          [](Workshop&) {
              LoopTimer const timer;
