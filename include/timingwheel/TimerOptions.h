@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -61,6 +62,13 @@ struct TimerOptions {
     /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
     /// memory: 64 bytes and one bit a slot, in each level that a shard has built.
     std::int64_t wheelSize = 20;
+    /// Slots of the first levels, the finest first; the last is repeated above. Takes the place of
+    /// `wheelSize`. {60, 60, 24, 7} with a tick of 1 s are levels as in a clock.
+    std::vector<std::int64_t> levelSizes = {};
+    /// Where ticks and slots are counted from: a time of the clock, which has been reached. By
+    /// default its time now. Counted from a midnight, slot 30 of the minutes is ":30". Deadlines
+    /// are rounded up to ticks counted from here.
+    std::optional<Clock::TimePoint> start = {};
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";
     /// Must outlive the timer.

@@ -73,6 +73,22 @@ std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
     return options.clock.get().coarseLag();
 }
 
+/// Tick 0 of a timer that is made `now`.
+Clock::TimePoint startOf(TimerOptions const& options, Clock::TimePoint now) {
+    if (!options.start) return now;
+    constexpr std::int64_t kMostTicks = Tick::kMax / 2;
+    std::string const start = std::to_string(options.start->time_since_epoch().count()) + " ns";
+    if (*options.start > now)
+        refuseOption(
+            "start", start,
+            "at most the clock's time, " + std::to_string(now.time_since_epoch().count()) + " ns");
+    TickScale const scale{*options.start, options.tick.nanoseconds()};
+    if (scale.nowToTick(now).value() > kMostTicks)
+        refuseOption("start", start,
+                     "at most " + std::to_string(kMostTicks) + " ticks before the clock's time");
+    return *options.start;
+}
+
 std::size_t shardsFor(TimerOptions const& options, DrivenBy driver) noexcept {
     constexpr std::size_t kPerCore = 4;  // so that two running threads seldom share one
     if (driver != DrivenBy::thread) return 1;
@@ -89,8 +105,8 @@ TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& wh
       isWatched{options.observer != nullptr ||
                 options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get(), options.coarseClock, marginOf(options)},
-      geometry{options.wheelSize},
-      scale{clock.now(), options.tick.nanoseconds()},
+      geometry{options.wheelSize, options.levelSizes},
+      scale{startOf(options, clock.now()), options.tick.nanoseconds()},
       descriptor{driver == DrivenBy::loop ? std::make_unique<LoopDescriptor>(clock) : nullptr},
       alarm{options, driver == DrivenBy::thread, descriptor ? descriptor.get() : options.loop,
             scale},

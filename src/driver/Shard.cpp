@@ -26,7 +26,9 @@ TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
 
 Shard::Shard(TimerContext& context, std::uint32_t number)
     : TimeoutKeeper{context, number},
-      wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize, .start = Tick{0}}} {}
+      wheel_{TimingWheelOptions{.wheelSize = context.options.wheelSize,
+                                .levelSizes = context.options.levelSizes,
+                                .start = Tick{0}}} {}
 
 // ---- schedule, cancel, reschedule -------------------------------------------------------------
 

@@ -27,7 +27,7 @@ namespace {
 
 RawTimingWheel::RawTimingWheel(TimingWheelOptions options)
     : origin_{std::min<std::int64_t>(options.start.value(), 0)},
-      geometry_{options.wheelSize},
+      geometry_{options.wheelSize, options.levelSizes},
       lanesFrom_{options.lanesFrom} {
     clock_ = positionOf(options.start);
     buildLevels(clock_);

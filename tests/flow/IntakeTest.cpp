@@ -175,6 +175,52 @@ TEST(Intake, RoundsUpToTheCoarsestSlotThatTheToleranceAllows) {
     EXPECT_EQ(deadlineOf(8001ms, 8s), 16s);
 }
 
+TEST(Intake, RoundsATolerantDeadlineToTheLevelsOfAClock) {
+    ManualClock clock;
+    ManualTimer timer{{.tick = 1s, .levelSizes = {60, 60, 24, 7}, .clock = clock}};
+    auto const deadlineOf = [&](Duration delay, Duration tolerance) {
+        return timer.newTimeout([] {}, delay, {.tolerance = tolerance}).deadline() - clock.now();
+    };
+    EXPECT_EQ(deadlineOf(90s, 59s), 90s);
+    EXPECT_EQ(deadlineOf(90s, 60s), 2min);
+    EXPECT_EQ(deadlineOf(90min, 59min), 90min);
+    EXPECT_EQ(deadlineOf(90min, 1h), 2h);
+    EXPECT_EQ(deadlineOf(25h, 24h), 48h);
+}
+
+// Ticks count from the start, which may lie before the timer was made: a midnight.
+TEST(Intake, CountsTicksFromTheStart) {
+    ManualClock clock;
+    clock.advance(9h + 15min + 40s + 300ms);
+    for (Duration const tick : {Duration{1s}, Duration{7ms}, Duration{1min}}) {
+        ManualTimer timer{{.tick = tick,
+                           .levelSizes = {60, 60, 24, 7},
+                           .start = Clock::TimePoint{},
+                           .clock = clock}};
+        for (Duration const delay : {Duration{1ns}, Duration{700ms}, Duration{1s}, Duration{3h}}) {
+            Timeout const timeout = timer.newTimeout([] {}, delay);
+            std::chrono::nanoseconds const since = timeout.deadline().time_since_epoch();
+            EXPECT_EQ(since % tick.nanoseconds(), 0ns) << "a tick counted from midnight";
+            EXPECT_GE(timeout.deadline(), clock.now() + delay.nanoseconds());
+            EXPECT_LT(timeout.deadline(), clock.now() + delay.nanoseconds() + tick.nanoseconds());
+        }
+        timer.checkInvariants();
+    }
+}
+
+TEST(Intake, FiresOnTimeWhereverItsTicksCountFrom) {
+    ManualClock clock;
+    clock.advance(std::chrono::hours{24 * 365});
+    ManualTimer timer{{.levelSizes = {10, 6, 24}, .start = Clock::TimePoint{}, .clock = clock}};
+    std::vector<std::chrono::nanoseconds> ran;
+    Clock::TimePoint const begin = clock.now();
+    for (Duration const delay : {Duration{1ms}, Duration{59ms}, Duration{60ms}, Duration{5s}})
+        timer.newTimeout([&] { ran.push_back(clock.now() - begin); }, delay);
+    timer.checkInvariants();
+    clock.advance(10s);
+    EXPECT_EQ(ran, (std::vector<std::chrono::nanoseconds>{1ms, 59ms, 60ms, 5s}));
+}
+
 // Bug pattern: a power of the wheel size just below 2^63 overflows when a deadline is rounded up.
 TEST(Intake, TakesAnyToleranceAtAnyWheelSize) {
     for (std::int64_t const wheelSize : {2L, 3L, 127L, 511L, 1448L, 6208L, 55108L}) {

@@ -25,9 +25,10 @@ std::int64_t saturatedSum(std::int64_t a, std::int64_t b) {
 }
 
 /// The width of a slot of a level.
-std::int64_t slotWidth(std::int64_t tick, std::int64_t wheelSize, int level) {
+std::int64_t slotWidth(std::int64_t tick, LevelSizes const& sizes, std::size_t level) {
     std::int64_t width = tick;
-    for (; level > 0; --level) width = saturatedProduct(width, wheelSize);
+    for (std::size_t below = 0; below < level; ++below)
+        width = saturatedProduct(width, sizeOf(sizes, below));
     return width;
 }
 
@@ -37,11 +38,12 @@ std::int64_t nudge(std::uint8_t value) { return std::int64_t{value} % 3 - 1; }
 Setting settingOf(std::array<std::uint8_t, Scenario::kHeadBytes> const& head) {
     using namespace std::chrono_literals;
     constexpr std::array<nanoseconds, 8> kTicks{1ms, 1ns, 7ns, 10ms, 250us, 100ms, 1h, 24h * 3650};
-    constexpr std::array<std::int64_t, 8> kWheelSizes{20, 2, 3, 4, 5, 7, 16, 64};
+    constexpr std::array<nanoseconds, 4> kAlignments{0ns, 0ns, 1h, 24h};
     constexpr std::array<std::size_t, 8> kLimits{0, 0, 0, 0, 1, 2, 3, 8};
     return {.tick = kTicks[head[0] % kTicks.size()],
-            .wheelSize = kWheelSizes[head[1] % kWheelSizes.size()],
+            .levelSizes = levelSizesOf(head[1]),
             .start = Clock::TimePoint{nanoseconds{startOf(head[2], head[3])}},
+            .alignment = kAlignments[head[5] / 2 % kAlignments.size()],
             .maxPendingTimeouts = kLimits[head[4] % kLimits.size()],
             .clock = head[5] % 2 == 0 ? ClockKind::settable : ClockKind::manual};
 }
@@ -93,11 +95,11 @@ Command commandOf(Setting const& setting, std::span<std::uint8_t const> bytes) {
     }
     command.action = kActionOf[bytes[1] % kActionOf.size()];
     command.slot = bytes[2] % kSlots;
-    command.amount = amountOf(setting.tick, setting.wheelSize, bytes[3], bytes[4]);
+    command.amount = amountOf(setting.tick, setting.levelSizes, bytes[3], bytes[4]);
     if (option >= 128)
-        command.tolerance =
-            nanoseconds{saturatedSum(slotWidth(setting.tick.count(), setting.wheelSize, option % 8),
-                                     option % 16 < 8 ? 0 : option)};
+        command.tolerance = nanoseconds{
+            saturatedSum(slotWidth(setting.tick.count(), setting.levelSizes, option % 8U),
+                         option % 16 < 8 ? 0 : option)};
     std::int64_t const tick = setting.tick.count();
     command.period = nanoseconds{
         saturatedSum(saturatedProduct(tick, 1 + option / 16), option % 8 < 4 ? 0 : tick / 3)};
@@ -109,7 +111,41 @@ Command commandOf(Setting const& setting, std::span<std::uint8_t const> bytes) {
 
 }  // namespace
 
-nanoseconds amountOf(nanoseconds tickLength, std::int64_t wheelSize, std::uint8_t shape,
+std::int64_t sizeOf(LevelSizes const& sizes, std::size_t level) {
+    return sizes[std::min(level, sizes.size() - 1)];
+}
+
+LevelSizes levelSizesOf(std::uint8_t value) {
+    constexpr std::array<std::int64_t, 8> kEven{20, 2, 3, 4, 5, 7, 16, 64};
+    if (value % 16 < kEven.size()) return {kEven[value % 16]};
+    switch (value % 16) {
+        case 8:
+            return {60, 60, 24, 7};
+        case 9:
+            return {2, 3};
+        case 10:
+            return {3, 2};
+        case 11:
+            return {5, 2, 7};
+        case 12:
+            return {2, 64, 3};
+        case 13:
+            return {20, 20, 20};
+        case 14:
+            return {10, 6, 10, 6, 24};
+        default:
+            return {64, 2, 2, 2};
+    }
+}
+
+std::string textOf(LevelSizes const& sizes) {
+    std::string text;
+    for (std::int64_t const size : sizes)
+        text += (text.empty() ? "" : " x ") + std::to_string(size);
+    return text;
+}
+
+nanoseconds amountOf(nanoseconds tickLength, LevelSizes const& sizes, std::uint8_t shape,
                      std::uint8_t value) {
     std::int64_t const tick = tickLength.count();
     switch (shape % 12) {
@@ -125,12 +161,12 @@ nanoseconds amountOf(nanoseconds tickLength, std::int64_t wheelSize, std::uint8_
             return nanoseconds{saturatedSum(saturatedProduct(value / 3, tick), nudge(value))};
         case 6:
         case 7: {
-            std::int64_t const width = slotWidth(tick, wheelSize, value / 9 % 4);
+            std::int64_t const width = slotWidth(tick, sizes, value / 9U % 4);
             std::int64_t const whole = saturatedProduct(width, 1 + value / 3 % 3);
             return nanoseconds{saturatedSum(whole, saturatedProduct(nudge(value), tick))};
         }
         case 8: {
-            std::int64_t const width = slotWidth(tick, wheelSize, value / 3 % 64);
+            std::int64_t const width = slotWidth(tick, sizes, value / 3U % 64);
             return nanoseconds{saturatedSum(width, saturatedProduct(nudge(value), tick))};
         }
         case 9:
@@ -185,8 +221,10 @@ Scenario Scenario::decode(std::span<std::uint8_t const> bytes) {
 // ---- for people -------------------------------------------------------------------------------
 
 std::ostream& operator<<(std::ostream& out, Setting const& setting) {
-    out << "tick " << setting.tick.count() << " ns, wheelSize " << setting.wheelSize << ", start "
-        << setting.start.time_since_epoch().count() << " ns";
+    out << "tick " << setting.tick.count() << " ns, levels of " << textOf(setting.levelSizes)
+        << ", start " << setting.start.time_since_epoch().count() << " ns";
+    if (setting.alignment.count() != 0)
+        out << ", aligned to " << setting.alignment.count() << " ns";
     if (setting.maxPendingTimeouts != 0) out << ", at most " << setting.maxPendingTimeouts;
     return out << (setting.clock == ClockKind::manual ? ", driven by a ManualClock" : "");
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <span>
+#include <string>
 #include <vector>
 
 /// What a ManualTimer and its model are put through, written as bytes: a head and then six for each
@@ -25,17 +26,36 @@ enum class ClockKind : std::uint8_t {
     manual,    ///< a ManualClock drives the timer
 };
 
+/// Slots of the levels, the finest first; the last size is repeated.
+using LevelSizes = std::vector<std::int64_t>;
+std::int64_t sizeOf(LevelSizes const& sizes, std::size_t level);
+/// Of wheels of all kinds: with levels of one size, and with levels that differ.
+LevelSizes levelSizesOf(std::uint8_t value);
+/// "60 x 60 x 24".
+std::string textOf(LevelSizes const& sizes);
+/// Sets `wheelSize` or `levelSizes`.
+template <class Options>
+Options withLevels(Options options, LevelSizes const& sizes) {
+    if (sizes.size() == 1)
+        options.wheelSize = sizes.front();
+    else
+        options.levelSizes = sizes;
+    return options;
+}
+
 /// What two bytes say: small ones first, so that shrinking ends there; then those around which
 /// ticks, slots, levels and whole numbers meet.
-std::chrono::nanoseconds amountOf(std::chrono::nanoseconds tick, std::int64_t wheelSize,
+std::chrono::nanoseconds amountOf(std::chrono::nanoseconds tick, LevelSizes const& sizes,
                                   std::uint8_t shape, std::uint8_t value);
 /// A hostile start of a clock.
 std::int64_t startOf(std::uint8_t shape, std::uint8_t value);
 
 struct Setting {
     std::chrono::nanoseconds tick;
-    std::int64_t wheelSize;
-    Clock::TimePoint start;
+    LevelSizes levelSizes;
+    Clock::TimePoint start;  ///< of the clock
+    /// Of this the timer's ticks count from a multiple, if it is not 0.
+    std::chrono::nanoseconds alignment;
     std::size_t maxPendingTimeouts;
     ClockKind clock;
 };

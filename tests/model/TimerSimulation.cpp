@@ -33,7 +33,8 @@ std::int64_t TickModel::ofDeadline(std::int64_t deadline, std::int64_t tolerance
     if (deadline > origin_) tick = (Wide{deadline} - origin_ + tick_ - 1) / tick_;
     if (tick >= kNever || (tick > 0 && deadline > kMax - tick_)) return kNever;
     Wide width = 1;
-    while (width * wheelSize_ * tick_ <= tolerance) width *= wheelSize_;
+    for (std::size_t level = 0; width * sizeOf(sizes_, level) * tick_ <= tolerance; ++level)
+        width *= sizeOf(sizes_, level);
     Wide const rounded = (tick + width - 1) / width * width;
     // No tolerance turns a deadline into "never".
     return static_cast<std::int64_t>(rounded < kNever ? rounded : tick);
@@ -446,16 +447,27 @@ void TimerSimulation::stop() {
         require(timeout.timeout().isReturned(), "stop() returns what it did not");
 }
 
+/// The last multiple of the alignment, as far as ticks and the clock reach back.
+std::int64_t TimerSimulation::originAt(std::int64_t now) const {
+    std::int64_t const alignment = setting_.alignment.count();
+    if (alignment == 0) return now;
+    std::int64_t const since = (now % alignment + alignment) % alignment;
+    if (since / setting_.tick.count() > Tick::kMax / 2 || now < kMin + since) return now;
+    return now - since;
+}
+
 void TimerSimulation::renew() {
     std::unique_ptr<ManualTimer> const former = std::move(timer_);
     returnAll();
     ++timers_;
     isStopped_ = false;
     scheduled_ = fired_ = runs_ = cancelled_ = returned_ = rescheduled_ = refused_ = 0;
-    ticks_ = TickModel{now(), setting_.tick.count(), setting_.wheelSize};
-    highest_ = 0;
+    std::int64_t const origin = originAt(now());
+    ticks_ = TickModel{origin, setting_.tick.count(), setting_.levelSizes};
+    highest_ = ticks_.ofNow(now());
     lastTick_ = -1;
-    TimerOptions options{.tick = setting_.tick, .wheelSize = setting_.wheelSize};
+    TimerOptions options = withLevels(TimerOptions{.tick = setting_.tick}, setting_.levelSizes);
+    if (setting_.alignment.count() != 0) options.start = timePoint(origin);
     if (setting_.clock == ClockKind::manual)
         options.clock = manual_;
     else

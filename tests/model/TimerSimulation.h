@@ -10,6 +10,7 @@
 #include <model/TimerScenario.h>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::model {
@@ -21,8 +22,8 @@ class TickModel {
 public:
     static constexpr std::int64_t kNever = Tick::kMax;
 
-    TickModel(std::int64_t origin, std::int64_t tick, std::int64_t wheelSize) noexcept
-        : origin_{origin}, tick_{tick}, wheelSize_{wheelSize} {}
+    TickModel(std::int64_t origin, std::int64_t tick, LevelSizes sizes) noexcept
+        : origin_{origin}, tick_{tick}, sizes_{std::move(sizes)} {}
 
     /// The tick of a deadline, rounded up to the coarsest slot that `tolerance` allows.
     std::int64_t ofDeadline(std::int64_t deadline, std::int64_t tolerance = 0) const noexcept;
@@ -35,7 +36,7 @@ public:
 private:
     std::int64_t origin_;
     std::int64_t tick_;
-    std::int64_t wheelSize_;
+    LevelSizes sizes_;
 };
 
 /// A ManualTimer and its model, a std::multimap of what is pending, put through a scenario.
@@ -112,6 +113,7 @@ private:
     void drop(std::size_t slot);
     void cancelAll();
     void stop();
+    std::int64_t originAt(std::int64_t now) const;
     void renew();
 
     // What the timer calls.
@@ -146,7 +148,7 @@ private:
     int inside_ = 0;  // tasks that run and captures that die
     test::SettableClock settable_;
     ManualClock manual_;
-    TickModel ticks_{0, 1, 2};
+    TickModel ticks_{0, 1, {2}};
     std::unique_ptr<ManualTimer> timer_;
     std::uint64_t timers_ = 0;
     bool isStopped_ = false;

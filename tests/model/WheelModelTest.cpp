@@ -26,8 +26,8 @@ class Generator {
 public:
     explicit Generator(std::uint64_t seed) : random_{seed} {}
 
-    Setting setting(std::int64_t wheelSize) {
-        wheelSize_ = wheelSize;
+    Setting setting(LevelSizes sizes) {
+        sizes_ = std::move(sizes);
         std::int64_t start = 0;
         switch (below(6)) {
             case 0:
@@ -49,7 +49,7 @@ public:
                 break;
         }
         bool const pushesBack = below(2) == 0;
-        return {wheelSize, Tick{start}, pushesBack, below(2) == 0};
+        return {sizes_, Tick{start}, pushesBack, below(2) == 0};
     }
 
     std::vector<Operation> operations(std::size_t count) {
@@ -90,18 +90,19 @@ public:
 private:
     std::int64_t below(std::uint64_t bound) { return static_cast<std::int64_t>(random_() % bound); }
 
-    // Around a power of the wheel's size: where levels and slots meet.
+    // Around the width of a level's slot: where levels and slots meet.
     std::int64_t edge(std::int64_t highest) {
         std::int64_t value = 1;
-        for (std::int64_t k = below(static_cast<std::uint64_t>(highest)); k > 0; --k)
-            if (value <= Tick::kMax / wheelSize_) value *= wheelSize_;
+        auto const levels = static_cast<std::size_t>(below(static_cast<std::uint64_t>(highest)));
+        for (std::size_t level = 0; level < levels; ++level)
+            if (value <= Tick::kMax / sizeOf(sizes_, level)) value *= sizeOf(sizes_, level);
         return value * (1 + below(2)) + below(3) - 1;
     }
 
     std::int64_t delay() {
         switch (below(13)) {
             case 12:  // turns of a flat wheel that 32 bits cannot tell apart
-                return (below(4) << 32) * wheelSize_ + below(5);
+                return (below(4) << 32) * sizes_.front() + below(5);
             case 0:
                 return -below(10);
             case 1:
@@ -117,7 +118,7 @@ private:
                 return edge(3);
             case 8:
             case 9:
-                return below(static_cast<std::uint64_t>(wheelSize_ * wheelSize_ * 2));
+                return below(static_cast<std::uint64_t>(sizes_.front() * sizeOf(sizes_, 1) * 2));
             default:
                 return below(5);
         }
@@ -133,12 +134,12 @@ private:
             case 3:
                 return edge(8);
             default:
-                return below(4) == 0 ? edge(3) : below(static_cast<std::uint64_t>(wheelSize_));
+                return below(4) == 0 ? edge(3) : below(static_cast<std::uint64_t>(sizes_.front()));
         }
     }
 
     std::mt19937_64 random_;
-    std::int64_t wheelSize_ = 2;
+    LevelSizes sizes_;
 };
 
 template <class Wheel>
@@ -177,16 +178,16 @@ std::uint64_t fromEnvironment(char const* name, std::uint64_t otherwise) {
 
 constexpr std::size_t kOperations = 200;
 
-constexpr std::uint64_t roundsOf(std::int64_t wheelSize) { return wheelSize < 100 ? 120 : 30; }
+std::uint64_t roundsOf(LevelSizes const& sizes) { return sizes.front() < 100 ? 120 : 30; }
 
 /// Tells of one disagreement, in a failure, or the figure of none.
 template <class Wheel>
-void expectAgreement(std::int64_t wheelSize, char const* figureName) {
+void expectAgreement(LevelSizes const& sizes, char const* figureName) {
     std::uint64_t const firstSeed = fromEnvironment("TIMINGWHEEL_SEED", 20'240'131);
-    std::uint64_t const rounds = fromEnvironment("TIMINGWHEEL_ROUNDS", roundsOf(wheelSize));
+    std::uint64_t const rounds = fromEnvironment("TIMINGWHEEL_ROUNDS", roundsOf(sizes));
     for (std::uint64_t seed = firstSeed; seed < firstSeed + rounds; ++seed) {
         Generator generator{seed};
-        Setting const setting = generator.setting(wheelSize);
+        Setting const setting = generator.setting(sizes);
         std::vector<Operation> const operations = generator.operations(kOperations);
         if (failureOf<Wheel>(setting, operations).empty()) continue;
 
@@ -194,28 +195,33 @@ void expectAgreement(std::int64_t wheelSize, char const* figureName) {
         std::ostringstream out;
         for (Operation const& operation : fewest) out << "\n    " << operation;
         FAIL() << failureOf<Wheel>(setting, fewest) << "\nTIMINGWHEEL_SEED=" << seed
-               << ", wheelSize " << setting.wheelSize << ", start " << setting.start
+               << ", levels of " << textOf(setting.levelSizes) << ", start " << setting.start
                << (setting.pushesBack ? ", deadlines pushed back" : "")
                << (setting.usesLanes ? ", with lanes" : "") << out.str();
     }
     test::figure("G14", figureName, 0, test::exactly(0),
-                 {rounds * kOperations, roundsOf(wheelSize) * kOperations});
+                 {rounds * kOperations, roundsOf(sizes) * kOperations});
 }
 
-class TimingWheelModel : public testing::TestWithParam<std::int64_t> {};
+class TimingWheelModel : public testing::TestWithParam<LevelSizes> {};
 
 TEST_P(TimingWheelModel, AgreesWithAMultimapAfterEveryOperation) {
     expectAgreement<TimingWheel<Entry>>(
         GetParam(), "disagreements of a TimingWheel with a multimap, in so many operations");
 }
 
-INSTANTIATE_TEST_SUITE_P(WheelSize, TimingWheelModel, testing::Values(2, 3, 20, 64, 512));
+INSTANTIATE_TEST_SUITE_P(WheelSize, TimingWheelModel,
+                         testing::Values(LevelSizes{2}, LevelSizes{3}, LevelSizes{20},
+                                         LevelSizes{64}, LevelSizes{512}));
+INSTANTIATE_TEST_SUITE_P(LevelSizes, TimingWheelModel,
+                         testing::Values(LevelSizes{60, 60, 24, 7}, LevelSizes{2, 3, 5},
+                                         LevelSizes{7, 2}, LevelSizes{3, 64, 2, 20}));
 
 class HashedWheelModel : public testing::TestWithParam<std::int64_t> {};
 
 TEST_P(HashedWheelModel, AgreesWithAMultimapAfterEveryOperation) {
     expectAgreement<HashedWheel<Entry>>(
-        GetParam(), "disagreements of a HashedWheel with a multimap, in so many operations");
+        {GetParam()}, "disagreements of a HashedWheel with a multimap, in so many operations");
 }
 
 INSTANTIATE_TEST_SUITE_P(TicksPerWheel, HashedWheelModel, testing::Values(1, 2, 8, 64, 512));

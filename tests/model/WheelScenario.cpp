@@ -39,9 +39,8 @@ WheelScenario WheelScenario::decode(std::span<std::uint8_t const> bytes) {
     std::copy_n(bytes.begin(), given, head.begin());
     bytes = bytes.subspan(given);
 
-    constexpr std::array<std::int64_t, 8> kWheelSizes{20, 2, 3, 4, 5, 8, 16, 64};
     WheelScenario scenario{.isFlat = head[0] % 2 == 1,
-                           .setting = {.wheelSize = kWheelSizes[head[1] % kWheelSizes.size()],
+                           .setting = {.levelSizes = levelSizesOf(head[1]),
                                        .start = Tick{startOf(head[2], head[3])},
                                        .pushesBack = head[4] % 2 == 1,
                                        .usesLanes = head[4] % 4 > 1},
@@ -49,7 +48,7 @@ WheelScenario WheelScenario::decode(std::span<std::uint8_t const> bytes) {
     constexpr nanoseconds kTick{1};  // so an amount is a number of ticks
     for (; bytes.size() >= kOperationBytes && scenario.operations.size() < kMostOperations;
          bytes = bytes.subspan(kOperationBytes)) {
-        nanoseconds const amount = amountOf(kTick, scenario.setting.wheelSize, bytes[3], bytes[4]);
+        nanoseconds const amount = amountOf(kTick, scenario.setting.levelSizes, bytes[3], bytes[4]);
         scenario.operations.push_back({kKindOf[bytes[0] % kKindOf.size()], bytes[1] % kEntries,
                                        bytes[2] % kEntries, amount.count()});
     }
@@ -64,7 +63,7 @@ void WheelScenario::run() const {
 }
 
 std::ostream& operator<<(std::ostream& out, WheelScenario const& scenario) {
-    out << (scenario.isFlat ? "flat, " : "") << "wheelSize " << scenario.setting.wheelSize
+    out << (scenario.isFlat ? "flat, " : "") << "levels of " << textOf(scenario.setting.levelSizes)
         << ", start " << scenario.setting.start
         << (scenario.setting.pushesBack ? ", deadlines pushed back" : "")
         << (scenario.setting.usesLanes ? ", with lanes" : "");

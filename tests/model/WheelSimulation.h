@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <model/TimerScenario.h>
 #include <optional>
 #include <ostream>
 #include <stdexcept>
@@ -63,7 +64,7 @@ struct Operation {
 };
 
 struct Setting {
-    std::int64_t wheelSize;
+    LevelSizes levelSizes;  ///< a flat wheel has the first
     Tick start;
     bool pushesBack;
     bool usesLanes;
@@ -103,11 +104,12 @@ private:
 
     static auto optionsFor(Setting const& setting) {
         if constexpr (kFlat) {
-            return HashedWheelOptions{.ticksPerWheel = setting.wheelSize, .start = setting.start};
+            return HashedWheelOptions{.ticksPerWheel = setting.levelSizes.front(),
+                                      .start = setting.start};
         } else {
-            return TimingWheelOptions{.wheelSize = setting.wheelSize,
-                                      .start = setting.start,
-                                      .lanesFrom = setting.usesLanes ? 0 : SIZE_MAX};
+            return withLevels(TimingWheelOptions{.start = setting.start,
+                                                 .lanesFrom = setting.usesLanes ? 0 : SIZE_MAX},
+                              setting.levelSizes);
         }
     }
 

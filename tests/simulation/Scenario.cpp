@@ -44,6 +44,13 @@ Shape::Shape(std::uint64_t number) : seed{number} {
     drawSurroundings(dice);
 }
 
+/// Of two in four sizes the levels differ.
+std::vector<std::int64_t> Shape::levelSizes() const {
+    if (slots == 2) return {2, 3};
+    if (slots == 8) return {8, 2, 5};
+    return {};
+}
+
 /// Half of all timers have none.
 void Shape::drawExecutor(Dice& dice) {
     hasExecutor = dice.oneIn(2);
@@ -263,6 +270,7 @@ Scenario::Lease Scenario::makeTimer() {
         whole->system =
             std::make_unique<SystemTimer>(TimerOptions{.tick = shape_.tick,
                                                        .wheelSize = shape_.slots,
+                                                       .levelSizes = shape_.levelSizes(),
                                                        .clock = *clock_,
                                                        .executor = executor,
                                                        .maxPendingTimeouts = shape_.most,

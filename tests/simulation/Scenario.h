@@ -26,11 +26,12 @@ namespace timingwheel::test::simulation {
 /// What a scenario is made of; the seed says.
 struct Shape {
     explicit Shape(std::uint64_t seed);
+    std::vector<std::int64_t> levelSizes() const;
 
     std::uint64_t seed;
     bool isFlat;
     std::chrono::nanoseconds tick;
-    std::int64_t slots;
+    std::int64_t slots;  ///< of the finest level
     std::size_t shards;
     std::size_t most;  ///< maxPendingTimeouts
     bool isObserved;

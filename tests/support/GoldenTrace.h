@@ -54,11 +54,16 @@ class GoldenTrace {
 public:
     enum class Invariants { checkedAfterEveryLine, unchecked };
 
-    explicit GoldenTrace(Invariants invariants) : invariants_{invariants} {}
+    /// Whether the wheel is given one size, or that size for each of its first levels.
+    enum class Sizes { one, listed };
+
+    explicit GoldenTrace(Invariants invariants, Sizes sizes = Sizes::one)
+        : invariants_{invariants}, sizes_{sizes} {}
 
     /// Returns the first difference, or nothing when the wheel matches the whole trace.
-    static std::optional<Difference> replay(Lines const& lines, Invariants invariants) {
-        GoldenTrace trace{invariants};
+    static std::optional<Difference> replay(Lines const& lines, Invariants invariants,
+                                            Sizes sizes = Sizes::one) {
+        GoldenTrace trace{invariants, sizes};
         for (std::string const& line : lines)
             if (std::optional<Difference> difference = trace.take(line)) return difference;
         return trace.end();
@@ -131,7 +136,12 @@ private:
         tick_ = setting(in);
         std::int64_t const wheelSize = setting(in);
         std::int64_t const start = setting(in);
-        wheel_.emplace(TimingWheelOptions{.wheelSize = wheelSize, .start = Tick{start / tick_}});
+        TimingWheelOptions options{.start = Tick{start / tick_}};
+        if (sizes_ == Sizes::one)
+            options.wheelSize = wheelSize;
+        else
+            options.levelSizes = {wheelSize, wheelSize, wheelSize};
+        wheel_.emplace(std::move(options));
         std::ostringstream out;
         out << "config tick=" << tick_ << " wheelSize=" << wheel_->raw().wheelSize()
             << " start=" << start;
@@ -279,6 +289,7 @@ private:
     }
 
     Invariants invariants_;
+    Sizes sizes_;
     std::size_t lines_ = 0;
     std::map<std::int64_t, Task> tasks_;
     std::optional<TimingWheel<Task>> wheel_;  // dies before the tasks

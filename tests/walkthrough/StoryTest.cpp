@@ -92,6 +92,49 @@ TEST(Story, TellsOneCascadeOfATaskOfTwentyFive) {
     EXPECT_EQ(story.frames().back().picture.cascades, 1U);
 }
 
+// ---- levels as in a clock ----------------------------------------------------------------------
+
+TEST(ClockStory, HasTheSlotsThatAClockShows) {
+    Story story{clockOptions()};
+    tellClock(story);
+    std::vector<std::vector<std::string>> ways(clockDelays().size());
+    for (Frame const& frame : story.frames())
+        if (frame.stage == Stage::place || frame.stage == Stage::cascade)
+            ways[frame.task].push_back(text(*frame.to));
+    EXPECT_THAT(ways[0], ElementsAre("0:59@33359"));
+    EXPECT_THAT(ways[1], ElementsAre("0:5@33365"));
+    EXPECT_THAT(ways[2], ElementsAre("1:30@34200"));
+    EXPECT_THAT(ways[3], ElementsAre("2:18@64800"));
+    EXPECT_THAT(ways[4], ElementsAre("2:18@64800", "1:30@66600", "0:15@66615"));
+    EXPECT_THAT(ways[5], ElementsAre("3:2@172800", "2:7@198000"));
+    for (TaskPicture const& task : story.frames().back().picture.tasks)
+        EXPECT_EQ(task.endedAt, task.deadline) << task.name;
+}
+
+TEST(ClockStory, SaysTimesAsAClockDoes) {
+    Story story{clockOptions()};
+    EXPECT_THAT(story.frames()[0].sentence, HasSubstr("An empty wheel at 9:15:40. Level 0 has 60 "
+                                                      "slots of 1 s."));
+    EXPECT_THAT(story.frames()[0].flatSentence, HasSubstr("at 9:15:40: 60 slots of 1 s"));
+    story.schedule(26'317);
+    EXPECT_EQ(story.frames()[1].sentence,
+              "A is scheduled at 9:15:40 with a delay of 7 h 18 min 37 s: it is due at 16:34:17.");
+    EXPECT_THAT(story.frames()[2].sentence,
+                HasSubstr("16:34:17 / 1 h is 16: slot 16, for 16:00:00 to 16:59:59."));
+    story.schedule(86'400);
+    EXPECT_THAT(story.frames().back().picture.levels.back().slots, 24);
+    while (story.wake()) {
+    }
+    EXPECT_THAT(story.frames().back().sentence, HasSubstr("due at 9:15:40 of day 2"));
+}
+
+TEST(ClockStory, RefusesLevelsThatNobodyCanSee) {
+    for (std::int64_t const size : {1, 65})
+        EXPECT_THROW((Story{{.levelSizes = {60, size}}}), std::invalid_argument) << size;
+    EXPECT_THROW((Story{{.start = -1}}), std::invalid_argument);
+    EXPECT_THROW((Story{{.start = Story::kMaxStart + 1}}), std::invalid_argument);
+}
+
 TEST(Story, ArmsABucketOnce) {
     Story story;
     story.schedule(25);

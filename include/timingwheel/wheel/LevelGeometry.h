@@ -2,18 +2,31 @@
 
 #include <timingwheel/detail/platform/export.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
 
-/// How many slots each level of a wheel has, and how wide they are. All levels have `wheelSize`.
+/// How many slots each level of a wheel has, and how wide they are. A slot of a level is as wide as
+/// the whole level below it.
+///
+/// Worked example, levels as in a clock, ticks of a second: sizes 60, 60, 24, 7.
+///
+///     level  size  a slot is           the level reaches
+///     0      60    1: a second         60
+///     1      60    60: a minute        3,600
+///     2      24    3,600: an hour      86,400
+///     3      7     86,400: a day       604,800
+///     4      7     604,800: a week     the last size is repeated
 ///
 /// Units          ticks
 /// Complexity     O(levels)
 /// Thread safety  immutable
-/// Errors         std::invalid_argument for a size out of range
+/// Errors         std::invalid_argument for a size out of range, or too many sizes; std::bad_alloc
 class TIMINGWHEEL_API LevelGeometry {
 public:
     static constexpr std::int64_t kMinWheelSize = 2;
@@ -26,10 +39,16 @@ public:
     /// granularity may not fit 64 bits.
     static constexpr std::int64_t kWidest = std::int64_t{1} << 61;
 
-    explicit LevelGeometry(std::int64_t wheelSize);
+    /// All levels have `wheelSize` slots.
+    explicit LevelGeometry(std::int64_t wheelSize) : LevelGeometry{wheelSize, {}} {}
+    /// The first levels have `levelSizes`, and those above as many as the last of these. Without
+    /// any, all have `wheelSize`.
+    LevelGeometry(std::int64_t wheelSize, std::span<std::int64_t const> levelSizes);
 
     /// Slots of a level. Levels count from 0, the finest.
-    std::uint32_t sizeOf(std::size_t /*level*/) const noexcept { return wheelSize_; }
+    std::uint32_t sizeOf(std::size_t level) const noexcept {
+        return sizes_[std::min(level, sizes_.size() - 1)];
+    }
 
     /// Range of a level whose slots are `granularity` wide; at most kWidest.
     std::int64_t intervalOf(std::size_t level, std::int64_t granularity) const noexcept {
@@ -47,7 +66,7 @@ public:
     }
 
 private:
-    std::uint32_t wheelSize_;
+    std::vector<std::uint32_t> sizes_;  // of the first levels; the last is repeated
 };
 
 }  // namespace v1

@@ -22,7 +22,10 @@ inline namespace v1 {
 struct TimingWheelOptions {
     /// Slots of each level: 2 to 1,048,576.
     std::int64_t wheelSize = 20;
-    /// Where the wheel's clock begins.
+    /// Slots of the first levels, the finest first; the last is repeated above. Takes the place of
+    /// `wheelSize`. {60, 60, 24, 7} with ticks of a second are levels as in a clock.
+    std::vector<std::int64_t> levelSizes = {};
+    /// Where the wheel's clock begins. Slots are counted from tick 0.
     Tick start{0};
     /// With this many entries or more, crowded buckets are emptied by lanes (see TimerTaskList),
     /// out of order. A wheel that has never held as many empties buckets in the order in which
@@ -53,8 +56,9 @@ private:
 
 /// The hierarchical timing wheel, without the type of its entries: `TimingWheel` adds that.
 ///
-/// Level k has `wheelSize` buckets of wheelSize^k ticks each. An entry goes to the lowest level
-/// whose range its deadline lies in. The first entry that overflows the levels builds those that it
+/// Level k has `wheelSize` buckets of wheelSize^k ticks each, unless `levelSizes` says otherwise: a
+/// bucket is as wide as the level below it. An entry goes to the lowest level whose range its
+/// deadline lies in. The first entry that overflows the levels builds those that it
 /// needs. When a bucket expires its entries are placed again: each lands on a lower level, nearer
 /// to its deadline, or is due. That is a cascade, and a timeout makes at most one per level. So
 /// adding and cancelling take the same number of steps however many are pending. The delay heap
@@ -116,6 +120,7 @@ public:
 
     /// The clock: all buckets that expired before it have been flushed.
     Tick currentTick() const noexcept { return tickOf(clock_); }
+    /// Slots of the finest level, and of all of them unless `levelSizes` says otherwise.
     std::int64_t wheelSize() const noexcept { return geometry_.sizeOf(0); }
     LevelGeometry const& geometry() const noexcept { return geometry_; }
     /// Entries in the wheel, flushed and gathered ones included.

@@ -30,7 +30,7 @@ inline namespace v1 {
 template <std::derived_from<TimerTaskEntry> Entry>
 class TimingWheel {
 public:
-    explicit TimingWheel(TimingWheelOptions options = {}) : raw_{options} {}
+    explicit TimingWheel(TimingWheelOptions options = {}) : raw_{std::move(options)} {}
 
     /// Adds an entry. The result says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.

@@ -46,6 +46,7 @@ void write(JsonWriter& json, TaskPicture const& task) {
 
 void write(JsonWriter& json, LevelPicture const& level) {
     json.open('{')
+        .member("slots", level.slots)
         .member("granularity", level.granularity)
         .member("interval", level.interval)
         .member("clock", level.clock);

@@ -17,6 +17,7 @@ struct BucketPicture {
 
 /// One ring. Only buckets that are armed are listed: the others are empty.
 struct LevelPicture {
+    std::int64_t slots;
     std::int64_t granularity;
     std::int64_t interval;
     std::int64_t clock;
@@ -49,7 +50,7 @@ struct FlatPicture {
     std::vector<Entry> entries;
 };
 
-/// What is where at one moment, read off the wheels. Times are ticks of a millisecond.
+/// What is where at one moment, read off the wheels. Times are ticks.
 struct Picture {
     std::int64_t now;
     std::int64_t clock;  ///< the wheel's: it moves only when something happens

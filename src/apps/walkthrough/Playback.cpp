@@ -5,7 +5,7 @@
 namespace walkthrough {
 
 Playback::Playback(Story::Options options)
-    : options_{options}, story_{std::make_unique<Story>(options)} {}
+    : options_{std::move(options)}, story_{std::make_unique<Story>(options_)} {}
 
 void Playback::perform(Command const& command) {
     switch (command.kind) {

@@ -22,9 +22,12 @@ void check(char const* what, std::int64_t value, std::int64_t least, std::int64_
                                 std::to_string(most)};
 }
 
-Story::Options checked(Story::Options options) {
-    check("wheelSize", options.wheelSize, timingwheel::RawTimingWheel::kMinWheelSize,
-          Story::kMaxWheelSize);
+Story::Options const& checked(Story::Options const& options) {
+    constexpr std::int64_t kLeast = timingwheel::RawTimingWheel::kMinWheelSize;
+    check("wheelSize", options.wheelSize, kLeast, Story::kMaxWheelSize);
+    for (std::int64_t const size : options.levelSizes)
+        check("a level's size", size, kLeast, Story::kMaxWheelSize);
+    check("start", options.start, 0, Story::kMaxStart);
     check("flatSlots", options.flatSlots, 1, Story::kMaxWheelSize);
     return options;
 }
@@ -82,9 +85,13 @@ char const* toString(TaskPicture::State state) noexcept {
 }
 
 Story::Story(Options options)
-    : wheel_{{.wheelSize = checked(options).wheelSize}},
-      flat_{{.ticksPerWheel = options.flatSlots}} {
-    wheel_.raw().reserve(Tick{0});
+    : times_{checked(options).times},
+      wheel_{{.wheelSize = options.wheelSize,
+              .levelSizes = options.levelSizes,
+              .start = Tick{options.start}}},
+      flat_{{.ticksPerWheel = options.flatSlots, .start = Tick{options.start}}},
+      now_{options.start},
+      asleepSince_{options.start} {
     tell(Frame::Stage::begin, Frame::kNobody, sentence::begin(options)).flatSentence =
         sentence::flatBegin(options);
 }
@@ -118,10 +125,10 @@ void Story::schedule(std::int64_t delay) {
     // The wheel catches up with the time, as in a timer before it places anything.
     wheel_.raw().advanceClock(Tick{now_});
     bool const isFlatDue = flat_.add(task.flatEntry, Tick{task.picture.deadline}).isDue();
-    Frame& told = tell(Frame::Stage::schedule, number, sentence::schedule(task.picture));
+    Frame& told = tell(Frame::Stage::schedule, number, sentence::schedule(times_, task.picture));
     if (!isFlatDue)
         told.flatSentence = sentence::flatPlace(
-            task.picture,
+            times_, task.picture,
             {number, flat_.slotOf(task.flatEntry), flat_.remainingRounds(task.flatEntry)},
             static_cast<std::int64_t>(flat_.slots().size()));
     placeNew(task);
@@ -147,12 +154,13 @@ void Story::placeNew(Task& task) {
     // A bucket that becomes the earliest wakes the driver, which then sleeps anew.
     if (placement.isEarliest()) asleepSince_ = now_;
     auto const levels = wheel_.levels();
-    std::string told = sentence::place(task.picture, levels[to.level],
+    std::string told = sentence::place(times_, task.picture, levels[to.level],
                                        to.level == 0 ? nullptr : &levels[to.level - 1],
                                        levels[levelsBefore - 1], to);
-    if (!arms) told += " " + sentence::isArmedAlready(to);
+    if (!arms) told += " " + sentence::isArmedAlready(times_, to);
     tell(Frame::Stage::place, number, std::move(told)).to = to;
-    if (arms) tell(Frame::Stage::arm, number, sentence::arm(to, earliestBefore, now_)).to = to;
+    if (arms)
+        tell(Frame::Stage::arm, number, sentence::arm(times_, to, earliestBefore, now_)).to = to;
 }
 
 bool Story::cancel(std::size_t number) {
@@ -172,7 +180,7 @@ bool Story::cancel(std::size_t number) {
     task.picture.state = TaskPicture::State::cancelled;
     task.picture.endedAt = now_;
     Frame& told =
-        tell(Frame::Stage::cancel, number, sentence::cancel(task.picture, from, wasAlone));
+        tell(Frame::Stage::cancel, number, sentence::cancel(times_, task.picture, from, wasAlone));
     told.from = from;
     told.flatSentence = sentence::flatCancel(task.picture);
     return true;
@@ -191,8 +199,8 @@ bool Story::wake() {
     std::vector<std::size_t> const flushed = tasksIn(bucket);
     for (std::size_t const task : flushed) tasks_[task].picture.state = TaskPicture::State::flushed;
     wheel_.raw().flush(*next);
-    Frame& told =
-        tell(Frame::Stage::wake, Frame::kNobody, sentence::wake(from, slept, flushed.size()));
+    Frame& told = tell(Frame::Stage::wake, Frame::kNobody,
+                       sentence::wake(times_, from, slept, flushed.size()));
     told.from = from;
     told.flatSentence = std::move(flatSentence);
     while (wheel_.raw().hasFlushed()) takeOne(from);
@@ -207,7 +215,7 @@ void Story::takeOne(Place const& from) {
     if (placement.isDue()) {
         task.picture.state = TaskPicture::State::ran;
         task.picture.endedAt = now_;
-        tell(Frame::Stage::run, entry.task, sentence::run(task.picture, from)).from = from;
+        tell(Frame::Stage::run, entry.task, sentence::run(times_, task.picture, from)).from = from;
         return;
     }
     task.picture.state = TaskPicture::State::queued;
@@ -216,7 +224,7 @@ void Story::takeOne(Place const& from) {
     Place const to = placeOf(placement.bucket());
     bool const arms = wheel_.delayHeap().size() > armedBefore;
     Frame& told = tell(Frame::Stage::cascade, entry.task,
-                       sentence::cascade(task.picture, from, to, now_, arms));
+                       sentence::cascade(times_, task.picture, from, to, now_, arms));
     told.from = from;
     told.to = to;
 }
@@ -228,12 +236,14 @@ void Story::wait(std::int64_t ticks) {
         auto const next = wheel_.nextExpiration();
         return next && next->value() <= until;
     };
-    if (expiresMeanwhile()) tell(Frame::Stage::wait, Frame::kNobody, sentence::waitBegins(until));
+    if (expiresMeanwhile())
+        tell(Frame::Stage::wait, Frame::kNobody, sentence::waitBegins(times_, until));
     while (expiresMeanwhile()) wake();
     if (now_ == until) return;
     now_ = until;
     std::string flatSentence = advanceFlat(now_, true);
-    tell(Frame::Stage::wait, Frame::kNobody, sentence::wait(now_, wheel_.currentTick().value()))
+    tell(Frame::Stage::wait, Frame::kNobody,
+         sentence::wait(times_, now_, wheel_.currentTick().value()))
         .flatSentence = std::move(flatSentence);
 }
 
@@ -256,7 +266,8 @@ std::string Story::advanceFlat(std::int64_t now, bool isTold) {
     if (ran.empty() && !isTold) return {};
     std::int64_t const walked = ticksWalked_ - std::exchange(walkedThen_, ticksWalked_);
     std::int64_t const passedOver = passedOver_ - std::exchange(passedOverThen_, passedOver_);
-    return walked == 0 ? sentence::flatStill(now) : sentence::flatWalk(walked, passedOver, ran);
+    return walked == 0 ? sentence::flatStill(times_, now)
+                       : sentence::flatWalk(walked, passedOver, ran);
 }
 
 // ---- what is where -----------------------------------------------------------------------------
@@ -283,7 +294,11 @@ Picture Story::look() const {
                     .flat = lookAtFlat()};
     for (auto const& level : wheel_.levels()) {
         LevelPicture& drawn = picture.levels.emplace_back(
-            LevelPicture{level.granularity(), level.interval(), level.clock(), {}});
+            LevelPicture{static_cast<std::int64_t>(level.buckets().size()),
+                         level.granularity(),
+                         level.interval(),
+                         level.clock(),
+                         {}});
         for (TimerTaskList const& bucket : level.buckets())
             if (bucket.isArmed()) drawn.buckets.push_back(lookAt(bucket));
     }

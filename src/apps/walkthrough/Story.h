@@ -1,6 +1,7 @@
 #pragma once
 
 #include "apps/walkthrough/Picture.h"
+#include "apps/walkthrough/Times.h"
 
 #include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>
@@ -58,17 +59,21 @@ char const* toString(TaskPicture::State state) noexcept;
 ///     story.wake();            // at 20: wake, cascade to level 0
 ///     story.wake();            // at 25: wake, run
 ///
-/// Units          ticks, each a millisecond of the story
+/// Units          ticks, each a millisecond of the story, or a second if its times are a clock's
 /// Thread safety  none
 /// Errors         std::invalid_argument that names the value and the bound; changes nothing
 class Story {
 public:
     struct Options {
         std::int64_t wheelSize = 20;
+        std::vector<std::int64_t> levelSizes = {};  ///< take the place of wheelSize
         std::int64_t flatSlots = 32;
+        Times::Style times = Times::Style::milliseconds;
+        std::int64_t start = 0;  ///< what the clock shows at the beginning
     };
     static constexpr std::int64_t kMaxDelay = 9'999'999;
     static constexpr std::int64_t kMaxWheelSize = 64;
+    static constexpr std::int64_t kMaxStart = kMaxDelay;
 
     explicit Story(Options options);
     Story() : Story{Options{}} {}
@@ -107,11 +112,12 @@ private:
     Picture look() const;
     FlatPicture lookAtFlat() const;
 
+    Times times_;
     timingwheel::TimingWheel<Entry> wheel_;
     timingwheel::HashedWheel<Entry> flat_;
     std::deque<Task> tasks_;
-    std::int64_t now_ = 0;
-    std::int64_t asleepSince_ = 0;
+    std::int64_t now_;
+    std::int64_t asleepSince_;
     std::size_t wakeUps_ = 0;
     std::size_t cascades_ = 0;
     std::int64_t ticksWalked_ = 0;

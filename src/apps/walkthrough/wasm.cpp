@@ -8,10 +8,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace {
 
+using walkthrough::Times;
+
 std::unique_ptr<walkthrough::Playback> playback;
+std::vector<std::int64_t> sizes;
 std::string answer;
 
 std::size_t count() { return playback->frames().size(); }
@@ -20,9 +25,14 @@ std::size_t count() { return playback->frames().size(); }
 
 extern "C" {
 
-void storyBegin(int wheelSize, int flatSlots) {
-    playback = std::make_unique<walkthrough::Playback>(
-        walkthrough::Story::Options{.wheelSize = wheelSize, .flatSlots = flatSlots});
+/// The size of the next level of the next story.
+void storyLevel(int size) { sizes.push_back(size); }
+void storyBegin(int flatSlots, int isClock, double start) {
+    playback = std::make_unique<walkthrough::Playback>(walkthrough::Story::Options{
+        .levelSizes = std::exchange(sizes, {}),
+        .flatSlots = flatSlots,
+        .times = isClock != 0 ? Times::Style::clock : Times::Style::milliseconds,
+        .start = static_cast<std::int64_t>(start)});
 }
 double storyMaxDelay() { return static_cast<double>(walkthrough::Story::kMaxDelay); }
 std::size_t storySchedule(double delay) {
@@ -31,6 +41,11 @@ std::size_t storySchedule(double delay) {
 }
 std::size_t storyScheduleExample() {
     for (std::int64_t const delay : walkthrough::kExampleDelays) playback->schedule(delay);
+    return count();
+}
+double storyClockStart() { return static_cast<double>(walkthrough::kClockStart); }
+std::size_t storyScheduleClock() {
+    for (std::int64_t const delay : walkthrough::clockDelays()) playback->schedule(delay);
     return count();
 }
 std::size_t storyCancel(int task) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace timingwheel::test {
 namespace {
@@ -39,6 +41,30 @@ TEST(TimerOptions, NamesTheWheelSizeItsValueAndTheBound) {
     expectInvalid({.wheelSize = INT64_MIN}, "wheelSize is -9223372036854775808: it must be");
     expectInvalid({.wheelSize = 1'048'577}, "wheelSize is 1048577: it must be at most 1048576");
     expectInvalid({.wheelSize = INT64_MAX}, "it must be at most 1048576");
+}
+
+TEST(TimerOptions, NamesTheLevelItsSizeAndTheBound) {
+    expectInvalid({.levelSizes = {60, 60, 1}}, "levelSizes[2] is 1: it must be at least 2");
+    expectInvalid({.levelSizes = {-60}}, "levelSizes[0] is -60: it must be at least 2");
+    expectInvalid({.levelSizes = {60, 1'048'577}}, "levelSizes[1] is 1048577: it must be at most");
+    expectInvalid({.levelSizes = std::vector<std::int64_t>(61, 20)},
+                  "levelSizes is of 61 levels: it must be of at most 60");
+}
+
+TEST(TimerOptions, NamesTheStartAndWhatTheClockAllows) {
+    ManualClock clock;
+    clock.advance(5s);
+    expectInvalid({.start = Clock::TimePoint{5s + 1ns}, .clock = clock},
+                  "start is 5000000001 ns: it must be at most the clock's time, 5000000000 ns");
+    expectInvalid({.tick = 1ns,
+                   .start = Clock::TimePoint{5s - nanoseconds{Tick::kMax / 2 + 1}},
+                   .clock = clock},
+                  " ns: it must be at most " + std::to_string(Tick::kMax / 2) +
+                      " ticks before the clock's time");
+    EXPECT_NO_THROW((ManualTimer{{.start = Clock::TimePoint{5s}, .clock = clock}}));
+    EXPECT_NO_THROW((ManualTimer{{.tick = 1ns,
+                                  .start = Clock::TimePoint{5s - nanoseconds{Tick::kMax / 2}},
+                                  .clock = clock}}));
 }
 
 TEST(TimerOptions, NamesTheNameItsLengthAndTheBound) {

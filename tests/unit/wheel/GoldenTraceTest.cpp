@@ -31,6 +31,12 @@ TEST_P(GoldenTrace, ReplaysLineByLine) {
     EXPECT_FALSE(difference) << *difference;
 }
 
+TEST_P(GoldenTrace, ReplaysLineByLineWithASizeForEachLevel) {
+    std::optional<Difference> const difference = test::GoldenTrace::replay(
+        lines_, Invariants::checkedAfterEveryLine, test::GoldenTrace::Sizes::listed);
+    EXPECT_FALSE(difference) << *difference;
+}
+
 // A comparison that cannot fail proves nothing: every number that the trace says the wheel
 // *answered* is changed once, on the first line that has it.
 TEST_P(GoldenTrace, FailsWhenAnyOneAnswerIsAnother) {

@@ -321,6 +321,49 @@ class WalkthroughPage(unittest.TestCase):
         self.page.click("#view-levels")
         self.assertEqual(self.page.look()["view"], "levels")
 
+    def testAClockHasTheSlotsThatItShows(self):
+        self.page.open("clock")
+        self.assertIn("An empty wheel at 9:15:40", self.page.look()["sentence"])
+        looks = self.page.steps()
+        seen = [look["tasks"].get("4") for look in looks]
+        went = [place for i, place in enumerate(seen)
+                if place and ":" in place and place != seen[i - 1]]  # fmt: skip
+        self.assertEqual(went, ["2:18@64800", "1:30@66600", "0:15@66615"])
+        self.assertIn("7:00:00 of day 3", looks[-1]["sentence"])
+        self.page.press(Keys.HOME)
+        slots = (
+            "return [...document.querySelectorAll('#rings g g')]"
+            ".map((each) => each.querySelectorAll('.slot').length).filter((each) => each > 0)"
+        )
+        self.assertEqual(self.driver.execute_script(slots)[:4], [60, 60, 24, 24])
+        self.page.add("1:30:00")
+        self.assertIn("it is due at 10:45:40", self.page.look()["sentence"])
+        self.page.type("1:3")
+        self.page.click("#add button[type=submit]")
+        self.assertIn("1:3 is not a whole number of seconds", self.page.text("#problem"))
+
+    def setSizes(self, sizes):
+        field = self.page.find("#sizes")
+        field.clear()
+        field.send_keys(sizes, Keys.ENTER)
+
+    def testReadersChooseTheSizesOfTheLevels(self):
+        self.page.open("one")
+        self.setSizes("10, 6 24")
+        self.assertEqual(self.page.find("#sizes").get_attribute("value"), "10, 6, 24")
+        self.assertIn("Level 0 has 10 slots of 1 ms", self.page.look()["sentence"])
+        looks = self.page.steps()
+        self.assertEqual([look["tasks"]["0"] for look in looks if look["stage"] in ("arm", "run")],
+                         ["1:2@20", "ran"])  # fmt: skip
+        before = self.page.look()
+        for wrong in ["5", "65", "20, 0", "twenty", "20.5", "", "9 9 9 9 9 9 9 9 9"]:
+            self.setSizes(wrong)
+            self.assertIn(wrong or "Nothing", self.page.text("#problem"))
+            self.assertIn("from 6 to 64", self.page.text("#problem"))
+            self.assertEqual(self.page.look(), before)
+        self.page.find("#scenario").send_keys("the worked")
+        self.assertEqual(self.page.find("#sizes").get_attribute("value"), "20")
+
     def testEveryScenarioComesToItsEnd(self):
         names = self.scenarios()
         self.assertGreater(len(names), 5)

@@ -26,11 +26,12 @@ SKIPPED = 77
 
 SOURCES = [
     *("src/apps/walkthrough/" + name + ".cpp"
-      for name in "Story Sentences Json Playback wasm".split()),
+      for name in "Story Sentences Times Json Playback wasm".split()),
     "src/base/OptionChecks.cpp",
     *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
 ]  # fmt: skip
-CALLS = "Begin MaxDelay Schedule ScheduleExample Cancel Wake Wait TakeBackTo Frame".split()
+CALLS = ("Level Begin MaxDelay Schedule ScheduleExample ClockStart ScheduleClock Cancel Wake Wait "
+         "TakeBackTo Frame").split()  # fmt: skip
 FLAGS = [
     *"-std=c++20 -Oz -DNDEBUG -Iinclude -Isrc -idirafter /usr/include".split(),
     *"-sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=loadWheel -sENVIRONMENT=web".split(),

@@ -2,6 +2,39 @@
 
 const $ = (id) => document.getElementById(id);
 const grouped = (n) => n.toLocaleString("en-US");
+
+/** How the story that is shown says its times: a tick is a millisecond, or a second of a clock. */
+const times = { isClock: false, unit: "ms", units: "milliseconds" };
+function setTimes(isClock) {
+  Object.assign(times, {
+    isClock,
+    unit: isClock ? "s" : "ms",
+    units: isClock ? "seconds" : "milliseconds",
+  });
+}
+const twoDigits = (n) => String(n).padStart(2, "0");
+/** A time: "8,499", or "9:16:05", of a later day "7:00:00 +1". */
+function time(tick) {
+  if (!times.isClock) return grouped(tick);
+  const day = Math.floor(tick / 86400);
+  const minute = Math.floor((tick % 86400) / 60);
+  const told = `${Math.floor(minute / 60)}:${twoDigits(minute % 60)}:${twoDigits(tick % 60)}`;
+  return day ? `${told} +${day}` : told;
+}
+/** The same where it stands alone. */
+const moment = (tick) => (times.isClock ? time(tick) : `${grouped(tick)} ms`);
+/** How wide a slot is. */
+function width(ticks) {
+  if (!times.isClock) return `${grouped(ticks)} ms`;
+  for (const [length, unit] of [
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+  ])
+    if (ticks % length === 0) return `${grouped(ticks / length)} ${unit}`;
+  return `${grouped(ticks)} s`;
+}
+
 const plural = (n, what) => `${grouped(n)} ${what}${n === 1 ? "" : "s"}`;
 
 const isOver = (task) => task.state === "ran" || task.state === "cancelled";
@@ -18,7 +51,7 @@ function driverState(frame) {
   const next = frame.heap[0]?.expiration;
   if (frame.tasks.some((task) => task.state === "flushed") || next <= frame.now)
     return ["awake", ""];
-  return next === undefined ? ["asleep", ""] : ["asleep until", grouped(next)];
+  return next === undefined ? ["asleep", ""] : ["asleep until", time(next)];
 }
 
 function handState(frame) {
@@ -34,5 +67,5 @@ function describe(frame, view) {
       : frame.heap.map(
           (each) => `slot ${each.slot} of level ${each.level} holds ${names(each.tasks)}`,
         );
-  return `The wheel at ${grouped(frame.now)} ms: ${told.join("; ") || "empty"}.`;
+  return `The wheel at ${moment(frame.now)}: ${told.join("; ") || "empty"}.`;
 }

@@ -24,7 +24,7 @@ function showHeap(frame) {
     html(
       "li",
       { style: levelColour(bucket.level) },
-      html("b", {}, grouped(bucket.expiration)),
+      html("b", {}, time(bucket.expiration)),
       html("span", {}, `level ${bucket.level}, slot ${bucket.slot}`),
       html(
         "span",
@@ -40,7 +40,7 @@ function showHeap(frame) {
     ? "the driver is at work on what it took out"
     : "the driver sleeps until somebody calls";
   if (!rows.length) rows.push(html("li", { class: "none" }, `Empty: ${why}.`));
-  const next = frame.heap.slice(0, 4).map((bucket) => grouped(bucket.expiration));
+  const next = frame.heap.slice(0, 4).map((bucket) => time(bucket.expiration));
   $("upcoming").textContent =
     `Delay heap: ${next.join(" · ") || "empty"}${frame.heap.length > 4 ? " …" : ""}`;
   $("heap").replaceChildren(...rows);
@@ -53,8 +53,8 @@ function showLevelList(view, frame) {
           html(
             "li",
             { style: levelColour(0) },
-            html("b", {}, `${FLAT_SLOTS} slots of 1 ms`),
-            html("span", {}, `the hand is in slot ${frame.flat.clock % FLAT_SLOTS}`),
+            html("b", {}, `${frame.flat.slots} slots of ${width(1)}`),
+            html("span", {}, `the hand is in slot ${frame.flat.clock % frame.flat.slots}`),
           ),
         ]
       : frame.levels.map((level, i) =>
@@ -65,12 +65,12 @@ function showLevelList(view, frame) {
             html(
               "span",
               {},
-              html("span", { class: "more" }, `${WHEEL_SIZE} × `),
-              `${grouped(level.granularity)} ms`,
+              html("span", { class: "more" }, `${level.slots} × `),
+              width(level.granularity),
               html(
                 "span",
                 { class: "more" },
-                `, up to ${grouped(level.clock + level.interval - 1)}`,
+                `, up to ${time(level.clock + level.interval - 1)}`,
               ),
             ),
           ),
@@ -80,8 +80,8 @@ function showLevelList(view, frame) {
 
 function whereIs(frame, view, i) {
   const task = view === "flat" ? flatTask(frame, i) : frame.tasks[i];
-  if (task.state === "ran") return `ran at ${grouped(task.endedAt)}`;
-  if (task.state === "cancelled") return `cancelled at ${grouped(task.endedAt)}`;
+  if (task.state === "ran") return `ran at ${time(task.endedAt)}`;
+  if (task.state === "cancelled") return `cancelled at ${time(task.endedAt)}`;
   if (view === "flat") {
     const entry = frame.flat.entries.find((each) => each.task === i);
     return `slot ${entry.slot}, ${plural(entry.rounds, "round")} to go`;
@@ -111,7 +111,7 @@ function showTasks(frame, view, cancel) {
     row.className = isOver(task) ? "ended" : "";
     name.firstChild.className = `dot ${isOver(task) ? task.state : ""}`;
     name.firstChild.setAttribute("style", isOver(task) ? "" : colourOf(frame, view, i));
-    due.textContent = grouped(task.deadline);
+    due.textContent = time(task.deadline);
     where.textContent = whereIs(frame, view, i);
     moves.textContent = view === "flat" ? "–" : task.cascades;
     const isPending = told.state === "queued" && frame.heap.some((each) => each.tasks.includes(i));

@@ -7,12 +7,17 @@ class Player {
     this.view = "levels";
     this.timer = null;
   }
-  start(scenario) {
+  /** `sizes`: slots of the levels, if not those of the scenario. */
+  start(scenario, sizes) {
     this.pause();
     $("note").textContent = $("problem").textContent = "";
     this.setScenario(scenario);
+    this.started = scenario;
     history.replaceState(null, "", `#${scenario}`);
-    this.teller.begin(scenario);
+    this.teller.begin(scenario, sizes);
+    $("sizes").value = this.teller.sizes.join(", ");
+    $("sizes").removeAttribute("aria-invalid");
+    for (const unit of document.querySelectorAll(".delay-unit")) unit.textContent = times.unit;
     this.layOut();
     this.go(0);
   }
@@ -25,7 +30,7 @@ class Player {
   }
   layOut() {
     this.laidOut = this.teller.levels;
-    this.stage.layOut(this.view, this.teller.levels);
+    this.stage.layOut(this.view, this.teller);
   }
   get frame() {
     return this.teller.frames[this.at];
@@ -52,7 +57,7 @@ class Player {
     $("scrub").value = this.at;
     $("scrub").setAttribute(
       "aria-valuetext",
-      `step ${this.at} of ${this.last}, at ${grouped(frame.now)} ms`,
+      `step ${this.at} of ${this.last}, at ${moment(frame.now)}`,
     );
     $("where").textContent = `${this.at} of ${this.last}`;
     $("back").setAttribute("aria-disabled", String(this.at === 0));
@@ -138,12 +143,25 @@ class Player {
 /** The number in the field; throws what is wrong with it. */
 function readDelay(least, most) {
   const written = $("delay").value.replace(/[\s,_']/g, "");
-  const value = Number(written);
-  if (!/^\d+$/.test(written) || value < least || value > most)
+  const [, hours, minutes, seconds] = (times.isClock && /^(\d+):(\d\d):(\d\d)$/.exec(written)) || [];
+  const value = hours ? (60 * hours + 1 * minutes) * 60 + 1 * seconds : Number(written);
+  if (!(hours || /^\d+$/.test(written)) || value < least || value > most)
     throw new RangeError(
-      `${$("delay").value.trim() || "Nothing"} is not a whole number of milliseconds from ${least} to ${grouped(most)}.`,
+      `${$("delay").value.trim() || "Nothing"} is not a whole number of ${times.units} from ${least} to ${grouped(most)}.`,
     );
   return value;
+}
+
+/** The levels' sizes in the field; throws what is wrong with them. */
+function readSizes() {
+  const written = $("sizes").value.split(/[\s,x×]+/).filter((each) => each);
+  const sizes = written.map(Number);
+  const isSize = (each) => Number.isInteger(each) && each >= SIZES.least && each <= SIZES.most;
+  if (!sizes.length || sizes.length > SIZES.levels || !sizes.every(isSize))
+    throw new RangeError(
+      `${$("sizes").value.trim() || "Nothing"} is not one to ${SIZES.levels} whole numbers from ${SIZES.least} to ${SIZES.most}.`,
+    );
+  return sizes;
 }
 
 function listen(player) {
@@ -151,18 +169,23 @@ function listen(player) {
     player.pause();
     action();
   };
-  const perform = (least, command) => {
+  /** What is wrong with a field is told, and changes nothing. */
+  const unlessWrong = (field, action) => {
     try {
-      const delay = readDelay(least, player.teller.maxDelay);
+      action();
       $("problem").textContent = "";
-      $("delay").removeAttribute("aria-invalid");
-      player.change((engine) => command(engine, delay));
+      $(field).removeAttribute("aria-invalid");
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       $("problem").textContent = error.message;
-      $("delay").setAttribute("aria-invalid", "true");
+      $(field).setAttribute("aria-invalid", "true");
     }
   };
+  const perform = (least, command) =>
+    unlessWrong("delay", () => {
+      const delay = readDelay(least, player.teller.maxDelay);
+      player.change((engine) => command(engine, delay));
+    });
   const back = byHand(() => player.step(-1));
   const step = byHand(() => player.step(1));
   const next = byHand(() => player.next());
@@ -188,6 +211,10 @@ function listen(player) {
   $("scenario").addEventListener("change", () => {
     if ($("scenario").value in SCENARIOS) player.start($("scenario").value);
   });
+
+  $("sizes").addEventListener("change", () =>
+    unlessWrong("sizes", () => player.start(player.started, readSizes())),
+  );
 
   const keys = {
     ArrowRight: step,

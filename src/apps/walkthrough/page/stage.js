@@ -47,7 +47,8 @@ class Ring {
         d: sector(inner, outer, i / slots, (i + 1) / slots),
       });
       const [x, y] = at(outer - this.room / 2, (i + 0.5) / slots);
-      const minor = this.isMajor(i) ? "" : " minor";
+      const isNarrow = (2 * Math.PI * outer) / slots < 22; // its number would touch the next one's
+      const minor = this.isMajor(i) ? "" : isNarrow ? " minor crowded" : " minor";
       const number = make("text", { class: "number" + minor, x, y, style }, i);
       this.cells.push(cell);
       this.numbers.push(number);
@@ -87,16 +88,18 @@ class Ring {
     const isNumbered = !NARROW.matches || this.isMajor(slot);
     const depth = this.outer - this.inner - (isNumbered ? this.room : 6);
     const width = (2 * Math.PI * (this.inner + depth / 2)) / this.slots;
-    const largest = Math.min(discSize(), depth / 2.2, width / 2.1);
+    // A disc that is alone may reach into the next slots, where those are narrow.
+    const least = n === 1 ? 0.8 * discSize() : 0;
+    const largest = Math.min(discSize(), depth / 2.2, Math.max(width / 2.1, least));
     let columns = 1;
     while (Math.ceil(n / columns) * (width / columns) > depth * 1.15 && columns < n) ++columns;
     const rows = Math.ceil(n / columns);
-    const size = Math.min(largest, depth / rows / 2.1, width / columns / 2.1);
+    const size = Math.min(largest, depth / rows / 2.1, Math.max(width / columns / 2.1, least));
     // Too small to be read: one disc for all of them, with their number.
     if (size < discSize() / 2)
       return {
         xy: at(this.inner + 3 + depth / 2, (slot + 0.5) / this.slots),
-        size: largest,
+        size: Math.max(largest, 0.8 * discSize()),
         count: n,
       };
     const row = Math.floor(i / columns);
@@ -113,7 +116,8 @@ class Stage {
     this.discs = new Map();
   }
   /** Lays the rings out: for the levels that this story will need, or for the flat wheel. */
-  layOut(view, levels) {
+  layOut(view, teller) {
+    const levels = teller.levels;
     this.view = view;
     this.svg.replaceChildren();
     this.discs.clear();
@@ -122,7 +126,7 @@ class Stage {
     this.rings = [];
     this.ghosts = [];
     if (view === "flat") {
-      this.rings.push(new Ring(rings, 190, RIM, FLAT_SLOTS, levelColour(0)));
+      this.rings.push(new Ring(rings, 190, RIM, teller.flatSlots, levelColour(0)));
     } else {
       const shown = Math.max(levels, 2);
       const width = (RIM - MIDDLE) / shown;
@@ -140,7 +144,7 @@ class Stage {
         );
         rings.append(ghost);
         this.ghosts.push(ghost);
-        this.rings.push(new Ring(rings, inner, outer, WHEEL_SIZE, levelColour(level)));
+        this.rings.push(new Ring(rings, inner, outer, teller.sizeOf(level), levelColour(level)));
       }
     }
     const [clock, unit, driver, until] = NARROW.matches ? [-30, 0, 26, 47] : [-14, 8, 30, 46];
@@ -150,7 +154,7 @@ class Stage {
     this.svg.append(
       make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }),
       this.clock,
-      make("text", { class: "unit", x: CENTER, y: CENTER + unit }, "ms"),
+      make("text", { class: "unit", x: CENTER, y: CENTER + unit }, times.isClock ? "" : "ms"),
       this.driver,
       this.until,
     );
@@ -161,7 +165,7 @@ class Stage {
   }
 
   show(frame) {
-    const now = grouped(frame.now);
+    const now = time(frame.now);
     this.clock.textContent = now;
     this.clock.setAttribute("style", now.length > 9 ? "font-size: 19px" : "");
     const [driver, until] = this.view === "flat" ? handState(frame) : driverState(frame);

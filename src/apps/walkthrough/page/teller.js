@@ -2,9 +2,11 @@
 // bucket expires or what cascades. This file asks it, the others draw what it tells.
 "use strict";
 
-const WHEEL_SIZE = 20;
 const FLAT_SLOTS = 32;
+/** Slots of a level: fewer make too many rings, more make slots that nobody can read. */
+const SIZES = { least: 6, most: 64, levels: 8 };
 
+/** Where nothing else is said, levels have 20 slots and a tick is a millisecond. */
 const SCENARIOS = {
   one: { title: "one task, due in 25 ms", tell: (s) => s.schedule(25) },
   example: {
@@ -28,6 +30,14 @@ const SCENARIOS = {
       s.schedule(15);
     },
   },
+  clock: {
+    title: "levels as in a clock, at 9:15:40",
+    sizes: [60, 60, 24],
+    flatSlots: 60,
+    isClock: true,
+    start: (s) => s.clockStart(),
+    tell: (s) => s.scheduleClock(),
+  },
   crowd: {
     title: "a crowd in one bucket",
     tell: (s) => [400, 401, 420, 439, 555, 640, 641, 799].forEach(s.schedule),
@@ -40,15 +50,28 @@ class Teller {
     this.engine = engine;
     this.maxDelay = engine._storyMaxDelay();
   }
-  begin(scenario) {
-    this.engine._storyBegin(WHEEL_SIZE, FLAT_SLOTS);
-    SCENARIOS[scenario].tell({
+  /** `sizes`: slots of the levels, if not those of the scenario. */
+  begin(scenario, sizes) {
+    const told = SCENARIOS[scenario];
+    const story = {
       schedule: (delay) => this.engine._storySchedule(delay),
       scheduleExample: () => this.engine._storyScheduleExample(),
+      clockStart: () => this.engine._storyClockStart(),
+      scheduleClock: () => this.engine._storyScheduleClock(),
       wait: (ticks) => this.engine._storyWait(ticks),
-    });
+    };
+    this.sizes = sizes ?? told.sizes ?? [20];
+    this.flatSlots = told.flatSlots ?? FLAT_SLOTS;
+    setTimes(told.isClock ?? false);
+    for (const size of this.sizes) this.engine._storyLevel(size);
+    this.engine._storyBegin(this.flatSlots, times.isClock ? 1 : 0, told.start?.(story) ?? 0);
+    told.tell(story);
     this.frames = [];
     this.finish(0);
+  }
+  /** Slots of a level, built or not: the last size is repeated. */
+  sizeOf(level) {
+    return this.sizes[Math.min(level, this.sizes.length - 1)];
   }
   /**
    * Does something after the frame `at`, and returns the first new frame. What had been asked for

@@ -79,6 +79,10 @@ void writeStories(JsonWriter& json) {
     runAll(flat);
     write(json, "flat", flat);
 
+    Story clock{clockOptions()};
+    tellClock(clock);
+    write(json, "clock", clock);
+
     Story again;
     again.wait(10);
     again.schedule(11);
@@ -280,7 +284,9 @@ void writeRounding(JsonWriter& json) {
 
 std::string facts() {
     JsonWriter json;
-    json.open('{').member("wheelSize", kWheelSize);
+    json.open('{').member("wheelSize", kWheelSize).key("clockSizes").open('[');
+    for (std::int64_t const size : kClockSizes) json.value(size);
+    json.close(']');
     writeStories(json);
     writeLeftBehind(json);
     writePushedBack(json);

@@ -20,6 +20,15 @@ def span(ticks):
     return f"{ticks} ms"
 
 
+UNITS = ["seconds", "minutes", "hours", "days"]  # levels as in a clock
+
+
+def timeOfDay(second):
+    day, second = divmod(second, 86_400)
+    time = f"{second // 3600}:{second // 60 % 60:02}:{second % 60:02}"
+    return f"{time} of day {day + 1}" if day else time
+
+
 class Words:
     def __init__(self, facts):
         self.facts = facts
@@ -172,6 +181,52 @@ class Words:
 
     def beyondDeadline(self):
         return f"{self.facts.document['beyond']['deadline']} ms"
+
+    # ---- levels as in a clock ------------------------------------------------------------------
+
+    def clockSizes(self):
+        return ", ".join(str(size) for size in self.facts.document["clockSizes"])
+
+    @staticmethod
+    def open():
+        return "{"
+
+    @staticmethod
+    def close():
+        return "}"
+
+    def clockSlot(self, task):
+        place = self.facts.stories["clock"].places(int(task))[0]
+        assert place.level == 1 and self.clockLevels() == len(UNITS)
+        return place.slot
+
+    def clockStart(self):
+        return timeOfDay(self.facts.stories["clock"].frames[0]["now"])
+
+    def clockTable(self):
+        story = self.facts.stories["clock"]
+        rows = []
+        for number, task in enumerate(story.tasks):
+            assert task["endedAt"] == task["deadline"], task
+            ways = [f"slot {place.slot} of the {UNITS[place.level]}, "
+                    f"at {timeOfDay(place.expiration)}"
+                    for place in story.places(number)]  # fmt: skip
+            rows.append([f"**{task['name']}**", timeOfDay(task["deadline"]), ways[0],
+                         "<br>".join(ways[1:]) or "none"])  # fmt: skip
+        return textTable(["task", "due at", "its bucket, and when that expires", "cascades"], rows)
+
+    def clockWay(self, task):
+        story, task = self.facts.stories["clock"], int(task)
+        told = [*story.stages("place", task), *story.stages("cascade", task),
+                *story.stages("run", task)]  # fmt: skip
+        return "\n".join(f"{i}. {frame['sentence']}" for i, frame in enumerate(told, 1))
+
+    def clockLevels(self):
+        """What a level of the story is built for: checked, since the prose says it."""
+        levels = self.facts.stories["clock"].last["levels"]
+        widths = [level["granularity"] for level in levels]
+        assert widths == [1, 60, 3600, 86400] and levels[-1]["slots"] == 24, levels
+        return len(levels)
 
     # ---- the flat wheel ------------------------------------------------------------------------
 
