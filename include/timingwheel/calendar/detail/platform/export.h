@@ -1,0 +1,15 @@
+/// TIMINGWHEEL_CALENDAR_API marks what a shared calendar library exports; all else is hidden.
+
+#pragma once
+
+#if defined(_WIN32) && defined(TIMINGWHEEL_CALENDAR_SHARED)
+#    if defined(TIMINGWHEEL_CALENDAR_BUILDING)
+#        define TIMINGWHEEL_CALENDAR_API __declspec(dllexport)
+#    else
+#        define TIMINGWHEEL_CALENDAR_API __declspec(dllimport)
+#    endif
+#elif defined(__GNUC__) && !defined(_WIN32)
+#    define TIMINGWHEEL_CALENDAR_API __attribute__((visibility("default")))
+#else
+#    define TIMINGWHEEL_CALENDAR_API
+#endif

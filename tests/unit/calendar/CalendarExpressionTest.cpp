@@ -1,0 +1,203 @@
+#include "unit/calendar/LocalTimes.h"
+
+#include <timingwheel/calendar/CalendarExpression.h>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace timingwheel::calendar;
+using std::chrono::sys_seconds;
+
+namespace {
+
+struct Row {
+    char const* expression;
+    char const* after;
+    std::vector<char const*> expected;
+};
+
+void expectRows(CalendarExpression (*parse)(std::string_view), std::vector<Row> const& rows,
+                TimeZone const& zone = {}, CalendarPolicy policy = {}) {
+    for (Row const& row : rows) {
+        SCOPED_TRACE(row.expression);
+        std::vector<sys_seconds> expected;
+        for (char const* time : row.expected) {
+            expected.push_back(utc(time));
+        }
+        EXPECT_EQ(parse(row.expression).nextTimes(expected.size(), utc(row.after), zone, policy),
+                  expected);
+    }
+}
+
+std::size_t positionOf(CalendarExpression (*parse)(std::string_view), char const* text) {
+    try {
+        (void)parse(text);
+    } catch (CalendarError const& error) {
+        return error.position();
+    }
+    ADD_FAILURE() << text << " is accepted";
+    return std::string::npos;
+}
+
+constexpr auto kCron = &CalendarExpression::cron;
+constexpr auto kOnCalendar = &CalendarExpression::onCalendar;
+
+}  // namespace
+
+TEST(CalendarExpression, FindsTheTimesOfCronsFields) {
+    expectRows(
+        kCron,
+        {{"*/15 * * * *", "2026-01-01 00:00:00", {"2026-01-01 00:15", "2026-01-01 00:30"}},
+         {"0 0 1 1 *", "2026-01-01 00:00:00", {"2027-01-01 00:00"}},
+         {"1-30/20 9 * * *", "2026-01-01 09:01:00", {"2026-01-01 09:21", "2026-01-02 09:01"}},
+         {"50/5 9 * * *", "2026-01-01 00:00:00", {"2026-01-01 09:50", "2026-01-01 09:55"}},
+         {"0 22-1 * * ?",
+          "2026-01-01 21:00:00",
+          {"2026-01-01 22:00", "2026-01-01 23:00", "2026-01-02 00:00", "2026-01-02 01:00",
+           "2026-01-02 22:00"}},
+         {"30 0 12 * * *", "2026-01-01 00:00:00", {"2026-01-01 12:00:30"}},
+         {"0 0 * feb,MAR *", "2026-02-27 12:00:00", {"2026-02-28 00:00", "2026-03-01 00:00"}},
+         {"@weekly", "2026-11-23 00:00:00", {"2026-11-29 00:00"}}});
+}
+
+TEST(CalendarExpression, FindsCronsDays) {
+    expectRows(kCron,
+               {{"0 0 L * *", "2024-02-01 00:00:00", {"2024-02-29 00:00", "2024-03-31 00:00"}},
+                {"0 0 L-3 * *", "2024-02-01 00:00:00", {"2024-02-26 00:00"}},
+                {"0 0 LW * *", "2026-02-01 00:00:00", {"2026-02-27 00:00"}},
+                {"0 0 15W * *", "2026-08-01 00:00:00", {"2026-08-14 00:00", "2026-09-15 00:00"}},
+                {"0 0 1W * *", "2026-07-31 00:00:00", {"2026-08-03 00:00"}},
+                {"0 0 31W * *", "2026-05-01 00:00:00", {"2026-05-29 00:00"}},
+                {"0 0 * * FRIL", "2026-11-01 00:00:00", {"2026-11-27 00:00"}},
+                {"0 0 * * 5L", "2026-11-01 00:00:00", {"2026-11-27 00:00"}},
+                {"0 0 * * MON#2", "2026-11-01 00:00:00", {"2026-11-09 00:00", "2026-12-14 00:00"}},
+                {"0 0 * * 7", "2026-11-23 00:00:00", {"2026-11-29 00:00"}},
+                {"0 0 * * FRI-MON",
+                 "2026-11-26 00:00:00",
+                 {"2026-11-27 00:00", "2026-11-28 00:00", "2026-11-29 00:00", "2026-11-30 00:00",
+                  "2026-12-04 00:00"}}});
+}
+
+TEST(CalendarExpression, TakesEitherOfDayAndWeekdayIfBothRestrict) {
+    expectRows(
+        kCron,
+        {{"0 0 13 * FRI",
+          "2026-11-23 00:00:00",
+          {"2026-11-27 00:00", "2026-12-04 00:00", "2026-12-11 00:00", "2026-12-13 00:00"}},
+         {"0 0 */2 * MON", "2026-11-01 00:00:00", {"2026-11-09 00:00", "2026-11-23 00:00"}}});
+}
+
+TEST(CalendarExpression, FindsLeapDaysOverACenturyWithoutOne) {
+    expectRows(kCron, {{"0 0 29 2 *", "2096-03-01 00:00:00", {"2104-02-29 00:00"}},
+                       {"0 0 29 2 */7", "2032-03-01 00:00:00", {"2060-02-29 00:00"}}});
+    expectRows(kOnCalendar, {{"Sun *-02-29", "2088-03-01 00:00:00", {"2128-02-29 00:00"}}});
+}
+
+TEST(CalendarExpression, FindsTheTimesOfOnCalendar) {
+    expectRows(
+        kOnCalendar,
+        {{"Mon..Wed 09:00", "2026-11-23 09:00:00", {"2026-11-24 09:00", "2026-11-25 09:00"}},
+         {"*-*-* 12:00/20:30",
+          "2026-01-01 12:00:30",
+          {"2026-01-01 12:20:30", "2026-01-01 12:40:30"}},
+         {"*-02~01", "2027-03-01 00:00:00", {"2028-02-29 00:00"}},
+         {"Mon *-05~07/1", "2026-01-01 00:00:00", {"2026-05-25 00:00"}},
+         {"2026..2030/2-01-01", "2026-06-01 00:00:00", {"2028-01-01 00:00", "2030-01-01 00:00"}},
+         {"Fri *-*-13", "2026-11-23 00:00:00", {"2027-08-13 00:00"}},
+         {"quarterly", "2026-11-23 00:00:00", {"2027-01-01 00:00", "2027-04-01 00:00"}},
+         {"12-25 08:00 Europe/Berlin", "2026-11-23 00:00:00", {"2026-12-25 07:00"}}});
+}
+
+TEST(CalendarExpression, EndsWithItsYears) {
+    EXPECT_FALSE(CalendarExpression::onCalendar("2012-10-01").next(utc("2026-01-01 00:00")));
+}
+
+TEST(CalendarExpression, ShowsWhereItIsNotUnderstood) {
+    EXPECT_EQ(positionOf(kCron, "60 * * * *"), 0u);
+    EXPECT_EQ(positionOf(kCron, "0 0 1 FOO *"), 6u);
+    EXPECT_EQ(positionOf(kCron, "0 0 * *"), 7u);
+    EXPECT_EQ(positionOf(kCron, "*/0 * * * *"), 2u);
+    EXPECT_EQ(positionOf(kCron, "0 0 * * L"), 8u);
+    EXPECT_EQ(positionOf(kCron, ""), 0u);
+    EXPECT_EQ(positionOf(kOnCalendar, "*-*-* 12:00:00.5"), 14u);
+    EXPECT_EQ(positionOf(kOnCalendar, "daily No/Where"), 6u);
+    EXPECT_EQ(positionOf(kOnCalendar, "5..3:00"), 0u);
+    try {
+        (void)CalendarExpression::cron("0 25 * * *");
+        FAIL();
+    } catch (CalendarError const& error) {
+        EXPECT_STREQ(error.what(), "the number must be from 0 to 23\n  0 25 * * *\n    ^");
+    }
+}
+
+TEST(CalendarExpression, RefusesWhatNeverComes) {
+    EXPECT_EQ(positionOf(kCron, "0 0 31 2 *"), 4u);
+    EXPECT_EQ(positionOf(kCron, "0 0 30 FEB *"), 4u);
+    EXPECT_EQ(positionOf(kCron, "0 0 31 4,6 *"), 4u);
+    EXPECT_EQ(positionOf(kOnCalendar, "*-02-30"), 5u);
+    EXPECT_EQ(positionOf(kOnCalendar, "2023-02-29"), 8u);
+}
+
+TEST(CalendarExpression, FollowsThePolicyInAGap) {
+    TimeZone const berlin{"Europe/Berlin"};  // 2026-03-29 02:00 becomes 03:00, 01:00 UTC
+    expectRows(kCron,
+               {{"0,30 2 * * *",
+                 "2026-03-28 12:00",
+                 {"2026-03-29 01:00", "2026-03-30 00:00", "2026-03-30 00:30"}},
+                {"0 2,3 * * *", "2026-03-28 12:00", {"2026-03-29 01:00", "2026-03-30 00:00"}}},
+               berlin);
+    expectRows(kCron, {{"30 2 * * *", "2026-03-28 12:00", {"2026-03-30 00:30"}}}, berlin,
+               {.gap = Gap::skip});
+    expectRows(kCron,
+               {{"30 * * * *", "2026-03-29 00:00", {"2026-03-29 00:30", "2026-03-29 01:30"}}},
+               berlin);
+}
+
+TEST(CalendarExpression, FollowsThePolicyInAnOverlap) {
+    TimeZone const berlin{"Europe/Berlin"};  // 2026-10-25 03:00 becomes 02:00, 01:00 UTC
+    char const* const after = "2026-10-24 12:00";
+    expectRows(kCron, {{"30 2 * * *", after, {"2026-10-25 00:30", "2026-10-26 01:30"}}}, berlin);
+    expectRows(kCron, {{"30 2 * * *", after, {"2026-10-25 01:30", "2026-10-26 01:30"}}}, berlin,
+               {.overlap = Overlap::last});
+    expectRows(
+        kCron,
+        {{"30 2 * * *", after, {"2026-10-25 00:30", "2026-10-25 01:30", "2026-10-26 01:30"}}},
+        berlin, {.overlap = Overlap::both});
+    expectRows(kCron,
+               {{"*/30 2 * * *",
+                 after,
+                 {"2026-10-25 00:00", "2026-10-25 00:30", "2026-10-25 01:00", "2026-10-25 01:30",
+                  "2026-10-26 01:00"}}},
+               berlin);
+}
+
+TEST(CalendarExpression, SaysWhetherItRunsByElapsedTime) {
+    EXPECT_TRUE(CalendarExpression::cron("0 * * * *").runsByElapsedTime());
+    EXPECT_TRUE(CalendarExpression::cron("*/5 2 * * *").runsByElapsedTime());
+    EXPECT_FALSE(CalendarExpression::cron("0 0-23 * * *").runsByElapsedTime());
+    EXPECT_TRUE(CalendarExpression::onCalendar("*:0/15").runsByElapsedTime());
+    EXPECT_TRUE(CalendarExpression::onCalendar("2:0/15").runsByElapsedTime());
+    EXPECT_FALSE(CalendarExpression::onCalendar("2:00,15").runsByElapsedTime());
+}
+
+TEST(CalendarExpression, IsEmptyAtTheFarEnds) {
+    using Seconds = std::chrono::seconds;
+    auto const daily = CalendarExpression::cron("0 3 * * *");
+    for (TimeZone const& zone : {TimeZone{}, TimeZone{"America/New_York"}}) {
+        EXPECT_FALSE(daily.next(sys_seconds{Seconds::max()}, zone));
+        EXPECT_TRUE(daily.next(sys_seconds{Seconds::min()}, zone));
+        EXPECT_FALSE(daily.next(utc("9999-12-31 23:59:59"), zone));
+    }
+}
+
+TEST(CalendarExpression, NamesAnUnknownZone) {
+    try {
+        TimeZone const zone{"Mars/Olympus"};
+        FAIL();
+    } catch (std::invalid_argument const& error) {
+        EXPECT_NE(std::string{error.what()}.find("Mars/Olympus"), std::string::npos);
+    }
+}
