@@ -15,6 +15,8 @@ using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
 constexpr std::int64_t kDay = 86400;
+// No clocks have ever been turned by more than a day and some hours.
+constexpr std::int64_t kMargin = 3 * kDay;
 // A day inside the years 1 to 9999, so that neither an offset nor the zones leave them.
 constexpr std::int64_t kEarliest = -719162 * kDay + kDay;
 constexpr std::int64_t kLatest = 2932897 * kDay - kDay;
@@ -83,8 +85,10 @@ std::optional<sys_seconds> nextInZone(CalendarFields const& fields, sys_seconds 
         if (*found < high) {
             return sys_seconds{seconds{*found - stretch.offset}};
         }
-        // Nothing matches between `low` and what was found: the changes between need no look.
-        from = std::max(stretch.end, *found - stretch.offset - 3 * kDay);
+        // Nothing matches between `low` and what was found: most changes between need no look. One
+        // that is near may turn the clocks back to before `low`.
+        bool const isNear = stretch.end - from < kMargin;
+        from = isNear ? stretch.end : std::max(stretch.end, *found - stretch.offset - kMargin);
     }
     return {};
 }

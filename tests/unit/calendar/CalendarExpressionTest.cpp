@@ -97,6 +97,7 @@ TEST(CalendarExpression, FindsLeapDaysOverACenturyWithoutOne) {
 }
 
 TEST(CalendarExpression, FindsTheTimesOfOnCalendar) {
+    keepsZones();
     expectRows(
         kOnCalendar,
         {{"Mon..Wed 09:00", "2026-11-23 09:00:00", {"2026-11-24 09:00", "2026-11-25 09:00"}},
@@ -112,10 +113,12 @@ TEST(CalendarExpression, FindsTheTimesOfOnCalendar) {
 }
 
 TEST(CalendarExpression, EndsWithItsYears) {
+    keepsZones();
     EXPECT_FALSE(CalendarExpression::onCalendar("2012-10-01").next(utc("2026-01-01 00:00")));
 }
 
 TEST(CalendarExpression, ShowsWhereItIsNotUnderstood) {
+    keepsZones();
     EXPECT_EQ(positionOf(kCron, "60 * * * *"), 0u);
     EXPECT_EQ(positionOf(kCron, "0 0 1 FOO *"), 6u);
     EXPECT_EQ(positionOf(kCron, "0 0 * *"), 7u);
@@ -142,6 +145,7 @@ TEST(CalendarExpression, RefusesWhatNeverComes) {
 }
 
 TEST(CalendarExpression, FollowsThePolicyInAGap) {
+    keepsZones();
     TimeZone const berlin{"Europe/Berlin"};  // 2026-03-29 02:00 becomes 03:00, 01:00 UTC
     expectRows(kCron,
                {{"0,30 2 * * *",
@@ -157,6 +161,7 @@ TEST(CalendarExpression, FollowsThePolicyInAGap) {
 }
 
 TEST(CalendarExpression, FollowsThePolicyInAnOverlap) {
+    keepsZones();
     TimeZone const berlin{"Europe/Berlin"};  // 2026-10-25 03:00 becomes 02:00, 01:00 UTC
     char const* const after = "2026-10-24 12:00";
     expectRows(kCron, {{"30 2 * * *", after, {"2026-10-25 00:30", "2026-10-26 01:30"}}}, berlin);
@@ -184,6 +189,7 @@ TEST(CalendarExpression, SaysWhetherItRunsByElapsedTime) {
 }
 
 TEST(CalendarExpression, IsEmptyAtTheFarEnds) {
+    keepsZones();
     using Seconds = std::chrono::seconds;
     auto const daily = CalendarExpression::cron("0 3 * * *");
     for (TimeZone const& zone : {TimeZone{}, TimeZone{"America/New_York"}}) {
@@ -194,6 +200,7 @@ TEST(CalendarExpression, IsEmptyAtTheFarEnds) {
 }
 
 TEST(CalendarExpression, NamesAnUnknownZone) {
+    keepsZones();
     try {
         TimeZone const zone{"Mars/Olympus"};
         FAIL();
