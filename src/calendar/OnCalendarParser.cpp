@@ -59,11 +59,19 @@ std::uint64_t readSet(Reader& reader, int low, int high) {
 std::uint64_t readFromEnd(Reader& reader) {
     std::uint64_t set = 0;
     do {
+        if (reader.skip("*")) {
+            set |= allFrom(0, 30);
+            continue;
+        }
         int const first = reader.number(1, 31);
         int last = reader.skip("..") ? reader.number(1, 31) : first;
         int step = 1;
         if (reader.skip("/")) {
+            std::size_t const place = reader.position();
             step = reader.number(1, 31);
+            if (last == first && step >= first) {
+                reader.failAt(place, "the month ends before this repetition comes again");
+            }
             last = last == first ? 1 : last;
         }
         auto const [nearest, farthest] = std::minmax(first, last);
@@ -236,6 +244,10 @@ CalendarFields parseOnCalendar(std::string_view expression, Word& zone) {
     }
     if (word != words.end()) {
         zone = *word++;
+        Reader reader{expression, zone};
+        if (reader.skip("UTC") && reader.atEnd()) {
+            zone.text = "UTC";  // in any case, as systemd has it
+        }
     }
     if (word != words.end()) {
         throw CalendarError{"nothing may follow the zone", expression, word->position};

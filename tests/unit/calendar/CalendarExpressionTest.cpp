@@ -179,6 +179,15 @@ TEST(CalendarExpression, FollowsThePolicyInAnOverlap) {
                berlin);
 }
 
+// Bug pattern: a jump to the next match leaves out the second hour of an overlap.
+TEST(CalendarExpression, DoesNotJumpOverTheSecondHourOfAnOverlap) {
+    keepsZones();
+    TimeZone const berlin{"Europe/Berlin"};
+    expectRows(kCron,
+               {{"*/30 2 * * SUN", "2026-10-25 00:30", {"2026-10-25 01:00", "2026-10-25 01:30"}}},
+               berlin);
+}
+
 TEST(CalendarExpression, SaysWhetherItRunsByElapsedTime) {
     EXPECT_TRUE(CalendarExpression::cron("0 * * * *").runsByElapsedTime());
     EXPECT_TRUE(CalendarExpression::cron("*/5 2 * * *").runsByElapsedTime());
