@@ -99,18 +99,19 @@ class Summary(unittest.TestCase):
         self.leave("asan\tanother.big.Test\ttoo much memory")
         self.assertEqual(len(self.summarise(isCI=True)[0]), 1)
 
-    def testAPartMayTakeTwiceItsShareAndNoMore(self):
+    def testPointsAtAPartThatTakesMoreThanTwiceItsShare(self):
         self.stages("dev\t120\t9000")
-        self.assertEqual(self.summarise()[0], [])
+        self.assertNotIn("<-", self.summarise()[1])
         self.stages("dev\t121\t61")
-        (wrong,), said = self.summarise()
-        self.assertIn("dev took 2.0 minutes of processor time", wrong)
-        self.assertRegex(said, r"dev +2\.0 +1\.0 +1\.0\n")
+        wrong, said = self.summarise()
+        self.assertEqual(wrong, [])  # the host may be slow
+        self.assertRegex(said, r"dev +2\.0 +1\.0 +1\.0 <- more than 2 times its share\n")
 
     def testStagesOfAPartAddUp(self):
         self.stages("dev\t70\t10", "asan\t1\t1", "dev\t70\t10")
-        (wrong,), said = self.summarise()
-        self.assertIn("dev took 2.3 minutes", wrong)
+        wrong, said = self.summarise()
+        self.assertEqual(wrong, [])
+        self.assertRegex(said, r"dev +2\.3 +1\.0 +0\.3 <-")
         self.assertRegex(said, r"together +2\.4 +3\.0 +0\.3\n")
 
     def testAPartNeedsAShare(self):

@@ -9,7 +9,8 @@ stages.tsv       for each stage its part of budget.toml, processor seconds, and 
 left-out.tsv     for each step that ./dev left out: the part, the step, why
 <part>/*.xml     what ctest says of each test, in JUnit's form
 
-Exits with 1 where a part took more than twice its share of processor time, and in CI (CI=true)
+A part that took more than twice its share of processor time is pointed at, and no more: on a busy
+host, or a slow one, each takes more. Exits with 1 where a part has no share, and in CI (CI=true)
 where something did not run that budget.toml does not excuse: ./dev has installed what it needs.
 """
 
@@ -108,10 +109,9 @@ def tellCosts(found, parts):
         if share is None:
             wrong.append(f"{part} has no share in {BUDGET.name}")
             share = 0
-        print(f"{part:<16}{processor / 60:>10.1f}{share:>11.1f}{seconds / 60:>14.1f}")
-        if share and processor / 60 > TOO_MUCH * share:
-            wrong.append(f"{part} took {processor / 60:.1f} minutes of processor time, more than "
-                         f"{TOO_MUCH} times its share of {share}")  # fmt: skip
+        isTooMuch = share and processor / 60 > TOO_MUCH * share
+        print(f"{part:<16}{processor / 60:>10.1f}{share:>11.1f}{seconds / 60:>14.1f}",
+              *([f"<- more than {TOO_MUCH} times its share"] if isTooMuch else []))  # fmt: skip
     whole = [sum(values) / 60 for values in zip(*found.values())] or [0, 0]
     share = sum(parts.get(part, {}).get("minutes", 0) for part in found)
     print(f"{'together':<16}{whole[0]:>10.1f}{share:>11.1f}{whole[1]:>14.1f}")
