@@ -118,7 +118,12 @@ TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& wh
 Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
     Tick const tick = scale.deadlineToTick(deadline);
     std::int64_t const tolerance = timeout.tolerance.count();
-    if (tolerance == 0) return tick;
+    if (tolerance == 0) [[likely]]
+        return tick;
+    return withTolerance(tick, tolerance);  // apart, so that others save no registers for it
+}
+
+Tick TimerContext::withTolerance(Tick tick, std::int64_t tolerance) const {
     if (tolerance < 0)
         refuseOption("tolerance", std::to_string(tolerance) + " ns", "at least 0 ns");
     if (tick == Tick::max()) return tick;

@@ -108,6 +108,8 @@ public:
     std::atomic<Timer*> owner{nullptr};
 
 private:
+    Tick withTolerance(Tick tick, std::int64_t tolerance) const;
+
     std::atomic<std::int64_t> claims_{0};  // those that have not ended
     Whole& whole_;
     std::atomic<std::int64_t> references_{1};
