@@ -1,5 +1,7 @@
 // The library's clock that counts suspension: what the system promises of it.
 
+#include "TimerDescriptors.h"
+
 #include <support/Platform.h>
 #include <support/TestTimers.h>
 
@@ -15,7 +17,6 @@
 
 #if defined(__linux__)
 #    include <ctime>
-#    include <sys/resource.h>
 #endif
 
 namespace timingwheel::test {
@@ -114,13 +115,11 @@ TEST(ContinuousClock, GivesALoopADescriptorThatCountsSuspension) {
 
 TEST(ContinuousClock, SaysThatTheSystemHasNoDescriptorLeft) {
     Clock& clock = Clock::continuous();
-    rlimit before{};
-    getrlimit(RLIMIT_NOFILE, &before);
-    rlimit const none{0, before.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-    EXPECT_THROW(clock.makeWaiter(), std::system_error);
-    EXPECT_THROW(SystemTimer({.clock = clock}), std::system_error);
-    setrlimit(RLIMIT_NOFILE, &before);
+    {
+        NoDescriptorLeft const scarcity;
+        EXPECT_THROW(clock.makeWaiter(), std::system_error);
+        EXPECT_THROW(SystemTimer({.clock = clock}), std::system_error);
+    }
     SystemTimer const timer{{.clock = clock}};
 }
 

@@ -1,3 +1,5 @@
+#include "TimerDescriptors.h"
+
 #include <support/AllocationCounter.h>
 #include <support/Effort.h>
 #include <support/Figure.h>
@@ -25,23 +27,7 @@
 
 #if defined(__linux__)
 #    include <sys/epoll.h>
-#    include <sys/resource.h>
-#    include <sys/syscall.h>
-#    include <sys/timerfd.h>
 #    include <unistd.h>
-#endif
-
-#if defined(__linux__)
-namespace {
-int settings = 0;
-}
-
-/// Takes the place of the system library's, and counts.
-extern "C" int timerfd_settime(int descriptor, int flags, itimerspec const* to,
-                               itimerspec* was) noexcept {
-    ++settings;
-    return static_cast<int>(syscall(SYS_timerfd_settime, descriptor, flags, to, was));
-}
 #endif
 
 namespace timingwheel::test {
@@ -293,9 +279,9 @@ TEST(LoopTimer, AllocatesNothingForAHookThatIsScheduledPushedBackAndRun) {
 TEST(LoopTimer, MakesOneSystemCallForEachChangeOfItsEarliestExpiration) {
     LoopTimer timer;
     auto const callsOf = [](auto&& work) {
-        int const before = settings;
+        int const before = descriptorSettings();
         work();
-        return settings - before;
+        return descriptorSettings() - before;
     };
     EXPECT_EQ(callsOf([&] { timer.newTimeout([] {}, 500ms); }), 1);
     EXPECT_EQ(callsOf([&] {
@@ -336,7 +322,7 @@ TEST(LoopTimer, MakesNoSystemCallWithoutSuchAChange) {
     Clock::TimePoint told{};  // until when the loop sleeps
     bool isTold = false;
     for (std::uint64_t step = 0; step < steps; ++step) {
-        int const before = settings;
+        int const before = descriptorSettings();
         Timeout& timeout = timeouts[below(timeouts.size())];
         switch (below(4)) {
             case 0:
@@ -357,7 +343,7 @@ TEST(LoopTimer, MakesNoSystemCallWithoutSuchAChange) {
         }
         auto const next = timer.nextExpiration().value_or(Clock::TimePoint::max());
         bool const mustTell = isTold && next < told;
-        int const calls = settings - before;
+        int const calls = descriptorSettings() - before;
         if (calls > 1 || (isTold && !mustTell && calls > 0)) ++needless;
         if (mustTell && calls == 0) ++oversleeps;
         told = isTold ? std::min(told, next) : next;
@@ -402,17 +388,15 @@ TEST(LoopTimer, WorksWithAnEdgeTriggeredLoop) {
 }
 
 TEST(LoopTimer, SaysThatTheSystemHasNoDescriptorLeft) {
-    rlimit before{};
-    getrlimit(RLIMIT_NOFILE, &before);
-    rlimit const none{0, before.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
     std::string what;
-    try {
-        LoopTimer const timer;
-    } catch (std::system_error const& e) {
-        what = e.what();
+    {
+        NoDescriptorLeft const scarcity;
+        try {
+            LoopTimer const timer;
+        } catch (std::system_error const& e) {
+            what = e.what();
+        }
     }
-    setrlimit(RLIMIT_NOFILE, &before);
     EXPECT_NE(what.find("timerfd_create"), std::string::npos) << what;
 }
 
