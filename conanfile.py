@@ -65,6 +65,8 @@ class TimingwheelConan(ConanFile):
         # Compiles the library once more for threads of its own, and tests nothing of the package.
         tc.cache_variables["TIMINGWHEEL_BUILD_SIMULATION"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_LONG_TESTS"] = False
+        if str(self.settings.compiler) in ("gcc", "clang"):  # compiled more often than run
+            tc.cache_variables["TIMINGWHEEL_TEST_FLAGS"] = "-O0"
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()

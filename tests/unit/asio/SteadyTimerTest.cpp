@@ -7,10 +7,17 @@
 #include <support/TestTimers.h>
 #include <timingwheel/asio/steady_timer.h>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/local/connect_pair.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/write.hpp>
+#if defined(TIMINGWHEEL_ASIO_STANDALONE)
+#    include <asio/buffer.hpp>
+#    include <asio/local/connect_pair.hpp>
+#    include <asio/local/stream_protocol.hpp>
+#    include <asio/write.hpp>
+#else
+#    include <boost/asio/buffer.hpp>
+#    include <boost/asio/local/connect_pair.hpp>
+#    include <boost/asio/local/stream_protocol.hpp>
+#    include <boost/asio/write.hpp>
+#endif
 #include <gtest/gtest.h>
 
 #include <atomic>
