@@ -1,8 +1,10 @@
 #pragma once
 
+#include <timingwheel/Duration.h>
 #include <timingwheel/detail/platform/export.h>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -14,9 +16,10 @@ class ClockListener;
 /// Where a timer gets the time, and how its driver thread sleeps.
 ///
 /// All clocks share the time-point type of std::chrono::steady_clock. So a deadline is a plain
-/// steady time point, and one of the system clock does not compile. A timer expects a clock that
-/// does not go back. If it does, nothing fires early and nothing is lost, but the timer waits until
-/// the clock has caught up.
+/// steady time point, and one of the system clock does not compile: `wallTime` makes one of it, for
+/// timers under a clock of `Kind::wall`. Of other clocks a timer expects that they do not go back.
+/// If one does, nothing fires early and nothing is lost, but the timer waits until the clock has
+/// caught up.
 ///
 /// Thread safety  every function may be called from any thread
 /// Lifetime       a clock must outlive the timers that use it, but not their handles and hooks
@@ -36,9 +39,16 @@ public:
     virtual TimePoint coarseNow() const noexcept;
     virtual std::chrono::nanoseconds coarseLag() const noexcept;
 
-    /// True for a clock that goes on while the machine is suspended. A LoopTimer then needs a
-    /// descriptor that does so, too. By default false.
-    virtual bool countsSuspension() const noexcept;
+    /// What a clock does while the machine is suspended, and when somebody sets the system's time.
+    enum class Kind : std::uint8_t {
+        steady,      ///< may stand still while suspended; nobody sets it
+        continuous,  ///< goes on while suspended; nobody sets it
+        wall,        ///< goes on while suspended, and may be set forward and back
+    };
+    /// By default steady. A LoopTimer needs a descriptor of the same kind. If a clock of
+    /// `Kind::wall` goes back, a timer turns its wheels back. Its timers may call now() with a lock
+    /// of theirs held, so now() must not use a timer, nor wait for a thread that does.
+    virtual Kind kind() const noexcept;
 
     /// How one thread sleeps under a clock, and how others wake it. Each timer with a thread has
     /// one of its own.
@@ -92,6 +102,34 @@ public:
     ///
     /// Throws std::system_error where there is no such clock.
     static Clock& continuous();
+
+    /// The system's time of day, std::chrono::system_clock: for deadlines that people name, "at
+    /// 18:00, whatever the clock is set to". Its time points count from 1970 UTC; `wallTime` and
+    /// `systemTime` convert them.
+    ///
+    /// - When somebody sets the time, deadlines stay at their time of day: those that it has passed
+    ///   run at once, and those that lie ahead again wait again. Delays count from the time of day,
+    ///   too: what must happen 30 minutes from now belongs in a timer under another clock.
+    /// - On Linux the kernel tells the timer's thread, or the loop, at once that the time was set
+    ///   (TFD_TIMER_CANCEL_ON_SET). Each timer with a thread takes two descriptors. Elsewhere the
+    ///   thread looks again each minute while it waits for a time.
+    /// - A timer's ticks count from 1970, unless `TimerOptions::start` says otherwise. Before that
+    ///   nothing runs.
+    static Clock& wall() noexcept;
+
+    /// A time of the system's clock as one of `wall()`. What lies beyond the years 1677 to 2262
+    /// becomes the end of that time: `TimePoint::max()`, never, and `TimePoint::min()`.
+    template <class Length>
+    static constexpr TimePoint wallTime(
+        std::chrono::time_point<std::chrono::system_clock, Length> time) noexcept {
+        return TimePoint{Duration{time.time_since_epoch()}.nanoseconds()};
+    }
+    /// And back, rounded down to what the system's clock can express.
+    static constexpr std::chrono::system_clock::time_point systemTime(TimePoint time) noexcept {
+        using Length = std::chrono::system_clock::duration;
+        return std::chrono::system_clock::time_point{
+            std::chrono::floor<Length>(time.time_since_epoch())};
+    }
 };
 
 /// A timer, as a clock that is set by hand sees it.

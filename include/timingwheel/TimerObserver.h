@@ -34,7 +34,7 @@ class TimerHookBase;
 /// The events show which entry is in which bucket, and which buckets are armed:
 ///
 /// - place and cascade put an entry into a bucket; intake, wake, expire and cancel take it out.
-/// - arm puts a bucket into the delay heap; wake takes it out.
+/// - arm puts a bucket into the delay heap; wake takes it out, restart all of them.
 /// - A push-back is not reported: the entry stays in its bucket and is placed again from there.
 ///
 /// A flat wheel has no heap and arms nothing. A cancelled entry stays in its slot until the
@@ -58,6 +58,9 @@ struct TimerEvent {
         run,       ///< its task returned: `time` is when it began, `lateness` how late that was,
                    ///< `duration` how long it ran
         cancel,    ///< it will not run, or not again: see above
+        restart,   ///< a clock of Clock::Kind::wall was set back: the wheel's clock is at
+        ///< `expiration` now (`entry` is null). All buckets have left the delay heap, and
+        ///< all entries their buckets. A place follows for each, unless it is cancelled
     };
 
     Stage stage;

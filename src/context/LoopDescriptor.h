@@ -23,7 +23,7 @@ namespace detail {
 class LoopDescriptor final : public TimerLoop {
 public:
     explicit LoopDescriptor(TimerClock const& clock)
-        : clock_{clock}, descriptor_{clock.get().countsSuspension()} {}
+        : clock_{clock}, descriptor_{timeOf(clock.get().kind())} {}
 
     NativeHandle get() const noexcept { return descriptor_.get(); }
 
@@ -38,7 +38,7 @@ public:
     void stayAwayUntil(Next&& next) noexcept {
         std::lock_guard const lock{mutex_};
         TimePoint const expiration = next();
-        if (expiration != setTo_ || hasFired()) set(expiration);
+        if (expiration != setTo_ || hasFired() || descriptor_.hearsOfSteps()) set(expiration);
     }
 
     void close() noexcept {
@@ -47,6 +47,11 @@ public:
     }
 
 private:
+    static TimerDescriptor::Time timeOf(Clock::Kind kind) noexcept {
+        if (kind == Clock::Kind::wall) return TimerDescriptor::Time::wall;
+        return kind == Clock::Kind::continuous ? TimerDescriptor::Time::continuous
+                                               : TimerDescriptor::Time::steady;
+    }
     void set(TimePoint expiration) noexcept {
         setTo_ = expiration;
         firesAt_ = timeOfDescriptor(expiration);

@@ -20,13 +20,19 @@ class TimerClock {
 public:
     /// Callers count delays from the clock's coarse reading if `isCoarse`; then `margin` is added.
     TimerClock(Clock& clock, bool isCoarse, std::chrono::nanoseconds margin) noexcept
-        : clock_{clock}, mayGo_{&clock != &Clock::steady()}, isCoarse_{isCoarse}, margin_{margin} {}
+        : clock_{clock},
+          mayGo_{&clock != &Clock::steady()},
+          mayGoBack_{clock.kind() == Clock::Kind::wall},
+          isCoarse_{isCoarse},
+          margin_{margin} {}
     TimerClock(TimerClock const&) = delete;
     TimerClock& operator=(TimerClock const&) = delete;
 
     /// REQUIRES: not frozen yet, as for now(), callersNow() and after().
     Clock& get() const noexcept { return clock_; }
     bool isSteady() const noexcept { return !mayGo_; }
+    /// True if the wheels must turn back when the clock does.
+    bool mayGoBack() const noexcept { return mayGoBack_; }
     Clock::TimePoint now() const noexcept { return clock_.now(); }
 
     /// A caller's reading: now, or not long before.
@@ -71,6 +77,7 @@ private:
 
     Clock& clock_;
     bool const mayGo_;
+    bool const mayGoBack_;
     bool const isCoarse_;
     std::chrono::nanoseconds const margin_;
     mutable std::atomic<int> askers_{0};

@@ -75,7 +75,8 @@ std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
 
 /// Tick 0 of a timer that is made `now`.
 Clock::TimePoint startOf(TimerOptions const& options, Clock::TimePoint now) {
-    if (!options.start) return now;
+    bool const mayGoBack = options.clock.get().kind() == Clock::Kind::wall;
+    if (!options.start) return mayGoBack ? std::min(now, Clock::TimePoint{}) : now;
     constexpr std::int64_t kMostTicks = Tick::kMax / 2;
     std::string const start = std::to_string(options.start->time_since_epoch().count()) + " ns";
     if (*options.start > now)

@@ -22,6 +22,14 @@ TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
     return node.isPeriodic() ? &node : nullptr;
 }
 
+/// What is due has got another deadline. A periodic timeout still counts from the one that it was
+/// scheduled for, unless it was rescheduled since.
+void noteDeadline(TimeoutEntry& entry, Tick before, Tick now) noexcept {
+    auto* const node = periodicNode(entry);
+    if (node != nullptr && node->periodicity().scheduled == before)
+        node->periodicity().scheduled = now;
+}
+
 }  // namespace
 
 Shard::Shard(TimerContext& context, std::uint32_t number)
@@ -41,7 +49,7 @@ inline void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, T
                          Clock::TimePoint now) {
     refuseIfPending(entry);
     // What may throw comes before anything has changed.
-    catchUp(now);
+    catchUp(section, now);
     reserve(farthest);
 
     if (entry.keeper.load(std::memory_order_relaxed) != this) {  // else it has its share
@@ -117,13 +125,72 @@ void Shard::publishReach() noexcept {
         reach_.store(reach, std::memory_order_release);
 }
 
-void Shard::catchUpNow(Clock::TimePoint now) noexcept {
+void Shard::catchUpNow(Section& section, Clock::TimePoint now) noexcept {
     Tick const tick = context_.scale.nowToTick(now);
+    bool const mayGoBack = context_.clock.mayGoBack();
+    if (mayGoBack && turnBackIfSet(section, tick)) return;
     if (isObserved()) [[unlikely]]
         advanceClockAndRecord(tick);
     else
         wheel_.advanceClock(tick);
-    catchUpAt_ = context_.scale.timeOf(tick + 1);
+    // A clock that may go back is looked at in each call.
+    if (!mayGoBack) catchUpAt_ = context_.scale.timeOf(tick + 1);
+}
+
+// A clock that was set back is followed in one hold, which empties the buckets and turns the wheel
+// back: O(armed buckets). The driver then places what they held again, a chunk a hold. Until all
+// has its place the wheel stands still and nothing expires, so the order of deadlines stays.
+
+void Shard::followClockBack() noexcept {
+    Section section{*this};
+    turnBackIfSet(section, context_.tickNow());
+}
+
+/// `tick` is a reading of the clock, perhaps not of this very moment. Returns true while the wheel
+/// must stand still, because something has no place yet since it turned back.
+bool Shard::turnBackIfSet(Section& section, Tick tick) noexcept {
+    if (tick < wheel_.currentTick()) {
+        // Another thread may just have read the clock later, and was here before. Under the lock
+        // nobody can.
+        tick = std::max(context_.tickNow(), Tick{0});
+        if (tick < wheel_.currentTick()) turnBack(section, tick);
+    }
+    return isTurningBack_;
+}
+
+void Shard::turnBack(Section& section, Tick tick) noexcept {
+    wheel_.restart(tick);
+    gatherReady();
+    // A cancelAll() that is under way cancels this with what it has gathered.
+    isTurningBack_ = gatherers_ == 0;
+    if (isObserved()) [[unlikely]]
+        recordRestart(tick);
+    publishReach();
+    nextWake_.lower(tick);
+    section.ringBy(tick);
+}
+
+/// Returns how many it placed. What was due before the clock was set back is due now.
+std::size_t Shard::placeGathered(Section& section, std::size_t atMost) noexcept {
+    for (std::size_t placed = 0; placed < atMost; ++placed) {
+        if (!gatheredReady_.empty()) {
+            auto& entry = static_cast<TimeoutEntry&>(gatheredReady_.takeFirst());
+            TimeoutWord const word = TimeoutWord::of(entry);
+            noteDeadline(entry, word.deadline(), wheel_.currentTick());
+            TimeoutWord{wheel_.currentTick(), TimeoutState::ready}.storeIn(entry);
+            due_.add(entry);
+        } else if (TimerTaskEntry* const gathered = wheel_.takeGathered()) {
+            auto& entry = static_cast<TimeoutEntry&>(*gathered);
+            reserveIfPossible(TimeoutWord::of(entry).deadline());
+            TimerTaskList const* const bucket = place(section, entry);
+            if (isObserved() && bucket != nullptr) [[unlikely]]
+                recordPlace(Stage::place, entry, *bucket);
+        } else {
+            isTurningBack_ = false;
+            return placed;
+        }
+    }
+    return atMost;
 }
 
 /// Puts a pending entry where its deadline says: into a bucket, which it returns, or among the
@@ -144,10 +211,7 @@ TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcep
         // of deadlines, and nothing is early after the clock went back.
         TimeoutWord const ready{wheel_.currentTick(), TimeoutState::ready};
         if (ready.replace(entry, word)) {
-            // If a periodic one was rescheduled to here, `scheduled` must still differ.
-            auto* const node = periodicNode(entry);
-            if (node != nullptr && node->periodicity().scheduled == word.deadline())
-                node->periodicity().scheduled = ready.deadline();
+            noteDeadline(entry, word.deadline(), ready.deadline());
             arrivals_.add(entry);
             nextWake_.lower(ready.deadline());
             section.ringBy(ready.deadline());
@@ -259,8 +323,9 @@ std::size_t Shard::cancelAll(TimerTaskList& ended) noexcept {
 std::size_t Shard::gatherAll() noexcept {
     Section const section{*this};
     ++gatherers_;
+    isTurningBack_ = false;  // what that has gathered is to be cancelled, too
     wheel_.gatherAll();
-    for (TimerTaskList* list : {&due_, &arrivals_}) gatheredReady_.takeAll(*list);
+    gatherReady();
     // A periodic timeout that runs now ends with this run.
     running_.forEach([&](TimeoutEntry& entry) {
         TimeoutWord const word = TimeoutWord::of(entry);
@@ -270,6 +335,10 @@ std::size_t Shard::gatherAll() noexcept {
         ++cancelledCount_;
     });
     return queue_.size();
+}
+
+void Shard::gatherReady() noexcept {
+    for (TimerTaskList* list : {&due_, &arrivals_}) gatheredReady_.takeAll(*list);
 }
 
 /// The next entry to cancel, taken out; null if there is none. `queued` counts those that are still
@@ -340,7 +409,7 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
         cancelGathered(entry);
         return false;
     }
-    catchUp(now);
+    catchUp(section, now);
     // A deadline in the past becomes now: it must not overtake what has waited longer, here or in
     // another shard. It needs memory only if the driver is late by all that the levels reach: a
     // stop token's callback has nobody to tell that there is none.
@@ -393,6 +462,10 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
 Shard::Served Shard::serveLocked(Section& section, Tick limit, RunFrame& frame,
                                  std::size_t atMost) {
     Served served;
+    if (isTurningBack_) [[unlikely]] {
+        served.moved = placeGathered(section, kChunk);
+        if (isTurningBack_) return served;
+    }
     Tick tick = limit;
     // The limit may lie before the tick of a bucket that a bounded advance left half done.
     bool const isBehind = wheel_.currentTick() > limit;
@@ -476,7 +549,8 @@ bool Shard::expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
 }
 
 void Shard::refreshNextWake() noexcept {
-    Tick next = wheel_.nextExpiration().value_or(Tick::max());
+    Tick next =
+        isTurningBack_ ? wheel_.currentTick() : wheel_.nextExpiration().value_or(Tick::max());
     for (TimerTaskList const* list : {&due_, &arrivals_})
         if (!list->empty()) next = std::min(next, list->entries().front().deadline());
     nextWake_.set(next);
@@ -501,7 +575,7 @@ bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& 
         ++counters_.fired;
         return false;
     }
-    catchUp(next.ended);
+    catchUp(section, next.ended);
     reserveIfPossible(next.tick);
     node.periodicity().moveTo(next);
     TimeoutWord{next.tick, TimeoutState::pending}.storeIn(node);
@@ -654,6 +728,14 @@ void Shard::recordWake(RawTimingWheel::Flush const& flush) noexcept {
     event.expiration = flush.expiration;
     record(event);
     armed_ = wheel_.delayHeap().size();
+}
+
+/// All buckets have left the heap, and their entries are to be placed again.
+void Shard::recordRestart(Tick tick) noexcept {
+    TimerEvent event = eventOf(Stage::restart, nullptr);
+    event.expiration = tick;
+    record(event);
+    armed_ = 0;
 }
 
 /// When the clock passes buckets whose entries were all cancelled, they leave the heap: a wake is

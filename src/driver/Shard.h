@@ -108,6 +108,8 @@ public:
     void endPass(RunFrame& pass) noexcept;
     /// Lets the driver serve the entries that were due on arrival.
     void admitArrivals() noexcept;
+    /// Under a clock that may be set back: turns the wheel back if it was.
+    void followClockBack() noexcept;
     struct Served {
         std::size_t moved = 0;    ///< entries that were run, dispatched, or placed again
         std::size_t started = 0;  ///< those that were run or dispatched
@@ -143,10 +145,13 @@ private:
     void reserveIfPossible(Tick deadline) noexcept;
     /// Moves the wheel's clock to now, or to the first bucket before that, so that an entry goes to
     /// the lowest level that can hold it. Does so once a tick.
-    void catchUp(Clock::TimePoint now) noexcept {
-        if (now >= catchUpAt_) catchUpNow(now);
+    void catchUp(Section& section, Clock::TimePoint now) noexcept {
+        if (now >= catchUpAt_) catchUpNow(section, now);
     }
-    void catchUpNow(Clock::TimePoint now) noexcept;
+    void catchUpNow(Section& section, Clock::TimePoint now) noexcept;
+    bool turnBackIfSet(Section& section, Tick tick) noexcept;
+    void turnBack(Section& section, Tick tick) noexcept;
+    std::size_t placeGathered(Section& section, std::size_t atMost) noexcept;
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
     TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
@@ -166,6 +171,7 @@ private:
     void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept;
     static void endIfCancelling(TimeoutNode& node) noexcept;
     std::size_t gatherAll() noexcept;
+    void gatherReady() noexcept;
     TimeoutEntry* takeGathered(std::size_t& queued) noexcept;
     void cancelGathered(TimeoutEntry& entry) noexcept;
     void unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept;
@@ -178,17 +184,19 @@ private:
     void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
     void recordWake(RawTimingWheel::Flush const& flush) noexcept;
     void advanceClockAndRecord(Tick tick) noexcept;
+    void recordRestart(Tick tick) noexcept;
 
     // Protected by the lock.
     Gate gate_ = Gate::notStarted;
     RawTimingWheel wheel_;
     Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
     std::optional<RawTimingWheel::Flush> flush_;
-    TimerTaskList arrivals_;  // due on arrival, by deadline: wait for the driver's next pass
-    TimerTaskList due_;       // those admitted to this pass
-    TimerTaskList late_;      // periodic, ended by stop() while they ran
+    TimerTaskList arrivals_;       // due on arrival, by deadline: wait for the driver's next pass
+    TimerTaskList due_;            // those admitted to this pass
+    TimerTaskList late_;           // periodic, ended by stop() while they ran
+    bool isTurningBack_ = false;   // what the wheel has gathered is to be placed again
+    TimerTaskList gatheredReady_;  // were due, or due on arrival, when the wheel gathered
     // For cancelAll():
-    TimerTaskList gatheredReady_;     // were due, or due on arrival
     TimerTaskList cancelledNodes_;    // will be ended by it
     std::size_t cancelledCount_ = 0;  // what it has not counted yet
     std::uint32_t gatherers_ = 0;     // how many calls are under way

@@ -204,6 +204,7 @@ bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
     bool isMoreDue = false;
     if (!life_.isStopRequested()) {
         RunFrame frame{context_};
+        followClockBack();
         isMoreDue = runDue(context_.tickNow(), frame, atMost);
     }
     context_.descriptor->stayAwayUntil([this] {
@@ -257,9 +258,15 @@ Tick TimerCore::nextWake() const noexcept {
     return wake;
 }
 
+void TimerCore::followClockBack() noexcept {
+    if (!context_.clock.mayGoBack()) return;
+    for (auto const& shard : shards_) shard->followClockBack();
+}
+
 void TimerCore::drive() noexcept {
     RunFrame frame{context_};
     while (!life_.isStopRequested()) {
+        followClockBack();
         runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
         if (life_.isStopRequested())
             return;  // by a task that destroyed the timer: the clock may be gone

@@ -1,6 +1,7 @@
 #include "platform/CoarseTime.h"
 #include "platform/ContinuousTime.h"
 #include "platform/Sleeper.h"
+#include "platform/WallTime.h"
 
 #include <timingwheel/Clock.h>
 
@@ -11,13 +12,14 @@ inline namespace v1 {
 
 namespace {
 
-class SteadyWaiter final : public Clock::Waiter {
+template <class Sleeper>
+class SleepersWaiter final : public Clock::Waiter {
 public:
     void waitUntil(Clock::TimePoint until) noexcept override { sleeper_.sleepUntil(until); }
     void wake() noexcept override { sleeper_.wake(); }
 
 private:
-    detail::Sleeper sleeper_;
+    Sleeper sleeper_;
 };
 
 class SteadyClock final : public Clock {
@@ -27,16 +29,9 @@ public:
     std::chrono::nanoseconds coarseLag() const noexcept override {
         return 3 * detail::coarseResolution();
     }
-    std::unique_ptr<Waiter> makeWaiter() override { return std::make_unique<SteadyWaiter>(); }
-};
-
-class ContinuousWaiter final : public Clock::Waiter {
-public:
-    void waitUntil(Clock::TimePoint until) noexcept override { sleeper_.sleepUntil(until); }
-    void wake() noexcept override { sleeper_.wake(); }
-
-private:
-    detail::ContinuousSleeper sleeper_;
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return std::make_unique<SleepersWaiter<detail::Sleeper>>();
+    }
 };
 
 class ContinuousClock final : public Clock {
@@ -44,9 +39,28 @@ public:
     ContinuousClock() { detail::ContinuousTime::require(); }
 
     TimePoint now() const noexcept override { return detail::ContinuousTime::now(); }
-    bool countsSuspension() const noexcept override { return true; }
-    std::unique_ptr<Waiter> makeWaiter() override { return std::make_unique<ContinuousWaiter>(); }
+    Kind kind() const noexcept override { return Kind::continuous; }
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return std::make_unique<SleepersWaiter<detail::ContinuousSleeper>>();
+    }
 };
+
+class WallClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return detail::WallTime::now(); }
+    Kind kind() const noexcept override { return Kind::wall; }
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return std::make_unique<SleepersWaiter<detail::WallSleeper>>();
+    }
+};
+
+/// Never destroyed: static timers may outlive any other static.
+template <class Kind>
+Clock& theOne() {
+    alignas(Kind) static unsigned char memory[sizeof(Kind)];
+    static Kind* const clock = new (memory) Kind;
+    return *clock;
+}
 
 }  // namespace
 
@@ -56,24 +70,17 @@ Clock::TimePoint Clock::coarseNow() const noexcept { return now(); }
 
 std::chrono::nanoseconds Clock::coarseLag() const noexcept { return std::chrono::nanoseconds{0}; }
 
-bool Clock::countsSuspension() const noexcept { return false; }
+Clock::Kind Clock::kind() const noexcept { return Kind::steady; }
 
 Clock::Waiter::~Waiter() = default;
 
 void Clock::subscribe(std::weak_ptr<ClockListener>) {}
 
-Clock& Clock::steady() noexcept {
-    // Never destroyed: static timers may outlive any other static.
-    static SteadyClock* const clock = new SteadyClock;
-    return *clock;
-}
+Clock& Clock::steady() noexcept { return theOne<SteadyClock>(); }
 
-Clock& Clock::continuous() {
-    // Never destroyed, as above.
-    alignas(ContinuousClock) static unsigned char memory[sizeof(ContinuousClock)];
-    static ContinuousClock* const clock = new (memory) ContinuousClock;
-    return *clock;
-}
+Clock& Clock::continuous() { return theOne<ContinuousClock>(); }
+
+Clock& Clock::wall() noexcept { return theOne<WallClock>(); }
 
 ClockListener::~ClockListener() = default;
 

@@ -27,6 +27,9 @@ void check(HashedWheelTimerOptions const& options) {
     std::int64_t const tick = options.tick.count();
     std::int64_t const slots = options.ticksPerWheel;
     std::string const tickText = std::to_string(tick) + " ns";
+    if (options.clock.get().kind() == Clock::Kind::wall)
+        refuseOption("clock", "a wall clock",
+                     "one that nobody sets: a flat wheel does not turn back");
     if (tick < 1) refuseOption("tick", tickText, "at least 1 ns");
     if (slots < RawHashedWheel::kMinTicksPerWheel)
         refuseOption("ticksPerWheel", std::to_string(slots), "at least 1");

@@ -42,6 +42,8 @@ char const* toString(TimerEvent::Stage stage) noexcept {
             return "run";
         case TimerEvent::Stage::cancel:
             return "cancel";
+        case TimerEvent::Stage::restart:
+            return "restart";
     }
     return "";
 }

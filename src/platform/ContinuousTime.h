@@ -1,8 +1,7 @@
 #pragma once
 
-#include "platform/Sleeper.h"
+#include "platform/SystemSleeper.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <system_error>
@@ -12,10 +11,6 @@
 #elif defined(__linux__)
 #    include <cerrno>
 #    include <ctime>
-#    include <poll.h>
-#    include <sys/eventfd.h>
-#    include <sys/timerfd.h>
-#    include <unistd.h>
 #elif defined(__APPLE__)
 #    include <mach/mach_time.h>
 #endif
@@ -108,81 +103,17 @@ inline ContinuousTime::TimePoint ContinuousTime::now() noexcept {
 
 #endif
 
-/// A Sleeper that sleeps until a ContinuousTime.
 #if defined(__linux__)
-/// For timerfd_settime(2), where zero would mean never: at least a nanosecond.
-inline timespec timespecOf(std::chrono::steady_clock::time_point time) noexcept {
-    using Seconds = decltype(timespec::tv_sec);
-    using Nanoseconds = decltype(timespec::tv_nsec);
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    std::int64_t const count =
-        std::max<std::int64_t>(std::chrono::nanoseconds{time.time_since_epoch()}.count(), 1);
-    return {static_cast<Seconds>(count / kSecond), static_cast<Nanoseconds>(count % kSecond)};
-}
-
 /// The kernel ends its sleep when the machine resumes, if the time has come meanwhile.
-class ContinuousSleeper {
+class ContinuousSleeper : public DescriptorSleeper {
 public:
-    using TimePoint = ContinuousTime::TimePoint;
-
-    /// Throws std::system_error if the system has no descriptors left.
-    ContinuousSleeper()
-        : time_{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)},
-          woken_{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
-        if (time_ >= 0 && woken_ >= 0) return;
-        std::system_error const error{errno, std::generic_category(),
-                                      "a timer's thread cannot sleep"};
-        close();
-        throw error;
-    }
-    ContinuousSleeper(ContinuousSleeper const&) = delete;
-    ContinuousSleeper& operator=(ContinuousSleeper const&) = delete;
-    ~ContinuousSleeper() { close(); }
-
-    void sleepUntil(TimePoint until) noexcept {
-        itimerspec at{};  // zero is never
-        if (until != TimePoint::max()) at.it_value = timespecOf(until);
-        timerfd_settime(time_, TFD_TIMER_ABSTIME, &at, nullptr);
-        pollfd both[] = {{woken_, POLLIN, 0}, {time_, POLLIN, 0}};
-        poll(both, 2, -1);
-        // Whoever wakes has one sleep ended: this one, or the next.
-        std::uint64_t wakes = 0;
-        [[maybe_unused]] ssize_t const taken = read(woken_, &wakes, sizeof wakes);
-    }
-
-    void wake() noexcept {
-        std::uint64_t const one = 1;
-        [[maybe_unused]] ssize_t const given = write(woken_, &one, sizeof one);
-    }
-
-private:
-    void close() noexcept {
-        if (time_ >= 0) ::close(time_);
-        if (woken_ >= 0) ::close(woken_);
-    }
-
-    int time_;
-    int woken_;
+    ContinuousSleeper() : DescriptorSleeper{CLOCK_BOOTTIME, 0} {}
 };
 #else
 /// It looks each second whether the machine was suspended.
-class ContinuousSleeper {
+class ContinuousSleeper : public LookingSleeper<ContinuousTime> {
 public:
-    using TimePoint = ContinuousTime::TimePoint;
-
-    void sleepUntil(TimePoint until) noexcept {
-        if (until == TimePoint::max()) return sleeper_.sleepUntil(until);
-        constexpr std::chrono::nanoseconds kLongest = std::chrono::seconds{1};
-        auto const now = ContinuousTime::now();
-        std::chrono::nanoseconds const left =
-            until > now ? std::min<std::chrono::nanoseconds>(until - now, kLongest)
-                        : std::chrono::nanoseconds{0};
-        sleeper_.sleepUntil(std::chrono::steady_clock::now() + left);
-    }
-    void wake() noexcept { sleeper_.wake(); }
-
-private:
-    Sleeper sleeper_;
+    ContinuousSleeper() : LookingSleeper{std::chrono::seconds{1}} {}
 };
 #endif
 

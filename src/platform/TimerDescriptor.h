@@ -1,6 +1,7 @@
 #pragma once
 
 #include "platform/ContinuousTime.h"
+#include "platform/WallTime.h"
 
 #include <timingwheel/detail/platform/NativeHandle.h>
 
@@ -26,7 +27,8 @@ inline namespace v1 {
 namespace detail {
 
 /// A handle of the system's that becomes readable, or signalled, at a time, and stays so until it
-/// is set anew. The time is the steady clock's, or a ContinuousTime.
+/// is set anew. The time is the steady clock's, a ContinuousTime, or a WallTime: then it becomes
+/// readable also when that is set.
 ///
 /// Thread safety  none
 /// Errors         std::system_error from the constructor
@@ -35,9 +37,11 @@ namespace detail {
 class TimerDescriptor {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
+    enum class Time { steady, continuous, wall };
 
-    /// Only Linux has descriptors that count suspension; elsewhere it throws, if one is wanted.
-    explicit TimerDescriptor(bool countsSuspension = false);
+    /// Only Linux has descriptors for other times than the steady clock's: elsewhere it throws, if
+    /// one is wanted.
+    explicit TimerDescriptor(Time time = Time::steady);
     TimerDescriptor(TimerDescriptor const&) = delete;
     TimerDescriptor& operator=(TimerDescriptor const&) = delete;
     ~TimerDescriptor() { close(); }
@@ -45,28 +49,33 @@ public:
     NativeHandle get() const noexcept { return handle_; }
     /// What it compares the times with.
     TimePoint now() const noexcept {
-        return countsSuspension_ ? ContinuousTime::now() : std::chrono::steady_clock::now();
+        if (time_ == Time::wall) return WallTime::now();
+        return time_ == Time::continuous ? ContinuousTime::now() : std::chrono::steady_clock::now();
     }
+    /// True if it may be readable before its time.
+    bool hearsOfSteps() const noexcept { return time_ == Time::wall; }
     /// Readable from `time` on. TimePoint::max() is never. One system call.
     void set(TimePoint time) noexcept;
     /// Gives it back to the system. From now on set() does nothing.
     void close() noexcept;
 
 private:
-    static void refuseSuspension() {
+    static void refuseUnlessSteady(Time time) {
+        if (time == Time::steady) return;
         throw std::system_error{std::make_error_code(std::errc::function_not_supported),
-                                "this system has no descriptor that counts suspension"};
+                                time == Time::wall
+                                    ? "this system has no descriptor that follows its time of day"
+                                    : "this system has no descriptor that counts suspension"};
     }
 
     NativeHandle handle_ = kNoHandle;
-    bool countsSuspension_;
+    Time time_;
 };
 
 #if defined(_WIN32)
 
-inline TimerDescriptor::TimerDescriptor(bool countsSuspension)
-    : countsSuspension_{countsSuspension} {
-    if (countsSuspension) refuseSuspension();
+inline TimerDescriptor::TimerDescriptor(Time time) : time_{time} {
+    refuseUnlessSteady(time);
     handle_ = WaitableTimer::make().release();
 }
 
@@ -93,10 +102,11 @@ inline void TimerDescriptor::close() noexcept {
 
 #    if defined(__linux__)
 
-inline TimerDescriptor::TimerDescriptor(bool countsSuspension)
-    : handle_{timerfd_create(countsSuspension ? CLOCK_BOOTTIME : CLOCK_MONOTONIC,
-                             TFD_NONBLOCK | TFD_CLOEXEC)},
-      countsSuspension_{countsSuspension} {
+inline TimerDescriptor::TimerDescriptor(Time time) : time_{time} {
+    clockid_t const clock = time == Time::wall         ? CLOCK_REALTIME
+                            : time == Time::continuous ? CLOCK_BOOTTIME
+                                                       : CLOCK_MONOTONIC;
+    handle_ = timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC);
     if (handle_ == kNoHandle)
         throw std::system_error{errno, std::generic_category(), "timerfd_create"};
 }
@@ -106,14 +116,14 @@ inline void TimerDescriptor::set(TimePoint time) noexcept {
     itimerspec at{};  // zero is never
     // The steady clock is CLOCK_MONOTONIC, with the same start.
     if (time != TimePoint::max()) at.it_value = timespecOf(time);
-    timerfd_settime(handle_, TFD_TIMER_ABSTIME, &at, nullptr);
+    int const flags = TFD_TIMER_ABSTIME | (hearsOfSteps() ? TFD_TIMER_CANCEL_ON_SET : 0);
+    timerfd_settime(handle_, flags, &at, nullptr);
 }
 
 #    else
 
-inline TimerDescriptor::TimerDescriptor(bool countsSuspension)
-    : countsSuspension_{countsSuspension} {
-    if (countsSuspension) refuseSuspension();
+inline TimerDescriptor::TimerDescriptor(Time time) : time_{time} {
+    refuseUnlessSteady(time);
     handle_ = kqueue();
     if (handle_ == kNoHandle) throw std::system_error{errno, std::generic_category(), "kqueue"};
 }

@@ -38,6 +38,11 @@ private:
                 begin("X", "bucket", "wake", traced, time);
                 output_ << ",\"dur\":0";
                 return bucket(event);
+            case Stage::restart:
+                begin("i", "bucket", "restart", traced, time);
+                output_ << ",\"s\":\"t\",\"args\":{\"shard\":" << event.shard
+                        << ",\"expiration\":" << event.expiration.value() << "}}";
+                return;
             case Stage::run:
                 return run(traced, entry, time);
             case Stage::cancel:

@@ -47,6 +47,9 @@ private:
                 output_ << ",\"level\":" << event.level << ",\"slot\":" << event.slot
                         << ",\"expiration\":" << event.expiration.value();
                 break;
+            case Stage::restart:
+                output_ << ",\"expiration\":" << event.expiration.value();
+                break;
             case Stage::run:
                 output_ << ",\"lateness\":" << nanoseconds(event.lateness)
                         << ",\"duration\":" << nanoseconds(event.duration);

@@ -134,6 +134,15 @@ void RawTimingWheel::gatherAll() noexcept {
     heap_.forEach([&](DelayHeap::Item const& item) { gathered_.addAll(*item.bucket); });
 }
 
+void RawTimingWheel::restart(Tick tick) noexcept {
+    gatherAll();
+    while (!heap_.empty()) disarmEarliest();
+    std::int64_t const position = positionOf(tick);
+    assert(position >= 0);
+    for (TimingWheelLevel& level : levels_) level.restart(position);
+    moveClockToTurn(position);
+}
+
 TimerTaskEntry* RawTimingWheel::takeAny() noexcept {
     if (!gathered_.empty()) return takeGathered();
     if (hasFlushed()) return &takeFlushed();

@@ -68,6 +68,10 @@ public:
             case Stage::cancel:
                 EXPECT_TRUE(entries_.erase(event.entry) == 1 || event.isPeriodic);
                 break;
+            case Stage::restart:
+                armed_.clear();
+                for (auto& [entry, where] : entries_) where = std::nullopt;
+                break;
         }
     }
 

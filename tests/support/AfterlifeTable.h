@@ -429,8 +429,8 @@ inline Rows usesOfOneKind() {
                           "the timer");
          }},
         {{"ManualClock::now", "ManualClock::advance", "ManualClock::advanceTo", "ManualClock::jump",
-          "ManualClock::jumpTo", "Clock::now", "Clock::steady", "Clock::continuous",
-          "Clock::countsSuspension"},
+          "ManualClock::jumpTo", "Clock::now", "Clock::steady", "Clock::continuous", "Clock::wall",
+          "Clock::wallTime", "Clock::systemTime", "Clock::kind"},
          When::clockLeft,
          [](World& world) {
              ManualClock& clock = *world.manualClock();
@@ -441,7 +441,9 @@ inline Rows usesOfOneKind() {
              clock.jump(hours{-5});
              clock.jumpTo(now);
              world.expect(clock.now() == now && Clock::steady().now() != now &&
-                              Clock::continuous().now() != now && !clock.countsSuspension(),
+                              Clock::continuous().now() != now &&
+                              Clock::wallTime(Clock::systemTime(Clock::wall().now())) != now &&
+                              clock.kind() == Clock::Kind::steady,
                           "the clock");
          }},
     };

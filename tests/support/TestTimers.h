@@ -51,9 +51,11 @@ inline std::uint64_t seedOr(std::uint64_t usual) {
 /// Setting it does not wait for anything to run.
 class SettableClock final : public Clock {
 public:
-    explicit SettableClock(TimePoint start = TimePoint{}) : now_{start.time_since_epoch()} {}
+    explicit SettableClock(TimePoint start = TimePoint{}, Kind kind = Kind::steady)
+        : now_{start.time_since_epoch()}, kind_{kind} {}
 
     TimePoint now() const noexcept override { return TimePoint{now_.load()}; }
+    Kind kind() const noexcept override { return kind_; }
 
     void set(TimePoint time) {
         now_ = time.time_since_epoch();
@@ -70,6 +72,7 @@ public:
 
 private:
     std::atomic<std::chrono::nanoseconds> now_;
+    Kind const kind_;
     Sleepers sleepers_;
 };
 

@@ -1,6 +1,7 @@
 #include "CancelRaces.h"
 
 #include <support/Effort.h>
+#include <support/TestTimers.h>
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/ManualClock.h>
@@ -105,6 +106,48 @@ TEST(RaceClock, AdvanceReturnsWhenAllThatIsDueHasRun) {
     Watchdog const watchdog{"advance() beside producers"};
     Producers{0}.run(scaled(6'000));
     Producers{2}.run(scaled(6'000));
+}
+
+/// A wall clock is set forward and back while threads schedule, cancel and move.
+TEST(RaceClock, AWallClockThatIsSetLosesNothing) {
+    Watchdog const watchdog{"a wall clock that is set beside callers"};
+    constexpr std::size_t kThreads = 3;
+    constexpr std::size_t kEach = 64;
+    std::uint64_t const turns = scaled(2'000);
+    SettableClock clock{Clock::TimePoint{} + 24h * 365, Clock::Kind::wall};
+    std::atomic<std::uint64_t> ran{0};
+    std::atomic<std::uint64_t> accepted{0};
+    std::atomic<std::uint64_t> cancelled{0};
+    SystemTimer timer{{.clock = clock}};
+    std::atomic<std::size_t> working{kThreads};
+    together(kThreads + 1, [&](std::size_t thread) {
+        Random random{thread};
+        if (thread == kThreads) {
+            while (working > 0) {
+                auto const step = random.below(std::chrono::nanoseconds{2min}) - 1min;
+                clock.set(clock.now() + step);
+                if (random.below(20) == 0) cancelled += timer.cancelAll();
+            }
+            return;
+        }
+        std::vector<Timeout> mine(kEach);
+        for (std::uint64_t i = 0; i < turns; ++i) {
+            Timeout& timeout = mine[random.below(kEach)];
+            auto const delay = random.below(std::chrono::nanoseconds{3min});
+            if (timeout && random.below(2) == 0) {
+                timer.reschedule(timeout, delay);
+                continue;
+            }
+            if (timeout && timeout.cancel()) ++cancelled;
+            timeout = timer.newTimeout([&ran] { ++ran; }, delay);
+            ++accepted;
+        }
+        --working;
+    });
+    timer.checkInvariants();
+    clock.set(Clock::TimePoint{} + 24h * 3'650);
+    timer.drain();
+    EXPECT_EQ(ran + cancelled, accepted);
 }
 
 TEST(RaceClock, AdvancesFromSeveralThreadsAreMadeOneAfterTheOther) {

@@ -66,7 +66,7 @@ public:
 private:
     using Count = std::unique_ptr<std::atomic<std::uint64_t>>;
     static std::vector<Count> counts() {
-        std::vector<Count> counts(static_cast<std::size_t>(Stage::cancel) + 1);
+        std::vector<Count> counts(static_cast<std::size_t>(Stage::restart) + 1);
         for (Count& count : counts) count = std::make_unique<Count::element_type>(0);
         return counts;
     }

@@ -221,6 +221,10 @@ public:
     /// Takes all entries out of their buckets, and keeps them until they are taken or removed: they
     /// do not expire meanwhile. Buckets stay armed. O(armed buckets).
     void gatherAll() noexcept;
+    /// Gathers all entries, disarms all buckets, and sets the clock to `tick`, also back. The
+    /// caller places again what it gathered; until then only the size counts it. O(armed buckets).
+    /// REQUIRES: tick >= 0, or >= the start if that is negative.
+    void restart(Tick tick) noexcept;
     /// The next gathered entry, taken out; nothing if there is none.
     TimerTaskEntry* takeGathered() noexcept {
         if (gathered_.empty()) return nullptr;

@@ -32,8 +32,14 @@ public:
           interval_{interval},
           number_{number} {
         for (std::uint32_t slot = 0; slot < size; ++slot) buckets_[slot].standAt(number, slot);
-        limit_ = interval;
-        moveClock(clock);
+        restart(clock);
+    }
+
+    /// Sets the clock to any position. REQUIRES: no bucket is armed.
+    void restart(std::int64_t position) noexcept {
+        turn_ = 0;
+        limit_ = interval_;
+        moveClock(position);
     }
 
     /// Counted from 0, the finest.

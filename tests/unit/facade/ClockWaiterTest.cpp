@@ -20,10 +20,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-enum class Which { steady, continuous, manual };
+enum class Which { steady, continuous, wall, manual };
 
 std::string nameOf(Which clock) {
     if (clock == Which::manual) return "manual";
+    if (clock == Which::wall) return "wall";
     return clock == Which::steady ? "steady" : "continuous";
 }
 
@@ -31,6 +32,7 @@ class ClockWaiter : public testing::TestWithParam<Which> {
 protected:
     Clock& clock() {
         if (GetParam() == Which::manual) return manual_;
+        if (GetParam() == Which::wall) return Clock::wall();
         return GetParam() == Which::steady ? Clock::steady() : Clock::continuous();
     }
 
@@ -38,7 +40,8 @@ protected:
     ManualClock manual_;
 };
 INSTANTIATE_TEST_SUITE_P(OfEachClock, ClockWaiter,
-                         testing::Values(Which::steady, Which::continuous, Which::manual),
+                         testing::Values(Which::steady, Which::continuous, Which::wall,
+                                         Which::manual),
                          [](auto const& test) { return nameOf(test.param); });
 
 // Bug pattern: who wakes a thread that does not sleep yet wakes nobody.
@@ -83,7 +86,7 @@ TEST_P(ClockWaiter, MayOutliveItsClock) {
 
 TEST(ClockWaiters, ReturnWhenTheirTimeHasCome) {
     Watchdog const watchdog{"waiters of clocks that go by themselves"};
-    for (Clock* const clock : {&Clock::steady(), &Clock::continuous()}) {
+    for (Clock* const clock : {&Clock::steady(), &Clock::continuous(), &Clock::wall()}) {
         auto const waiter = clock->makeWaiter();
         Clock::TimePoint const start = clock->now();
         waiter->waitUntil(start - 1h);

@@ -27,7 +27,7 @@ public:
             return TimePoint{} + machine_.awake_.load() +
                    (counts_ ? machine_.suspended_.load() : 0h);
         }
-        bool countsSuspension() const noexcept override { return counts_; }
+        Kind kind() const noexcept override { return counts_ ? Kind::continuous : Kind::steady; }
         /// The system ends the sleep of those whose time has come, and no other.
         std::unique_ptr<Waiter> makeWaiter() override {
             return waiterThat([this](Waiter& inner, TimePoint until) {

@@ -436,6 +436,55 @@ TEST_F(RawTimingWheelTest, GathersTheEntriesOfAllBucketsAndTheRestOfAFlush) {
     EXPECT_EQ(wheel_.takeAny(), &entries_[5]);
 }
 
+TEST_F(RawTimingWheelTest, RestartsAtAnEarlierTick) {
+    place(0, 401);
+    place(1, 405);
+    place(2, 8'000);
+    wheel_.flush(Tick{400});  // of level 2, half of it taken
+    TimerTaskEntry& first = wheel_.takeFlushed();
+    EXPECT_EQ(wheel_.currentTick(), Tick{400});
+    wheel_.restart(Tick{13});
+    EXPECT_EQ(wheel_.currentTick(), Tick{13});
+    EXPECT_FALSE(wheel_.hasFlushed());
+    EXPECT_TRUE(wheel_.delayHeap().empty());
+    EXPECT_EQ(wheel_.size(), 2U) << "gathered";
+    wheel_.checkInvariants();
+    while (TimerTaskEntry* const entry = wheel_.takeGathered()) wheel_.place(*entry);
+    wheel_.place(first);
+    wheel_.checkInvariants();
+    EXPECT_EQ(where(place(3, 33)), "1:1@20") << "as of a wheel that began at 13";
+    EXPECT_EQ(where(place(4, 19)), "0:19@19");
+    std::vector<std::int64_t> order;
+    while (auto const next = wheel_.nextExpiration()) {
+        wheel_.flush(*next);
+        while (wheel_.hasFlushed()) {
+            TimerTaskEntry& entry = wheel_.takeFlushed();
+            if (wheel_.place(entry).isDue()) order.push_back(entry.deadline().value());
+        }
+        wheel_.checkInvariants();
+    }
+    EXPECT_EQ(order, (std::vector<std::int64_t>{19, 33, 401, 405, 8'000}));
+}
+
+// At any tick a wheel that restarted there places as one that was made there.
+TEST_F(RawTimingWheelTest, RestartsAnywhereAsIfItBeganThere) {
+    for (std::int64_t const tick : {0, 1, 19, 20, 399, 400, 401, 7'999, 8'000, 123'456'789}) {
+        RawTimingWheel fresh{{.start = Tick{tick}}};
+        wheel_.reserve(Tick{200'000'000});
+        fresh.reserve(wheel_.reach());
+        wheel_.restart(Tick{tick});
+        wheel_.reserve(fresh.reach());
+        for (std::int64_t const delay : {1, 19, 20, 21, 400, 7'999, 8'000, 160'001}) {
+            TimerTaskEntry other;
+            setDeadline(other, Tick{tick + delay});
+            EXPECT_EQ(where(place(0, tick + delay)), where(fresh.place(other))) << tick;
+            wheel_.remove(entries_[0]);
+            fresh.remove(other);
+        }
+        wheel_.checkInvariants();
+    }
+}
+
 TEST_F(RawTimingWheelTest, CanBeUsedAgainAfterTakeAny) {
     place(0, 25);
     place(1, 5);
