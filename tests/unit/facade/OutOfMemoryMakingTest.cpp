@@ -123,6 +123,11 @@ std::vector<Making> timers() {
          }},
         {"SystemTimer under Clock::continuous()",
          [](Workshop&) { SystemTimer const timer{{.clock = Clock::continuous()}}; }},
+        {"SystemTimer under Clock::wall()",
+         [](Workshop&) {
+             SystemTimer const timer{{.clock = Clock::wall()}};
+             static_cast<void>(Clock::wallTime(Clock::systemTime(timer.clock().now())));
+         }},
         {"LoopTimer and its nativeHandle",
          [](Workshop&) {
              LoopTimer const timer;
