@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Makes the Conan package of the library in every way, and with the recipe for ConanCenter, and uses
-# it; with --some, makes it static with one kind of Boost and shared with the other; with --quick,
-# makes it once, shared, and uses it; with --tests, the same, and has the recipe build and run the
-# fast tests.
+# it; with --some, makes it once, static, besides the recipe; with --quick, makes it once, shared,
+# and uses it; with --tests, the same, and has the recipe build and run the fast tests.
 # Called by ./dev conan, which installs what is needed. Everything lands in build/conan; Conan asks
 # no server for anything.
 set -euo pipefail
@@ -67,11 +66,11 @@ if [ "${1-}" = --quick ]; then
     exit
 fi
 for shared in False True; do
+    [ "$shared,${1-}" != True,--some ] || continue
     options=(--build=missing --build="timingwheel/*" -o "timingwheel/*:shared=$shared")
     [ "$shared,${1-}" = False,--some ] ||
         quietly "create, shared=$shared, [platform_requires]" \
             conan create . -pr "$here/platform.profile" "${noTests[@]}" "${options[@]}"
-    [ "$shared,${1-}" != True,--some ] || continue
     quietly "create, shared=$shared, [replace_requires]" \
         conan create . -pr "$here/wrapper.profile" "${noTests[@]}" "${options[@]}"
 
