@@ -35,10 +35,12 @@ inline namespace v1 {
 ///                of the next call
 class TIMINGWHEEL_API ManualClock final : public Clock {
 public:
-    explicit ManualClock(TimePoint start = TimePoint{}) noexcept;
+    /// Of `Kind::wall` it plays the time of day: start it at a `wallTime`.
+    explicit ManualClock(TimePoint start = TimePoint{}, Kind kind = Kind::steady) noexcept;
     ~ManualClock() override;
 
     TimePoint now() const noexcept override;
+    Kind kind() const noexcept override { return kind_; }
 
     void advance(Duration duration);
     void advanceTo(TimePoint time);
@@ -58,6 +60,7 @@ private:
     void setNow(TimePoint time) noexcept;
 
     std::atomic<std::int64_t> now_;
+    Kind const kind_;
     std::mutex moving_;
     std::mutex listenersMutex_;
     std::vector<std::weak_ptr<ClockListener>> listeners_;

@@ -26,6 +26,7 @@ class TimerObserver;
 struct TaskFailure {
     enum class Kind : std::uint8_t {
         threw,            ///< the task, or its cancelled(), threw
+        noNextTime,       ///< timeAfter threw, or returned no later time: the series has ended
         destructorThrew,  ///< the destructor of one of its captures threw
         rejected,         ///< the executor threw, or dropped the task: it will not run
         executorThrew,    ///< the executor threw, but the task was kept, run or cancelled
@@ -115,7 +116,7 @@ struct TimeoutOptions {
     Duration tolerance = {};
 };
 
-/// What happens to the runs that a fixed-rate task has missed.
+/// What happens to the runs that a periodic task has missed.
 enum class MissedTicks : std::uint8_t {
     skip,     ///< left out; the next run is at its usual time
     shift,    ///< left out; the next run is a period from now, and the later ones count from there

@@ -101,6 +101,30 @@ public:
         return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
     }
 
+    /// Runs `task` at the times of a series that `timeAfter` computes: a calendar, or a rhythm of
+    /// your own. `timeAfter(time)` returns the first of them that is later than `time`, or nothing
+    /// if that was the last. See <timingwheel/calendar/scheduleByCalendar.h>.
+    ///
+    /// - The first call is made here, with the clock's now. Every other is made by the thread of a
+    ///   run, after the task, without a lock, with the time that this run had. So nothing drifts.
+    /// - A run whose time has come by then was missed. `skip` asks again, with now. `catchUp` runs
+    ///   it at once. There is no `shift`.
+    /// - The series ends when nothing is returned. It also ends if `timeAfter` throws or returns a
+    ///   time that is not later: then the error handler hears of it.
+    /// - Under a clock of `Kind::wall` that goes back by up to three hours, no time comes twice. A
+    ///   longer way back is a correction: the next time is computed at once, from the new now.
+    ///
+    /// Otherwise as scheduleAtFixedRate. What stop() returns does not know such a task: `target`
+    /// and `task()` are null. Errors as in `newTimeout`, and what `timeAfter` throws; also
+    /// std::invalid_argument for `shift`, for an empty `timeAfter`, for a series without a first
+    /// time, and for one whose first time is not later than now.
+    template <SchedulableTask Task, TimeAfterFunction TimeAfter>
+    Timeout scheduleAtTimes(Task task, TimeAfter timeAfter,
+                            MissedTicks missed = MissedTicks::skip) {
+        detail::TaskAtTimes<Task, TimeAfter> both{std::move(task), std::move(timeAfter)};
+        return acceptAtTimes(sourceOf(both), missed);
+    }
+
     // With a std::stop_token: include <timingwheel/StopToken.h>. The thread that stops the token
     // cancels the timeout, as by `Timeout::cancel`. If it is stopped already, the timeout is
     // cancelled when the call returns, the task never runs, and times are not checked. Takes one
@@ -135,6 +159,14 @@ public:
                 return scheduleWithFixedDelay(std::move(stoppable), first, delay);
             });
     }
+    template <SchedulableTask Task, TimeAfterFunction TimeAfter, detail::StopToken Token>
+    Timeout scheduleAtTimes(Task task, TimeAfter timeAfter, Token const& token,
+                            MissedTicks missed = MissedTicks::skip) {
+        return detail::UntilStopped<Token>::schedule(
+            *this, std::move(task), token, [&](auto stoppable) {
+                return scheduleAtTimes(std::move(stoppable), std::move(timeAfter), missed);
+            });
+    }
 
     /// A coroutine sleeps in `co_await timer.sleepFor(30s)`: see Sleep. With a std::stop_token that
     /// ends the sleep. Include <timingwheel/Sleep.h>.
@@ -161,6 +193,13 @@ public:
     template <class Task, class... Rest>
         requires detail::NotATask<Task>
     Timeout scheduleWithFixedDelay(Task const&, Rest const&...) {
+        detail::explain<std::decay_t<Task>>();
+        return {};
+    }
+
+    template <class Task, class... Rest>
+        requires detail::NotATask<Task>
+    Timeout scheduleAtTimes(Task const&, Rest const&...) {
         detail::explain<std::decay_t<Task>>();
         return {};
     }
@@ -247,6 +286,7 @@ private:
     Timeout acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options);
     Timeout acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
                            bool fixedDelay, MissedTicks missed);
+    Timeout acceptAtTimes(detail::TaskSource task, MissedTicks missed);
 
     detail::TimerCore* core_;
 };

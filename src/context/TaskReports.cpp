@@ -30,6 +30,8 @@ char const* toString(TaskFailure::Kind kind) noexcept {
     switch (kind) {
         case TaskFailure::Kind::threw:
             return "a task threw";
+        case TaskFailure::Kind::noNextTime:
+            return "a series of times ended";
         case TaskFailure::Kind::destructorThrew:
             return "the destructor of a task threw";
         case TaskFailure::Kind::rejected:

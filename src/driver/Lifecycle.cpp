@@ -25,6 +25,7 @@ public:
     void runDue() override {
         TimerContext& context = life_.context_;
         if (context.drivenBy == DrivenBy::thread) {
+            life_.engine_.followClockBack();
             context.alarm.waitUntilIdle([this] { return life_.isDue(); },
                                         [&] { return context.hasClaims(); });
         } else {

@@ -24,6 +24,8 @@ public:
     public:
         /// When there is something to do next; Tick::max() if never.
         virtual Tick nextWake() const noexcept = 0;
+        /// A clock that people set may have gone back: the wheels do, too.
+        virtual void followClockBack() noexcept {}
         /// start(): the driver thread is about to be made.
         virtual void prepare() noexcept {}
         /// start(): the thread runs; timeouts may come.

@@ -159,6 +159,8 @@ bool Shard::turnBackIfSet(Section& section, Tick tick) noexcept {
 }
 
 void Shard::turnBack(Section& section, Tick tick) noexcept {
+    std::int64_t const ticks = wheel_.currentTick().value() - tick.value();
+    isCorrection_ = isCorrection_ || ticks > Periodicity::kCorrection / context_.scale.tick();
     wheel_.restart(tick);
     gatherReady();
     // A cancelAll() that is under way cancels this with what it has gathered.
@@ -168,6 +170,19 @@ void Shard::turnBack(Section& section, Tick tick) noexcept {
     publishReach();
     nextWake_.lower(tick);
     section.ringBy(tick);
+}
+
+/// Makes a gathered entry that computes its times due, to compute the next one anew. Returns false
+/// for all others.
+bool Shard::correct(TimeoutEntry& entry) noexcept {
+    auto* const node = periodicNode(entry);
+    TimeoutWord word = TimeoutWord::of(entry);
+    if (node == nullptr || !node->periodicity().correct(word.deadline(), wheel_.currentTick()))
+        return false;
+    // A push-back that slips in is corrected with it.
+    TimeoutWord{wheel_.currentTick(), TimeoutState::ready}.storeIn(entry);
+    due_.add(entry);
+    return true;
 }
 
 /// Returns how many it placed. What was due before the clock was set back is due now.
@@ -181,12 +196,14 @@ std::size_t Shard::placeGathered(Section& section, std::size_t atMost) noexcept 
             due_.add(entry);
         } else if (TimerTaskEntry* const gathered = wheel_.takeGathered()) {
             auto& entry = static_cast<TimeoutEntry&>(*gathered);
+            if (isCorrection_ && correct(entry)) continue;
             reserveIfPossible(TimeoutWord::of(entry).deadline());
             TimerTaskList const* const bucket = place(section, entry);
             if (isObserved() && bucket != nullptr) [[unlikely]]
                 recordPlace(Stage::place, entry, *bucket);
         } else {
             isTurningBack_ = false;
+            isCorrection_ = false;
             return placed;
         }
     }
@@ -565,8 +582,13 @@ void Shard::refreshNextWake() noexcept {
 // ---- running ----------------------------------------------------------------------------------
 
 /// Places a periodic timeout again, or keeps it for stop(). Returns false if it has ended.
-bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& next) noexcept {
+bool Shard::scheduleNextRun(Section& section, TimeoutNode& node,
+                            std::optional<NextRun> const& next) noexcept {
     if (TimeoutWord::of(node).state() != TimeoutState::running) return false;  // was cancelled
+    if (!next) {                                                               // that was the last
+        ++counters_.fired;
+        return false;
+    }
     if (gate_ == Gate::closed) {
         TimeoutWord{node.deadline(), TimeoutState::returned}.storeIn(node);
         if (isLateCollected_) {  // it destroyed its own timer, so stop() cannot take it any more
@@ -581,10 +603,10 @@ bool Shard::scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& 
         ++counters_.fired;
         return false;
     }
-    catchUp(section, next.ended);
-    reserveIfPossible(next.tick);
-    node.periodicity().moveTo(next);
-    TimeoutWord{next.tick, TimeoutState::pending}.storeIn(node);
+    catchUp(section, next->ended);
+    reserveIfPossible(next->tick);
+    node.periodicity().moveTo(*next);
+    TimeoutWord{next->tick, TimeoutState::pending}.storeIn(node);
     ++pending_;
     TimerTaskList const* const bucket = place(section, node);
     if (isObserved()) [[unlikely]]

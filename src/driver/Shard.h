@@ -151,6 +151,7 @@ private:
     void catchUpNow(Section& section, Clock::TimePoint now) noexcept;
     bool turnBackIfSet(Section& section, Tick tick) noexcept;
     void turnBack(Section& section, Tick tick) noexcept;
+    bool correct(TimeoutEntry& entry) noexcept;
     std::size_t placeGathered(Section& section, std::size_t atMost) noexcept;
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
@@ -179,7 +180,7 @@ private:
     TimeoutEntry* takePending() noexcept;
     void refreshNextWake() noexcept;
     bool scheduleNextRun(Section& section, TimeoutNode& node,
-                         NextRun const& next) noexcept override;
+                         std::optional<NextRun> const& next) noexcept override;
     void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
     void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
     void recordWake(RawTimingWheel::Flush const& flush) noexcept;
@@ -195,6 +196,7 @@ private:
     TimerTaskList due_;            // those admitted to this pass
     TimerTaskList late_;           // periodic, ended by stop() while they ran
     bool isTurningBack_ = false;   // what the wheel has gathered is to be placed again
+    bool isCorrection_ = false;    // and what computes its times must do so anew
     TimerTaskList gatheredReady_;  // were due, or due on arrival, when the wheel gathered
     // For cancelAll():
     TimerTaskList cancelledNodes_;    // will be ended by it

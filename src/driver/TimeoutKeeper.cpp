@@ -32,12 +32,12 @@ void TimeoutKeeper::unlockOfLoop() noexcept {
 
 void TimeoutKeeper::run(Section& section, RunFrame& frame, TimeoutEntry& entry) {
     TaskRun run{context_, number_, entry};
-    ++counters_.runs;
     frame.entry = &entry;
     running_.add(frame);
     TimeoutNode* const node = run.node();
     if (node != nullptr && node->isPeriodic()) return runPeriodic(section, frame, run);
 
+    ++counters_.runs;
     bool const isLimited = isPending(TimeoutWord::of(entry).state());
     ++counters_.fired;
     // A hook has ended from here on, and is not touched again: its task may destroy it.
@@ -58,19 +58,38 @@ void TimeoutKeeper::run(Section& section, RunFrame& frame, TimeoutEntry& entry) 
 void TimeoutKeeper::runPeriodic(Section& section, RunFrame& frame, TaskRun& run) {
     TimeoutNode& node = *run.node();
     TimeoutWord{run.deadline(), TimeoutState::running}.storeIn(node);
-    NextRun next;
-    {
+    std::optional<NextRun> next;
+    if (node.periodicity().isCorrected &&
+        node.periodicity().isLeftOut(run.deadline(), context_.now())) [[unlikely]] {
+        Section::Released const released{section};
+        next = nextRun(node, run.deadline(), context_.clock.nowOrFrozen());
+    } else {
+        node.periodicity().isCorrected = false;
+        ++counters_.runs;
         Section::Released const released{section};
         run.invoke(frame.meter);
         if (isObserved()) [[unlikely]]
             recordRun(run);
-        next = node.periodicity().next(context_.scale, run.deadline(), run.ended());
+        next = nextRun(node, run.deadline(), run.ended());
     }
     if (!scheduleNextRun(section, node, next)) {
         endPeriodic(section, run);
         section.releaseLater(node);
     }
     endFrame(frame);
+}
+
+/// None if the series is over, or was cancelled meanwhile.
+std::optional<NextRun> TimeoutKeeper::nextRun(TimeoutNode& node, Tick deadline,
+                                              Clock::TimePoint ended) noexcept {
+    if (TimeoutWord::of(node).state() != TimeoutState::running) return std::nullopt;
+    try {
+        return node.nextRun(context_.scale, deadline, ended, context_.clock.mayGoBack());
+    } catch (...) {
+        reportFailure(context_, TaskSubject{node}, TaskFailure::Kind::noNextTime,
+                      std::current_exception());
+        return std::nullopt;
+    }
 }
 
 /// The observer receives a run before anything else follows from it, unless the task has destroyed
@@ -81,7 +100,8 @@ void TimeoutKeeper::recordRun(TaskRun const& run) noexcept {
     record(run.event());
 }
 
-bool TimeoutKeeper::scheduleNextRun(Section&, TimeoutNode&, NextRun const&) noexcept {
+bool TimeoutKeeper::scheduleNextRun(Section&, TimeoutNode&,
+                                    std::optional<NextRun> const&) noexcept {
     return false;
 }
 

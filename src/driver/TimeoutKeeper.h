@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -95,8 +96,9 @@ protected:
     /// Runs one task, which no longer counts as pending, and ends it or schedules its next run.
     /// Releases the lock while it calls the user's code.
     void run(Section& section, RunFrame& frame, TimeoutEntry& entry);
-    /// Places a periodic node again. Returns false if it has ended.
-    virtual bool scheduleNextRun(Section& section, TimeoutNode& node, NextRun const& next) noexcept;
+    /// Places a periodic node again, if there is a next run. Returns false if it has ended.
+    virtual bool scheduleNextRun(Section& section, TimeoutNode& node,
+                                 std::optional<NextRun> const& next) noexcept;
     /// Unlinks the frame of a run that is over, and wakes threads that wait for it. Under the lock.
     void endFrame(RunFrame& frame) noexcept;
     /// Ends a node whose cancellation was won: its task, and the driver's reference. Outside the
@@ -174,6 +176,8 @@ private:
     void lockOfLoop() noexcept;
     void unlockOfLoop() noexcept;
     void runPeriodic(Section& section, RunFrame& frame, TaskRun& run);
+    std::optional<NextRun> nextRun(TimeoutNode& node, Tick deadline,
+                                   Clock::TimePoint ended) noexcept;
     void recordRun(TaskRun const& run) noexcept;
     void endOnce(TaskRun const& run) noexcept;
     void endPeriodic(Section& section, TaskRun const& run) noexcept;

@@ -182,6 +182,7 @@ bool TimerCore::advance(Tick limit, std::size_t atMost) {
     {
         RunFrame frame{context_};
         if (hasLoop) context_.alarm.rise();
+        followClockBack();
         isMoreDue = runDue(limit, frame, atMost);
         if (!hasLoop || life_.isStopRequested()) return isMoreDue;  // a task: all may be gone
     }

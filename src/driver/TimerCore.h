@@ -67,7 +67,7 @@ public:
 private:
     void destroy() noexcept override { delete this; }
     Tick nextWake() const noexcept override;
-    void followClockBack() noexcept;
+    void followClockBack() noexcept override;
     void open() noexcept override;
     void drive() noexcept override;
     void runDueHere() override;

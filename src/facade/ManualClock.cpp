@@ -24,7 +24,8 @@ private:
 
 }  // namespace
 
-ManualClock::ManualClock(TimePoint start) noexcept : now_{start.time_since_epoch().count()} {}
+ManualClock::ManualClock(TimePoint start, Kind kind) noexcept
+    : now_{start.time_since_epoch().count()}, kind_{kind} {}
 ManualClock::~ManualClock() = default;
 
 Clock::TimePoint ManualClock::now() const noexcept {

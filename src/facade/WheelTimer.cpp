@@ -6,6 +6,7 @@
 #include <timingwheel/detail/platform/Prefetch.h>
 
 #include <array>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -148,8 +149,27 @@ Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Dura
             "period", std::to_string(period.count()) + " ns",
             "at least one tick, " + std::to_string(core_->context().scale.tick().count()) + " ns");
     auto const [now, deadline] = core_->context().clock.after(first);
-    detail::Periodicity const periodicity{period.nanoseconds(), fixedDelay, missed, deadline};
+    using Rule = detail::Periodicity::Rule;
+    detail::Periodicity const periodicity{.period = period.nanoseconds(),
+                                          .rule = fixedDelay ? Rule::fixedDelay : Rule::fixedRate,
+                                          .missed = missed,
+                                          .current = deadline};
     return core_->newTimeout(task, deadline, now, {}, &periodicity);
+}
+
+Timeout WheelTimer::acceptAtTimes(detail::TaskSource task, MissedTicks missed) {
+    if (missed == MissedTicks::shift)
+        detail::refuseOption("missed", "shift",
+                             "skip or catchUp: times that a function computes cannot be shifted");
+    TimePoint const now = core_->context().clock.callersNow();
+    detail::TimesOfTask const times{task.operations->timeAfter, task.task, false};
+    std::optional<TimePoint> const first = times.after(now);
+    if (!first)
+        throw std::invalid_argument{
+            "timeAfter returned no time: a series must have at least one that is still to come"};
+    detail::Periodicity const periodicity{
+        .rule = detail::Periodicity::Rule::timesOfTask, .missed = missed, .current = *first};
+    return core_->newTimeout(task, *first, now, {}, &periodicity);
 }
 
 void WheelTimer::schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options) {

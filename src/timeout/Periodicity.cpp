@@ -1,12 +1,33 @@
 #include "timeout/Periodicity.h"
 
+#include "base/OptionChecks.h"
 #include "base/TimeArithmetic.h"
 
 #include <algorithm>
+#include <string>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
+
+namespace {
+
+/// A run is missed if its tick has come. Its exact time may lie before that.
+bool isMissed(TickScale const& scale, Clock::TimePoint time, Clock::TimePoint now) noexcept {
+    return scale.deadlineToTick(time) <= scale.nowToTick(now);
+}
+
+}  // namespace
+
+std::optional<Clock::TimePoint> TimesOfTask::after(Clock::TimePoint time) const {
+    std::optional<Clock::TimePoint> const later = timeAfter(task, time);
+    if (later && *later <= time)
+        refuseOption("the time that timeAfter returned",
+                     std::to_string(later->time_since_epoch().count()) + " ns",
+                     "later than the one it was given, " +
+                         std::to_string(time.time_since_epoch().count()) + " ns");
+    return later;
+}
 
 NextRun Periodicity::next(TickScale const& scale, Tick deadline,
                           Clock::TimePoint ended) const noexcept {
@@ -14,15 +35,29 @@ NextRun Periodicity::next(TickScale const& scale, Tick deadline,
     return {time, scale.deadlineToTick(time), ended};
 }
 
+/// The first call counts from the time that the run had, so nothing drifts.
+std::optional<NextRun> Periodicity::next(TickScale const& scale, Tick deadline,
+                                         Clock::TimePoint ended, TimesOfTask const& times) const {
+    Clock::TimePoint const run = timeOfRun(scale, deadline);
+    bool const isCorrection =
+        times.mayGoBack && (isCorrected || timeSince(ended, run) > kCorrection);
+    std::optional<Clock::TimePoint> time = times.after(isCorrection ? ended : run);
+    if (time && missed == MissedTicks::skip && isMissed(scale, *time, ended))
+        time = times.after(ended);
+    if (!time) return std::nullopt;
+    return NextRun{*time, scale.deadlineToTick(*time), ended};
+}
+
+/// A reschedule moves all later runs.
+Clock::TimePoint Periodicity::timeOfRun(TickScale const& scale, Tick deadline) const noexcept {
+    return scheduled == deadline ? current : scale.timeOf(deadline);
+}
+
 Clock::TimePoint Periodicity::timeOfNext(TickScale const& scale, Tick deadline,
                                          Clock::TimePoint ended) const noexcept {
-    if (fixedDelay) return timeAfter(ended, period);
-    // A reschedule moves all later runs.
-    Clock::TimePoint const latest = scheduled == deadline ? current : scale.timeOf(deadline);
-    Clock::TimePoint const following = timeAfter(latest, period);
-    // A run is missed if its tick has come. Its exact time may lie before that.
-    bool const isMissed = scale.deadlineToTick(following) <= scale.nowToTick(ended);
-    if (!isMissed || missed == MissedTicks::catchUp) return following;
+    if (rule == Rule::fixedDelay) return timeAfter(ended, period);
+    Clock::TimePoint const following = timeAfter(timeOfRun(scale, deadline), period);
+    if (!isMissed(scale, following, ended) || missed == MissedTicks::catchUp) return following;
     if (missed == MissedTicks::shift) return timeAfter(ended, period);
     return timeAfter(ended, period - restOfPeriods(following, ended, period));
 }

@@ -42,6 +42,12 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
     return node;
 }
 
+std::optional<NextRun> TimeoutNode::nextRun(TickScale const& scale, Tick deadline,
+                                            Clock::TimePoint ended, bool mayGoBack) {
+    if (task().timeAfter == nullptr) return periodicity().next(scale, deadline, ended);
+    return periodicity().next(scale, deadline, ended, {task().timeAfter, taskAddress(), mayGoBack});
+}
+
 bool TimeoutNode::release() noexcept {
     // The last one need not write, since no other thread can add one. After a write by one that was
     // not the last, the node may be gone.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -57,6 +58,11 @@ public:
     bool isPeriodic() const noexcept { return isPeriodic_; }
     /// REQUIRES: isPeriodic().
     Periodicity& periodicity() noexcept { return *reinterpret_cast<Periodicity*>(this + 1); }
+    /// The run that follows one that was due at `deadline` and returned at `ended`; none if that
+    /// was the last. Throws what the task's function throws. Outside every lock. REQUIRES:
+    /// isPeriodic().
+    std::optional<NextRun> nextRun(TickScale const& scale, Tick deadline, Clock::TimePoint ended,
+                                   bool mayGoBack);
 
 private:
     TimeoutNode(TaskOperations const& taskOperations, std::size_t taskOffset,

@@ -236,6 +236,16 @@ void TimerSimulation::schedule(Command const& given) {
     if (isDue) record.exact = kMin;
 }
 
+/// What a fixed rate does, as a function.
+auto TimerSimulation::timesOf(Record const& record) {
+    return [first = timePoint(record.exact), period = nanoseconds{record.period},
+            isFirst = true](Clock::TimePoint after) mutable {
+        if (std::exchange(isFirst, false)) return first;
+        bool const isBeyond = Clock::TimePoint::max() - period < after;
+        return isBeyond ? Clock::TimePoint::max() : after + period;
+    };
+}
+
 void TimerSimulation::callSchedule(Command const& command, Record& record) {
     TimeoutOptions const options{.tolerance = command.tolerance};
     bool const isAbsolute = command.action == Action::scheduleAt;
@@ -256,6 +266,8 @@ void TimerSimulation::callSchedule(Command const& command, Record& record) {
         handle = timer_->newTimeout(std::move(task), command.amount, options);
     else if (record.rate == Rate::fixedDelay)
         handle = timer_->scheduleWithFixedDelay(std::move(task), command.amount, command.period);
+    else if (record.rate == Rate::catchUp && record.exact > now() && record.period % 2 == 0)
+        handle = timer_->scheduleAtTimes(std::move(task), timesOf(record), MissedTicks::catchUp);
     else
         handle = timer_->scheduleAtFixedRate(std::move(task), command.amount, command.period,
                                              record.rate == Rate::skip    ? MissedTicks::skip

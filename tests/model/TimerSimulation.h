@@ -103,6 +103,7 @@ private:
     // The commands. Each foretells what the timer will do, changes the model, and compares.
     void apply(Command const& command);
     void schedule(Command const& command);
+    static auto timesOf(Record const& record);
     void callSchedule(Command const& command, Record& record);
     void cancel(Command const& command);
     void reschedule(Command const& command);

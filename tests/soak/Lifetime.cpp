@@ -210,6 +210,9 @@ void Lifetime::hear(TaskFailure const& failure) {
             break;
         case TaskFailure::Kind::destructorThrew:
             findings_.add("a capture's destructor threw");
+            break;
+        case TaskFailure::Kind::noNextTime:
+            findings_.add("a series of times ended");
     }
 }
 

@@ -300,7 +300,8 @@ inline Rows usesOfTimers() {
              world.expect(world.stoppedTimer().pendingTimeouts() == 0, "the timer");
          }},
         {{"WheelTimer::newTimeout", "WheelTimer::scheduleAtFixedRate",
-          "WheelTimer::scheduleWithFixedDelay", "WheelTimer::schedule"},
+          "WheelTimer::scheduleWithFixedDelay", "WheelTimer::scheduleAtTimes",
+          "WheelTimer::schedule"},
          When::stopped,
          [](World& world) {
              WheelTimer* const wheel = world.wheel();
@@ -312,6 +313,9 @@ inline Rows usesOfTimers() {
                  [&] { wheel->newTimeout(nothing, hours{1}, {.tolerance = minutes{1}}); },
                  [&] { wheel->scheduleAtFixedRate(nothing, hours{1}, hours{1}); },
                  [&] { wheel->scheduleWithFixedDelay(nothing, hours{1}, hours{1}); },
+                 [&] {
+                     wheel->scheduleAtTimes(nothing, [](auto time) { return time + hours{1}; });
+                 },
                  [&] { wheel->schedule(owner.hook, hours{1}); },
                  [&] { wheel->schedule(owner.hook, kLater); },
                  [&] { wheel->schedule(std::array<TimerHookBase*, 1>{&owner.hook}, hours{1}); }};
@@ -428,9 +432,10 @@ inline Rows usesOfOneKind() {
                               flat->tick() == std::chrono::seconds{1} && flat->ticksPerWheel() == 8,
                           "the timer");
          }},
-        {{"ManualClock::now", "ManualClock::advance", "ManualClock::advanceTo", "ManualClock::jump",
-          "ManualClock::jumpTo", "Clock::now", "Clock::steady", "Clock::continuous", "Clock::wall",
-          "Clock::wallTime", "Clock::systemTime", "Clock::kind"},
+        {{"ManualClock::now", "ManualClock::kind", "ManualClock::advance", "ManualClock::advanceTo",
+          "ManualClock::jump", "ManualClock::jumpTo", "Clock::now", "Clock::steady",
+          "Clock::continuous", "Clock::wall", "Clock::wallTime", "Clock::systemTime",
+          "Clock::kind"},
          When::clockLeft,
          [](World& world) {
              ManualClock& clock = *world.manualClock();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/Clock.h>
 #include <timingwheel/Timeout.h>
 #include <timingwheel/TimerTask.h>
 
@@ -8,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -33,6 +35,9 @@ struct TaskOperations : EntryOperations {
     void (*cancelled)(void* task, Timeout const& timeout);
     /// The TimerTask object; null if the task is a callable.
     std::shared_ptr<TimerTask> (*shared)(void const* task);
+    /// The first time of its series that is later than `time`, if there is one. Null if the task
+    /// does not compute its times.
+    std::optional<Clock::TimePoint> (*timeAfter)(void* task, Clock::TimePoint time);
 };
 
 /// A task on its way into a timer: a type-erased reference to the caller's object.
@@ -97,6 +102,50 @@ consteval auto sharedOperation() -> std::shared_ptr<TimerTask> (*)(void const*) 
     }
 }
 
+/// True for a null function pointer, an empty std::function, a null shared_ptr.
+template <class Task>
+bool isEmptyTask(Task const& task) {
+    if constexpr (requires { task == nullptr; }) {
+        return task == nullptr;
+    } else {
+        return false;
+    }
+}
+
+/// A task with the function that computes when it runs: see `scheduleAtTimes`.
+template <class Task, class TimeAfter>
+struct TaskAtTimes {
+    void operator()(Timeout const& timeout) { runTask<Task>(&task, timeout); }
+    void cancelled(Timeout const& timeout)
+        requires(cancelledOperation<Task>() != nullptr)
+    {
+        cancelledOperation<Task>()(&task, timeout);
+    }
+    friend bool operator==(TaskAtTimes const& both, std::nullptr_t) noexcept {
+        return isEmptyTask(both.task) || isEmptyTask(both.timeAfter);
+    }
+
+    Task task;
+    TimeAfter timeAfter;
+};
+
+template <class Task>
+inline constexpr bool kComputesItsTimes = false;
+template <class Task, class TimeAfter>
+inline constexpr bool kComputesItsTimes<TaskAtTimes<Task, TimeAfter>> = true;
+
+template <class Task>
+consteval auto timeAfterOperation()
+    -> std::optional<Clock::TimePoint> (*)(void*, Clock::TimePoint) {
+    if constexpr (kComputesItsTimes<Task>) {
+        return [](void* task, Clock::TimePoint time) -> std::optional<Clock::TimePoint> {
+            return std::invoke(static_cast<Task*>(task)->timeAfter, time);
+        };
+    } else {
+        return nullptr;
+    }
+}
+
 template <class Task>
 inline constexpr TaskOperations kTaskOperations{
     {false},
@@ -107,17 +156,8 @@ inline constexpr TaskOperations kTaskOperations{
     &runTask<Task>,
     cancelledOperation<Task>(),
     sharedOperation<Task>(),
+    timeAfterOperation<Task>(),
 };
-
-/// True for a null function pointer, an empty std::function, a null shared_ptr.
-template <class Task>
-bool isEmptyTask(Task const& task) {
-    if constexpr (requires { task == nullptr; }) {
-        return task == nullptr;
-    } else {
-        return false;
-    }
-}
 
 }  // namespace detail
 
@@ -130,6 +170,14 @@ template <class Task>
 concept SchedulableTask =
     std::same_as<Task, std::remove_cvref_t<Task>> && std::is_move_constructible_v<Task> &&
     (detail::kIsSharedTask<Task> || std::invocable<Task&> || std::invocable<Task&, Timeout const&>);
+
+/// What computes the times of a series: called with a time, it returns the first later one, as a
+/// Clock::TimePoint or a std::optional of it.
+template <class Function>
+concept TimeAfterFunction =
+    std::is_move_constructible_v<Function> && std::invocable<Function&, Clock::TimePoint> &&
+    std::convertible_to<std::invoke_result_t<Function&, Clock::TimePoint>,
+                        std::optional<Clock::TimePoint>>;
 
 }  // namespace v1
 }  // namespace timingwheel

@@ -64,6 +64,15 @@ auto ranPeriodically(nanoseconds due) {
     };
 }
 
+/// The times of a series that begins at `first` and goes on by the period of periodic tasks.
+template <class S>
+auto timesFrom(nanoseconds first) {
+    return [first](Clock::TimePoint after) {
+        Clock::TimePoint const begin = S::at(first);
+        return after < begin ? begin : after + S::kPeriod;
+    };
+}
+
 // ---- schedule ----------------------------------------------------------------------------------
 
 template <class T>
@@ -154,6 +163,15 @@ Calls<T> moreSchedules() {
              s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(S::kFar), S::kPeriod);
          },
          ranPeriodically<S>(S::kFar)},
+        {"scheduleAtTimes",
+         [](S& s) { s.made = s.timer->scheduleAtTimes(s.task(), timesFrom<S>(5ms)); },
+         ranPeriodically<S>(5ms)},
+        {"scheduleAtTimes that needs levels",
+         [](S& s) {
+             s.made =
+                 s.timer->scheduleAtTimes(s.task(), timesFrom<S>(S::kFar), MissedTicks::catchUp);
+         },
+         ranPeriodically<S>(S::kFar)},
     };
 }
 
@@ -206,6 +224,12 @@ Calls<T> tokenCalls() {
              std::stop_source const source;
              s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(5ms), S::kPeriod,
                                                       source.get_token());
+         },
+         ranPeriodically<S>(5ms)},
+        {"scheduleAtTimes with a token",
+         [](S& s) {
+             std::stop_source const source;
+             s.made = s.timer->scheduleAtTimes(s.task(), timesFrom<S>(5ms), source.get_token());
          },
          ranPeriodically<S>(5ms)},
         {"newTimeout with a token that is stopped then",
@@ -436,6 +460,9 @@ Calls<T> refusals() {
          refused<Invalid, S>([](S& s) { s.timer->scheduleAtFixedRate(s.task(), 5ms, 1us); })},
         {"scheduleWithFixedDelay with too short a delay",
          refused<Invalid, S>([](S& s) { s.timer->scheduleWithFixedDelay(s.task(), 5ms, 1us); })},
+        {"scheduleAtTimes without a time", refused<Invalid, S>([](S& s) {
+             s.timer->scheduleAtTimes(s.task(), [](Clock::TimePoint time) { return time; });
+         })},
         {"schedule of a hook that is scheduled",
          refused<std::logic_error, S>([](S& s) { s.timer->schedule(s.hooked.hook, 5ms); })},
         {"schedule with a negative tolerance", refused<Invalid, S>([](S& s) {
