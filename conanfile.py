@@ -5,6 +5,7 @@ from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load, rmdir
+from conan.tools.scm import Version
 
 required_conan_version = ">=2.0.15"
 
@@ -17,8 +18,17 @@ class TimingwheelConan(ConanFile):
     topics = ("timer", "timeout", "timing-wheel", "scheduler", "async")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False]}
-    default_options = {"shared": False, "fPIC": True}
+    options = {
+        "shared": [True, False],
+        "fPIC": [True, False],
+        "with_calendar": [True, False],
+    }
+    default_options = {
+        "shared": False,
+        "fPIC": True,
+        "with_calendar": False,
+        "date/*:use_system_tz_db": True,  # needs no libcurl
+    }
     implements = ["auto_shared_fpic"]
     exports_sources = (
         "CMakeLists.txt",
@@ -37,6 +47,15 @@ class TimingwheelConan(ConanFile):
     def _with_tests(self):
         return not self.conf.get("tools.build:skip_test", default=False, check_type=bool)
 
+    @property
+    def _needs_date(self):
+        # Older standard libraries have no time zones.
+        compiler = str(self.settings.compiler)
+        has_zones = compiler == "msvc" or (
+            compiler == "gcc" and Version(self.settings.compiler.version) >= "14"
+        )
+        return self.options.with_calendar and not has_zones
+
     def set_version(self):
         # The version stands in one place: the header that users see.
         header = load(self, os.path.join(self.recipe_folder, "include/timingwheel/version.h"))
@@ -50,6 +69,8 @@ class TimingwheelConan(ConanFile):
     def requirements(self):
         # Public headers include Boost.Intrusive.
         self.requires("boost/[>=1.74 <2]", transitive_headers=True)
+        if self._needs_date:
+            self.requires("date/[>=3.0 <4]")
 
     def build_requirements(self):
         if self._with_tests:
@@ -67,6 +88,7 @@ class TimingwheelConan(ConanFile):
         tc.cache_variables["TIMINGWHEEL_BUILD_LONG_TESTS"] = False
         if str(self.settings.compiler) in ("gcc", "clang"):  # compiled more often than run
             tc.cache_variables["TIMINGWHEEL_TEST_FLAGS"] = "-O0"
+        tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()
@@ -89,11 +111,23 @@ class TimingwheelConan(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "timingwheel")
-        self.cpp_info.set_property("cmake_target_name", "timingwheel::timingwheel")
-        self.cpp_info.set_property("pkg_config_name", "timingwheel")
-        self.cpp_info.libs = ["timingwheel"]
-        self.cpp_info.requires = ["boost::headers"]
+        self.cpp_info.set_property("cmake_target_name", "timingwheel::all")
+        timers = self.cpp_info.components["timers"]
+        timers.set_property("cmake_target_name", "timingwheel::timingwheel")
+        timers.set_property("pkg_config_name", "timingwheel")
+        timers.libs = ["timingwheel"]
+        timers.requires = ["boost::headers"]
         if self.options.shared:
-            self.cpp_info.defines = ["TIMINGWHEEL_SHARED"]
+            timers.defines = ["TIMINGWHEEL_SHARED"]
         if self.settings.os in ("Linux", "FreeBSD"):
-            self.cpp_info.system_libs = ["pthread"]
+            timers.system_libs = ["pthread"]
+        if self.options.with_calendar:
+            calendar = self.cpp_info.components["calendar"]
+            calendar.set_property("cmake_target_name", "timingwheel::calendar")
+            calendar.set_property("pkg_config_name", "timingwheel-calendar")
+            calendar.libs = ["timingwheel-calendar"]
+            calendar.requires = ["timers"]
+            if self._needs_date:
+                calendar.requires.append("date::date-tz")
+            if self.options.shared:
+                calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]

@@ -15,10 +15,13 @@ from pathlib import Path
 COMPONENTS = {
     "timingwheel_Runtime": r"lib/libtimingwheel\.so\..*",
     "timingwheel_Development": r"include/timingwheel/.*\.h|lib/libtimingwheel\.(a|so)"
-    r"|lib/cmake/timingwheel/.*\.cmake|lib/pkgconfig/timingwheel\.pc",
+    r"|lib/cmake/timingwheel/timingwheel(Config|Targets).*\.cmake|lib/pkgconfig/timingwheel\.pc",
+    "timingwheel_Calendar": r"include/timingwheel/calendar/.*\.h|lib/libtimingwheel-calendar\..*"
+    r"|lib/cmake/timingwheel/timingwheelCalendar.*\.cmake|lib/pkgconfig/timingwheel-calendar\.pc"
+    r"|bin/timingwheel-calendar",
     "timingwheel_Demo": r"bin/timingwheel-demo",
 }
-DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development")
+DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development", "timingwheel_Calendar")
 # Debian's CMake may have lib/<triplet>.
 TRIPLET = re.compile(r"^lib/\w+-linux-\w+/")
 

@@ -6,9 +6,15 @@ vcpkg_download_distfile(
 )
 vcpkg_extract_source_archive(SOURCE_PATH ARCHIVE "${ARCHIVE}")
 
+vcpkg_check_features(
+    OUT_FEATURE_OPTIONS FEATURE_OPTIONS
+    FEATURES
+        calendar TIMINGWHEEL_BUILD_CALENDAR
+)
 vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS
+        ${FEATURE_OPTIONS}
         -DTIMINGWHEEL_BUILD_DEMO=OFF
         -DTIMINGWHEEL_BUILD_EXAMPLES=OFF
 )

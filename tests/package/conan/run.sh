@@ -48,6 +48,7 @@ tools.cmake.cmaketoolchain:user_presets=
 END
 conan export "$here/boost" --name=system-boost --version="$BOOST_VERSION" >/dev/null 2>&1
 conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
+conan export "$here/date" --version=3.0.1 >/dev/null 2>&1
 
 rm -f "$work/junit.xml"
 if [ "${1-}" = --tests ]; then
@@ -71,13 +72,15 @@ for shared in False True; do
     [ "$shared,${1-}" = False,--some ] ||
         quietly "create, shared=$shared, [platform_requires]" \
             conan create . -pr "$here/platform.profile" "${noTests[@]}" "${options[@]}"
-    quietly "create, shared=$shared, [replace_requires]" \
-        conan create . -pr "$here/wrapper.profile" "${noTests[@]}" "${options[@]}"
+    quietly "create, shared=$shared, with calendars, [replace_requires]" \
+        conan create . -pr "$here/wrapper.profile" "${noTests[@]}" "${options[@]}" \
+        -o "timingwheel/*:with_calendar=True"
 
     consumer=$work/consumer-$shared
     rm -rf "$consumer"
     quietly "a consumer installs it" conan install tests/package/consumer -of "$consumer" \
-        -pr "$here/wrapper.profile" "${noTests[@]}" -o "timingwheel/*:shared=$shared"
+        -pr "$here/wrapper.profile" "${noTests[@]}" -o "timingwheel/*:shared=$shared" \
+        -o "timingwheel/*:with_calendar=True"
     quietly "it finds the package and Boost::headers" cmake -S tests/package/consumer \
         -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_TOOLCHAIN_FILE="$consumer/conan_toolchain.cmake"

@@ -1,5 +1,5 @@
-# The system's Boost and GoogleTest as Conan packages: a consumer gets Boost::headers from Conan, as
-# with ConanCenter's own.
+# The system's Boost, GoogleTest and date as Conan packages: a consumer gets Boost::headers from
+# Conan, as with ConanCenter's own.
 include(default)
 
 [settings]
@@ -8,3 +8,4 @@ compiler.cppstd=20
 [replace_requires]
 boost/*: system-boost/{{ os.environ["BOOST_VERSION"] }}
 gtest/*: system-gtest/{{ os.environ["GTEST_VERSION"] }}
+date/*: system-date/3.0.1

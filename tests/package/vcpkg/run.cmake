@@ -38,6 +38,18 @@ function(vcpkg_extract_source_archive out)
     set(${out} ${inside} PARENT_SCOPE)
 endfunction()
 
+# Every feature is asked for.
+function(vcpkg_check_features)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "OUT_FEATURE_OPTIONS" "FEATURES")
+    list(LENGTH arg_FEATURES count)
+    set(options)
+    foreach(i RANGE 1 ${count} 2)
+        list(GET arg_FEATURES ${i} option)
+        list(APPEND options -D${option}=ON)
+    endforeach()
+    set(${arg_OUT_FEATURE_OPTIONS} ${options} PARENT_SCOPE)
+endfunction()
+
 function(vcpkg_cmake_configure)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
     set(quick -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=100

@@ -19,10 +19,16 @@ class TimingwheelConan(ConanFile):
     topics = ("timer", "timeout", "timing-wheel", "scheduler", "async")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False]}
+    options = {
+        "shared": [True, False],
+        "fPIC": [True, False],
+        "with_calendar": [True, False],
+    }
     default_options = {
         "shared": False,
         "fPIC": True,
+        "with_calendar": False,
+        "date/*:use_system_tz_db": True,  # needs no libcurl
         "boost/*:header_only": True,  # only headers are used
     }
     implements = ["auto_shared_fpic"]
@@ -37,12 +43,23 @@ class TimingwheelConan(ConanFile):
         others = ("x86", "ppc32", "ppc32be", "mips", "s390", "sparc", "riscv32", "wasm", "asm.js")
         return arch in others or arch.startswith(("armv4", "armv5", "armv6", "armv7", "armv8_32"))
 
+    @property
+    def _needs_date(self):
+        # Older standard libraries have no time zones.
+        compiler = str(self.settings.compiler)
+        has_zones = compiler == "msvc" or (
+            compiler == "gcc" and Version(self.settings.compiler.version) >= "14"
+        )
+        return self.options.with_calendar and not has_zones
+
     def layout(self):
         cmake_layout(self, src_folder="src")
 
     def requirements(self):
         # Public headers include Boost.Intrusive.
         self.requires("boost/1.86.0", transitive_headers=True)
+        if self._needs_date:
+            self.requires("date/3.0.3")
 
     def build_requirements(self):
         self.tool_requires("cmake/[>=3.25]")
@@ -62,6 +79,7 @@ class TimingwheelConan(ConanFile):
 
     def generate(self):
         tc = CMakeToolchain(self)
+        tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()
@@ -81,11 +99,23 @@ class TimingwheelConan(ConanFile):
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "timingwheel")
-        self.cpp_info.set_property("cmake_target_name", "timingwheel::timingwheel")
-        self.cpp_info.set_property("pkg_config_name", "timingwheel")
-        self.cpp_info.libs = ["timingwheel"]
-        self.cpp_info.requires = ["boost::headers"]
+        self.cpp_info.set_property("cmake_target_name", "timingwheel::all")
+        timers = self.cpp_info.components["timers"]
+        timers.set_property("cmake_target_name", "timingwheel::timingwheel")
+        timers.set_property("pkg_config_name", "timingwheel")
+        timers.libs = ["timingwheel"]
+        timers.requires = ["boost::headers"]
         if self.options.shared:
-            self.cpp_info.defines = ["TIMINGWHEEL_SHARED"]
+            timers.defines = ["TIMINGWHEEL_SHARED"]
         if self.settings.os in ("Linux", "FreeBSD"):
-            self.cpp_info.system_libs = ["pthread"]
+            timers.system_libs = ["pthread"]
+        if self.options.with_calendar:
+            calendar = self.cpp_info.components["calendar"]
+            calendar.set_property("cmake_target_name", "timingwheel::calendar")
+            calendar.set_property("pkg_config_name", "timingwheel-calendar")
+            calendar.libs = ["timingwheel-calendar"]
+            calendar.requires = ["timers"]
+            if self._needs_date:
+                calendar.requires.append("date::date-tz")
+            if self.options.shared:
+                calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]
