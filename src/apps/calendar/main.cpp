@@ -1,4 +1,6 @@
-/// timingwheel-calendar: prints the next times of an expression.
+/// timingwheel-calendar: prints the next times of an expression, in its zone and in UTC.
+///
+/// Exit status: 0; 1 if it does not come any more; 2 for what was not understood.
 
 #include <timingwheel/calendar/CalendarExpression.h>
 
@@ -17,13 +19,16 @@ namespace {
 using namespace timingwheel::calendar;
 using std::chrono::sys_seconds;
 
+/// "Mon 2026-03-30 02:30:00"
 std::string written(sys_seconds time) {
     using namespace std::chrono;
+    constexpr char const* kWeekdays[]{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     auto const midnight = floor<days>(time);
     year_month_day const date{midnight};
     hh_mm_ss const clock{time - midnight};
     char text[64];
-    std::snprintf(text, sizeof text, "%04d-%02u-%02u %02d:%02d:%02d", static_cast<int>(date.year()),
+    std::snprintf(text, sizeof text, "%s %04d-%02u-%02u %02d:%02d:%02d",
+                  kWeekdays[weekday{midnight}.c_encoding()], static_cast<int>(date.year()),
                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                   static_cast<int>(clock.hours().count()),
                   static_cast<int>(clock.minutes().count()),
@@ -44,11 +49,15 @@ sys_seconds readTime(std::string const& text) {
     using namespace std::chrono;
     int y = 0;
     unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
-    int const count = std::sscanf(text.c_str(), "%4d-%2u-%2u%*1[ T]%2u:%2u:%2u", &y, &month, &day,
-                                  &hour, &minute, &second);
+    // How far it was read after the day, the minute and the second.
+    int ends[3]{};
+    int const count =
+        std::sscanf(text.c_str(), "%4d-%2u-%2u%n%*1[ T]%2u:%2u%n:%2u%n", &y, &month, &day, &ends[0],
+                    &hour, &minute, &ends[1], &second, &ends[2]);
+    int const end = count == 3 ? ends[0] : count == 5 ? ends[1] : count == 6 ? ends[2] : 0;
     year_month_day const date{year{y}, std::chrono::month{month}, std::chrono::day{day}};
-    if ((count != 3 && count < 5) || !date.ok() || hour > 23 || minute > 59 || second > 59) {
-        throw std::invalid_argument{"--after wants YYYY-MM-DD HH:MM:SS in UTC, not " + text};
+    if (end == 0 || static_cast<std::size_t>(end) != text.size() || !date.ok() || hour > 23 || minute > 59 || second > 59) {
+        throw std::invalid_argument{"--after wants YYYY-MM-DD HH:MM:SS in UTC, not \"" + text + "\""};
     }
     return sys_days{date} + hours{hour} + minutes{minute} + seconds{second};
 }
@@ -82,7 +91,13 @@ int run(int count, char** arguments) {
     sys_seconds const from =
         after.empty() ? std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())
                       : readTime(after);
-    for (sys_seconds const time : parsed.nextTimes(times, from, zone, policy)) {
+    auto const next = parsed.nextTimes(times, from, zone, policy);
+    if (next.empty()) {
+        std::fprintf(stderr, "timingwheel-calendar: it does not come after %s UTC\n",
+                     written(from).c_str());
+        return 1;
+    }
+    for (sys_seconds const time : next) {
         auto const offset = zone.spanAt(time).offset;
         std::printf("%s  %s  %s UTC\n", written(time + offset).c_str(),
                     writtenOffset(offset).c_str(), written(time).c_str());
