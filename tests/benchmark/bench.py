@@ -23,7 +23,8 @@ from measure import conduct  # noqa: E402
 SETS = ["wheel", "timers", "compare", "choosing"]
 FILES = {"compare": "results.json"}  # where it is not <set>.json
 PAGES = {"benchmarks": ["wheel", "timers"], "comparison": ["compare"], "choosing": ["choosing"],
-         "wheel": ["wheel"], "timers": ["timers"], "server": ["server"]}  # fmt: skip
+         "wheel": ["wheel"], "timers": ["timers"], "server": ["server"],
+         "calendars": ["calendars"]}  # fmt: skip
 
 
 def module(set_):

@@ -51,13 +51,14 @@ sys_seconds readTime(std::string const& text) {
     unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
     // How far it was read after the day, the minute and the second.
     int ends[3]{};
-    int const count =
-        std::sscanf(text.c_str(), "%4d-%2u-%2u%n%*1[ T]%2u:%2u%n:%2u%n", &y, &month, &day, &ends[0],
-                    &hour, &minute, &ends[1], &second, &ends[2]);
+    int const count = std::sscanf(text.c_str(), "%4d-%2u-%2u%n%*1[ T]%2u:%2u%n:%2u%n", &y, &month,
+                                  &day, &ends[0], &hour, &minute, &ends[1], &second, &ends[2]);
     int const end = count == 3 ? ends[0] : count == 5 ? ends[1] : count == 6 ? ends[2] : 0;
     year_month_day const date{year{y}, std::chrono::month{month}, std::chrono::day{day}};
-    if (end == 0 || static_cast<std::size_t>(end) != text.size() || !date.ok() || hour > 23 || minute > 59 || second > 59) {
-        throw std::invalid_argument{"--after wants YYYY-MM-DD HH:MM:SS in UTC, not \"" + text + "\""};
+    if (end == 0 || static_cast<std::size_t>(end) != text.size() || !date.ok() || hour > 23 ||
+        minute > 59 || second > 59) {
+        throw std::invalid_argument{"--after wants YYYY-MM-DD HH:MM:SS in UTC, not \"" + text +
+                                    "\""};
     }
     return sys_days{date} + hours{hour} + minutes{minute} + seconds{second};
 }
