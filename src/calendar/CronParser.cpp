@@ -17,8 +17,6 @@ struct Field {
     int high;
 };
 
-std::uint64_t bit(int value) { return std::uint64_t{1} << static_cast<unsigned>(value); }
-
 int readValue(Reader& reader, Field field) {
     int value = -1;
     if (field.kind == Kind::month) {
@@ -116,7 +114,7 @@ bool isInterval(Word word) {
 
 bool restricts(Word word) { return word.text.front() != '*' && word.text.front() != '?'; }
 
-std::string_view meaningOf(std::string_view macro) {
+std::string_view meaningOfMacro(std::string_view macro) {
     if (macro == "@yearly" || macro == "@annually") {
         return "0 0 1 1 *";
     }
@@ -137,7 +135,7 @@ std::string_view meaningOf(std::string_view macro) {
 CalendarFields parseCron(std::string_view expression) {
     std::vector<Word> words = wordsOf(expression);
     if (words.size() == 1 && words[0].text.front() == '@') {
-        std::string_view const meaning = meaningOf(words[0].text);
+        std::string_view const meaning = meaningOfMacro(words[0].text);
         if (meaning.empty()) {
             throw CalendarError{"no such shorthand", expression, words[0].position};
         }

@@ -10,8 +10,6 @@ namespace calendar {
 
 namespace {
 
-constexpr LocalSeconds kDay = 86400;
-
 std::uint64_t bit(unsigned value) { return std::uint64_t{1} << value; }
 
 /// The lowest value of the set that is at least `from`, or -1.

@@ -14,6 +14,7 @@ constexpr int kLastYear = 9999;
 
 /// Seconds of a clock without a zone, since its 1970-01-01 00:00:00.
 using LocalSeconds = std::int64_t;
+constexpr LocalSeconds kDay = 86400;
 
 /// The days of a month that match, as bits 1 to 31.
 std::uint64_t daysOf(CalendarFields const& fields, int year, unsigned month);

@@ -12,8 +12,6 @@ namespace calendar {
 
 namespace {
 
-std::uint64_t bit(int value) { return std::uint64_t{1} << static_cast<unsigned>(value); }
-
 constexpr std::uint64_t allFrom(int low, int high) {
     return (std::uint64_t{2} << static_cast<unsigned>(high)) -
            (std::uint64_t{1} << static_cast<unsigned>(low));
@@ -166,7 +164,7 @@ void readWeekdays(Reader& reader, CalendarFields& fields) {
     } while (reader.skip(","));
 }
 
-std::string_view meaningOf(std::string_view word) {
+std::string_view meaningOfWord(std::string_view word) {
     static constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
         {"minutely", "*-*-* *:*:00"},         {"hourly", "*-*-* *:00:00"},
         {"daily", "*-*-* 00:00:00"},          {"weekly", "Mon *-*-* 00:00:00"},
@@ -217,7 +215,7 @@ CalendarFields parseOnCalendar(std::string_view expression, Word& zone) {
         }
         ++word;
     };
-    if (std::string_view const meaning = meaningOf(word->text); !meaning.empty()) {
+    if (std::string_view const meaning = meaningOfWord(word->text); !meaning.empty()) {
         fields = parseOnCalendar(meaning, zone);
         ++word;
     } else {

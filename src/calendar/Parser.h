@@ -48,6 +48,9 @@ private:
 
 std::vector<Word> wordsOf(std::string_view expression);
 
+/// A set of one value.
+inline std::uint64_t bit(int value) { return std::uint64_t{1} << static_cast<unsigned>(value); }
+
 /// Reads a weekday's name: three letters, or all of them. -1 if there is none.
 int weekdayName(Reader& reader);
 /// Reads a month's name. -1 if there is none.

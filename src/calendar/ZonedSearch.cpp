@@ -14,7 +14,6 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-constexpr std::int64_t kDay = 86400;
 // No clocks have ever been turned by more than a day and some hours.
 constexpr std::int64_t kMargin = 3 * kDay;
 // A day inside the years 1 to 9999, so that neither an offset nor the zones leave them.
