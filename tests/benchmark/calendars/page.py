@@ -11,11 +11,11 @@ ZONES = {"UTC": "UTC", "Europe/Zurich": "Zurich", "Asia/Tokyo": "Tokyo"}
 
 
 def rules(run):
-    return [row["rule"] for row in run["rounds"][0]]
+    return [row["rule"] for row in run["results"][0]]
 
 
 def figures(run, rule, column):
-    values = sorted(row[column] for round_ in run["rounds"] for row in round_
+    values = sorted(row[column] for round_ in run["results"] for row in round_
                     if row["rule"] == rule)  # fmt: skip
     return SimpleNamespace(low=values[0], median=statistics.median(values), high=values[-1])
 
@@ -28,7 +28,7 @@ def results(run):
     columns = [*ZONES, "reading"]
     rows = [[row["rule"], f"`{row['expression']}`",
              *(cell(figures(run, row["rule"], column)) for column in columns)]
-            for row in run["rounds"][0]]  # fmt: skip
+            for row in run["results"][0]]  # fmt: skip
     return table(["", "expression", *ZONES.values(), "to read it"], rows)
 
 
@@ -50,7 +50,7 @@ def values(run):
         "million": lambda which: million(run, which),
         "all": lambda: ofAll(run),
         "times": power(run["times"]),
-        "rounds": str(len(run["rounds"])),
+        "rounds": str(run["rounds"]),
     }
 
 

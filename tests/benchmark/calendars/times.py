@@ -33,12 +33,13 @@ def main():
     began = time.monotonic()
     machine = describeMachine()
     times = QUICK if options.quick else TIMES
-    rounds = []
-    for round_ in range(1 if options.quick else ROUNDS):
+    rounds = 1 if options.quick else ROUNDS
+    results = []
+    for round_ in range(rounds):
         print(f"== {time.monotonic() - began:4.0f} s: round {round_ + 1}", flush=True)
         run = subprocess.run([options.program, str(times)], capture_output=True, text=True,
                              check=True)  # fmt: skip
-        rounds.append(json.loads(run.stdout))
+        results.append(json.loads(run.stdout))
 
     machine["loadAfter"] = os.getloadavg()[0]
     options.build.mkdir(parents=True, exist_ok=True)
@@ -50,6 +51,7 @@ def main():
         "machine": machine,
         "times": times,
         "rounds": rounds,
+        "results": results,
     }, indent=1), encoding="utf-8")  # fmt: skip
 
 
