@@ -159,8 +159,10 @@ bool Shard::turnBackIfSet(Section& section, Tick tick) noexcept {
 }
 
 void Shard::turnBack(Section& section, Tick tick) noexcept {
+    // What an earlier step has left to be placed is corrected with it.
     std::int64_t const ticks = wheel_.currentTick().value() - tick.value();
-    isCorrection_ = isCorrection_ || ticks > Periodicity::kCorrection / context_.scale.tick();
+    isCorrection_ = (isCorrection_ && isTurningBack_) ||
+                    ticks > Periodicity::kCorrection / context_.scale.tick();
     wheel_.restart(tick);
     gatherReady();
     // A cancelAll() that is under way cancels this with what it has gathered.
@@ -176,11 +178,12 @@ void Shard::turnBack(Section& section, Tick tick) noexcept {
 /// for all others.
 bool Shard::correct(TimeoutEntry& entry) noexcept {
     auto* const node = periodicNode(entry);
+    if (node == nullptr) return false;
+    TimeoutWord const due{wheel_.currentTick(), TimeoutState::ready};
     TimeoutWord word = TimeoutWord::of(entry);
-    if (node == nullptr || !node->periodicity().correct(word.deadline(), wheel_.currentTick()))
-        return false;
-    // A push-back that slips in is corrected with it.
-    TimeoutWord{wheel_.currentTick(), TimeoutState::ready}.storeIn(entry);
+    do {  // a push-back may slip in: then it stays where that has put it
+        if (!node->periodicity().correct(word.deadline(), due.deadline())) return false;
+    } while (!due.replace(entry, word));
     due_.add(entry);
     return true;
 }

@@ -83,6 +83,7 @@ void TimeoutKeeper::runPeriodic(Section& section, RunFrame& frame, TaskRun& run)
 std::optional<NextRun> TimeoutKeeper::nextRun(TimeoutNode& node, Tick deadline,
                                               Clock::TimePoint ended) noexcept {
     if (TimeoutWord::of(node).state() != TimeoutState::running) return std::nullopt;
+    if (context_.hasStopped()) return NextRun{};  // the task has destroyed its timer: see late_
     try {
         return node.nextRun(context_.scale, deadline, ended, context_.clock.mayGoBack());
     } catch (...) {

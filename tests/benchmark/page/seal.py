@@ -30,6 +30,7 @@ COMMIT = re.compile(r"^Written by `[^`]+` on [-0-9]{10}, commit (.*?), in ", re.
 # What is generated: a page and the folder of its drawings, or a part of a page.
 PAGES = {
     "docs/benchmarks.md": "docs/benchmarks",
+    "docs/calendars.md": "docs/calendars",
     "docs/choosing.md": "docs/choosing",
     "docs/comparison.md": "docs/comparison",
     "docs/server.md": "docs/server",

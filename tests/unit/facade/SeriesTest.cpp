@@ -321,6 +321,21 @@ TEST(SeriesOnAnExecutor, ComputesThereAsWell) {
     EXPECT_EQ(times, (Times{1ms, 4ms, 9ms, 16ms, 25ms, 36ms, 49ms}));
 }
 
+TEST(SeriesThatDestroysItsTimer, IsNotAskedForAnotherTime) {
+    ManualClock clock;
+    auto timer = std::make_unique<ManualTimer>(TimerOptions{.clock = clock});
+    int asked = 0;
+    Timeout const series = timer->scheduleAtTimes([&] { timer.reset(); },
+                                                  [&](TimePoint after) {
+                                                      ++asked;
+                                                      return nextTen(after);
+                                                  });
+    clock.advance(10ms);
+    EXPECT_EQ(timer, nullptr);
+    EXPECT_EQ(asked, 1);
+    EXPECT_TRUE(series.isReturned());
+}
+
 // ---- a clock that people set ------------------------------------------------------------------
 
 constexpr TimePoint kNine{9h};
