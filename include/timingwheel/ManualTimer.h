@@ -50,6 +50,7 @@ public:
     /// - A task that becomes due during the call runs in the next call.
     /// - If `now` is ahead of the clock, later ticks of this call still run before it.
     /// - If `atMost` stops inside a tick, the next call first finishes that tick.
+    /// - Under a clock of `Kind::wall` a `now` that is ahead of the clock counts as the clock's.
     /// - If `now` is earlier than in the last call, what that call left of later ticks waits until
     ///   they come again.
     bool advanceTo(TimePoint now, std::size_t atMost = std::numeric_limits<std::size_t>::max());

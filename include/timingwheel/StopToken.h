@@ -113,7 +113,7 @@ public:
 
     void operator()(Timeout const& timeout) { runTask<Task>(&task_, timeout); }
     void cancelled(Timeout const& timeout)
-        requires(cancelledOperation<Task>() != nullptr)
+        requires(kHasCancelled<Task>)
     {
         cancelledOperation<Task>()(&task_, timeout);
     }

@@ -76,8 +76,16 @@ std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
 /// Tick 0 of a timer that is made `now`.
 Clock::TimePoint startOf(TimerOptions const& options, Clock::TimePoint now) {
     bool const mayGoBack = options.clock.get().kind() == Clock::Kind::wall;
-    if (!options.start) return mayGoBack ? std::min(now, Clock::TimePoint{}) : now;
     constexpr std::int64_t kMostTicks = Tick::kMax / 2;
+    if (!options.start) {
+        if (!mayGoBack) return now;
+        Clock::TimePoint const start = std::min(now, Clock::TimePoint{});
+        if (TickScale{start, options.tick.nanoseconds()}.nowToTick(now).value() > kMostTicks)
+            refuseOption("tick", std::to_string(options.tick.count()) + " ns",
+                         "so long that at most " + std::to_string(kMostTicks) +
+                             " have passed since 1970, or else have a start");
+        return start;
+    }
     std::string const start = std::to_string(options.start->time_since_epoch().count()) + " ns";
     if (*options.start > now)
         refuseOption(

@@ -470,7 +470,7 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         Section section{*this};
-        if (context_.clock.mayGoBack() && drivenBy_ != DrivenBy::caller) {
+        if (context_.clock.mayGoBack()) {
             // The clock may have been set back since `limit` was read, and something accepted since
             // that is not due. It may be again during a run, so only one task is started.
             limit = std::min(limit, context_.tickNow());

@@ -208,6 +208,7 @@ bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
         followClockBack();
         isMoreDue = runDue(context_.tickNow(), frame, atMost);
     }
+    if (!life_.isStopRequested()) followClockBack();
     context_.descriptor->stayAwayUntil([this] {
         Tick const until = context_.alarm.stayAwayUntil([this] { return nextWake(); });
         return context_.scale.timeOf(until);
@@ -220,6 +221,9 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
     bool const hasThread = context_.drivenBy == DrivenBy::thread;
     if (!hasThread) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
+        // A clock that people set may go back during a run. Nothing runs before it shows its time.
+        if (context_.clock.mayGoBack() && !life_.isStopRequested())
+            limit = std::min(limit, context_.tickNow());
         auto const [shard, wake, others] = earliestShard();
         if (wake > limit || life_.isStopRequested()) return false;
         if (ran == atMost) return true;
@@ -271,6 +275,8 @@ void TimerCore::drive() noexcept {
         runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
         if (life_.isStopRequested())
             return;  // by a task that destroyed the timer: the clock may be gone
+        // It may have been set during a run, which the waiter does not hear.
+        followClockBack();
         Tick const until = nextWake();
         if (until <= context_.tickNow()) continue;
         context_.alarm.sleep(until, context_.scale.timeOf(until), [this](Tick tick) {

@@ -93,7 +93,7 @@ class LookingSleeper {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
 
-    explicit LookingSleeper(std::chrono::nanoseconds longest) noexcept : longest_{longest} {}
+    explicit LookingSleeper(std::chrono::nanoseconds longest) : longest_{longest} {}
 
     void sleepUntil(TimePoint until) noexcept {
         if (until == TimePoint::max()) return sleeper_.sleepUntil(until);

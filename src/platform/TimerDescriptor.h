@@ -117,6 +117,9 @@ inline void TimerDescriptor::set(TimePoint time) noexcept {
     // The steady clock is CLOCK_MONOTONIC, with the same start.
     if (time != TimePoint::max()) at.it_value = timespecOf(time);
     int const flags = TFD_TIMER_ABSTIME | (hearsOfSteps() ? TFD_TIMER_CANCEL_ON_SET : 0);
+    if (timerfd_settime(handle_, flags, &at, nullptr) == 0 || errno != ECANCELED) return;
+    // The time was set before, and this call has taken the news: pass it on, readable at once.
+    at.it_value = {.tv_sec = 0, .tv_nsec = 1};
     timerfd_settime(handle_, flags, &at, nullptr);
 }
 

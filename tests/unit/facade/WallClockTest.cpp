@@ -133,6 +133,18 @@ TEST(WallClock, GivesALoopADescriptorThatHearsOfSteps) {
     EXPECT_FALSE(isReadableWithin(timer.nativeHandle(), 0ms));
 }
 
+// Bug pattern: the call that arms the descriptor is told of the step, and nobody else is.
+TEST(WallClock, WakesALoopWhoseDescriptorIsSetAfterAStep) {
+    LoopTimer timer{{.clock = Clock::wall()}};
+    {
+        StepBeforeEachWait const steps;
+        timer.newTimeout([] {}, 1h);
+    }
+    EXPECT_TRUE(isReadableWithin(timer.nativeHandle(), 60s));
+    timer.runDue();
+    EXPECT_FALSE(isReadableWithin(timer.nativeHandle(), 0ms));
+}
+
 TEST(WallClock, SaysThatTheSystemHasNoDescriptorLeft) {
     {
         NoDescriptorLeft const scarcity;
@@ -340,6 +352,54 @@ TEST(WallClockSteps, BeforeTheStartLetNothingRun) {
     clock.set(TimePoint{} + 25h);
     timer.advanceTo(clock.now());
     EXPECT_EQ(ran, 2);
+}
+
+// Bug pattern: a pass goes on to the time that it was called with, and what its tasks schedule by
+// a clock that is behind that runs again and again.
+TEST(WallClockSteps, EndThePassThatTheyComeIn) {
+    SettableClock clock{kNine + 1h, Clock::Kind::wall};
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    timer.scheduleWithFixedDelay(
+        [&](Timeout const& self) {
+            if (++runs == 1) clock.set(kNine);
+            if (runs == 1'000) self.cancel();
+        },
+        1s, 1s);
+    clock.add(1s);
+    EXPECT_FALSE(timer.advanceTo(clock.now()));
+    EXPECT_EQ(runs, 1);
+    timer.checkInvariants();
+    clock.add(1s);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(runs, 2);
+}
+
+TEST(WallClockSteps, HoldBackAnAdvanceThatIsAheadOfTheClock) {
+    SettableClock clock{kNine, Clock::Kind::wall};
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 1min);
+    timer.advanceTo(kNine + 1h);
+    EXPECT_EQ(runs, 0);
+    clock.set(kNine + 1min);
+    timer.advanceTo(kNine + 1h);
+    EXPECT_EQ(runs, 1);
+}
+
+// Bug pattern: more ticks than can be counted have passed since 1970, and nothing is ever due.
+TEST(WallClockSteps, NeedATickThatReachesFrom1970) {
+    SettableClock clock{kNine, Clock::Kind::wall};
+    expectThrows<std::invalid_argument>(
+        [&] { ManualTimer({.tick = 1ns, .clock = clock}); },
+        "tick is 1 ns: it must be so long that at most 288230376151711743 have passed since 1970, "
+        "or else have a start");
+    ManualTimer timer{{.tick = 1ns, .start = kNine, .clock = clock}};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 20ns);
+    clock.add(20ns);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(runs, 1);
 }
 
 TEST(WallClockSteps, AlignSlotsToTheDaysOfUtc) {
