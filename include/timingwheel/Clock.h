@@ -46,8 +46,9 @@ public:
         wall,        ///< goes on while suspended, and may be set forward and back
     };
     /// By default steady. A LoopTimer needs a descriptor of the same kind. If a clock of
-    /// `Kind::wall` goes back, a timer turns its wheels back. Its timers may call now() with a lock
-    /// of theirs held, so now() must not use a timer, nor wait for a thread that does.
+    /// `Kind::wall` goes back, a timer turns its wheels back: its waiters must return then. Its
+    /// timers may call now() with a lock of theirs held, so now() must not use a timer, nor wait
+    /// for a thread that does.
     virtual Kind kind() const noexcept;
 
     /// How one thread sleeps under a clock, and how others wake it. Each timer with a thread has

@@ -29,8 +29,8 @@ inline namespace v1 {
 ///   machine tens of them. Otherwise it pays a mutex. Where the system has no such barrier, and if
 ///   the thread is exchanged, everybody takes the mutex.
 /// - The descriptor is set when the earliest expiration becomes earlier, by whoever schedules it,
-///   and at the end of runDue() if it has changed. Each is one system call. Nothing has to be read
-///   from it.
+///   and at the end of runDue() if it has changed, or if people may set the clock. Each is one
+///   system call. Nothing has to be read from it.
 ///
 /// One for each loop is meant. Its tasks run one after another. If its clock is a ManualClock,
 /// moving that clock is a call of runDue(), on the thread that moves it.
@@ -41,7 +41,8 @@ inline namespace v1 {
 ///                first. Of other threads' calls only those of hooks and handles may be under way
 /// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin, a
 ///                loop, or more than one shard; std::system_error if the system has no descriptor
-///                left, or none that counts suspension, as the clock does
+///                left, or none that counts suspension, or follows the time of day, as the clock
+///                does
 class TIMINGWHEEL_API LoopTimer final : public WheelTimer {
 public:
     /// A file descriptor; on Windows the HANDLE of a waitable timer.
@@ -53,7 +54,7 @@ public:
     /// Becomes readable, or signalled, when runDue() must be called. A loop may wait for it in each
     /// way that the system has, level-triggered; if edge-triggered, call runDue() until it returns
     /// false. Under another clock than the steady one it is set by what that clock shows to be
-    /// left; it counts suspension if that clock does.
+    /// left; it counts suspension, and hears when the time is set, if that clock does.
     NativeHandle nativeHandle() const noexcept;
 
     /// Runs what is due now, in the order of deadlines, at most `atMost` tasks. Returns true if

@@ -60,7 +60,8 @@ struct TimerEvent {
         cancel,    ///< it will not run, or not again: see above
         restart,   ///< a clock of Clock::Kind::wall was set back: the wheel's clock is at
         ///< `expiration` now (`entry` is null). All buckets have left the delay heap, and
-        ///< all entries their buckets. A place follows for each, unless it is cancelled
+        ///< all entries their buckets. A place follows for each, unless it is cancelled or
+        ///< taken out to have its next time computed
     };
 
     Stage stage;

@@ -67,8 +67,8 @@ struct TimerOptions {
     /// `wheelSize`. {60, 60, 24, 7} with a tick of 1 s are levels as in a clock.
     std::vector<std::int64_t> levelSizes = {};
     /// Where ticks and slots are counted from: a time of the clock, which has been reached. By
-    /// default its time now. Counted from a midnight, slot 30 of the minutes is ":30". Deadlines
-    /// are rounded up to ticks counted from here.
+    /// default its time now, or 1970 if the clock shows the time of day. Counted from a midnight,
+    /// slot 30 of the minutes is ":30". Deadlines are rounded up to ticks counted from here.
     std::optional<Clock::TimePoint> start = {};
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";
