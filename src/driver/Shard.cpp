@@ -588,7 +588,8 @@ void Shard::refreshNextWake() noexcept {
 bool Shard::scheduleNextRun(Section& section, TimeoutNode& node,
                             std::optional<NextRun> const& next) noexcept {
     if (TimeoutWord::of(node).state() != TimeoutState::running) return false;  // was cancelled
-    if (!next) {                                                               // that was the last
+    bool const wasLast = !next;
+    if (wasLast) {
         ++counters_.fired;
         return false;
     }

@@ -162,7 +162,7 @@ Timeout WheelTimer::acceptAtTimes(detail::TaskSource task, MissedTicks missed) {
         detail::refuseOption("missed", "shift",
                              "skip or catchUp: times that a function computes cannot be shifted");
     TimePoint const now = core_->context().clock.callersNow();
-    detail::TimesOfTask const times{task.operations->timeAfter, task.task, false};
+    detail::TimesOfTask const times{task.operations->timeAfter, task.task};
     std::optional<TimePoint> const first = times.after(now);
     if (!first)
         throw std::invalid_argument{

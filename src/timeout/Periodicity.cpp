@@ -37,10 +37,10 @@ NextRun Periodicity::next(TickScale const& scale, Tick deadline,
 
 /// The first call counts from the time that the run had, so nothing drifts.
 std::optional<NextRun> Periodicity::next(TickScale const& scale, Tick deadline,
-                                         Clock::TimePoint ended, TimesOfTask const& times) const {
+                                         Clock::TimePoint ended, TimesOfTask const& times,
+                                         bool mayGoBack) const {
     Clock::TimePoint const run = timeOfRun(scale, deadline);
-    bool const isCorrection =
-        times.mayGoBack && (isCorrected || timeSince(ended, run) > kCorrection);
+    bool const isCorrection = mayGoBack && (isCorrected || timeSince(ended, run) > kCorrection);
     std::optional<Clock::TimePoint> time = times.after(isCorrection ? ended : run);
     if (time && missed == MissedTicks::skip && isMissed(scale, *time, ended))
         time = times.after(ended);

@@ -25,7 +25,6 @@ struct NextRun {
 struct TimesOfTask {
     std::optional<Clock::TimePoint> (*timeAfter)(void* task, Clock::TimePoint time);
     void* task;
-    bool mayGoBack;  ///< the clock, far enough to be corrected
 
     /// The first one later than `time`; none if that was the last. Throws what the function throws,
     /// and std::invalid_argument if it returns one that is not later.
@@ -54,7 +53,7 @@ struct Periodicity {
     NextRun next(TickScale const& scale, Tick deadline, Clock::TimePoint ended) const noexcept;
     /// None if the series is over. Throws what `times` throws. REQUIRES: the rule is timesOfTask.
     std::optional<NextRun> next(TickScale const& scale, Tick deadline, Clock::TimePoint ended,
-                                TimesOfTask const& times) const;
+                                TimesOfTask const& times, bool mayGoBack) const;
 
     /// How far a wheel's levels must reach when it is scheduled, so that no later run needs another
     /// level.

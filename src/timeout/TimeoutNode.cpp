@@ -45,7 +45,7 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
 std::optional<NextRun> TimeoutNode::nextRun(TickScale const& scale, Tick deadline,
                                             Clock::TimePoint ended, bool mayGoBack) {
     if (task().timeAfter == nullptr) return periodicity().next(scale, deadline, ended);
-    return periodicity().next(scale, deadline, ended, {task().timeAfter, taskAddress(), mayGoBack});
+    return periodicity().next(scale, deadline, ended, {task().timeAfter, taskAddress()}, mayGoBack);
 }
 
 bool TimeoutNode::release() noexcept {

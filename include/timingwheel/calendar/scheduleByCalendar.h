@@ -26,7 +26,8 @@ TIMINGWHEEL_CALENDAR_API void requireWallClock(WheelTimer const& timer);
 ///
 /// The text is a cron expression. `CalendarExpression::onCalendar` reads systemd's.
 ///
-/// - Never early. Late as any other timeout of the timer, and no time comes twice.
+/// - Never early. Late as any other timeout of the timer. No time comes twice, unless the clock is
+///   corrected.
 /// - A run whose time has passed while the one before it ran, or while the machine slept, was
 ///   missed: `MissedTicks::skip` leaves it out, `catchUp` makes up for it.
 /// - When somebody sets the clock forward, what lies behind then is missed as well: one run comes

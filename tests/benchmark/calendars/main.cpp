@@ -74,8 +74,10 @@ int main(int count, char** arguments) {
     char const* separator = "";
     std::printf("[");
     for (Rule const& rule : kRules) {
+        // What is read is looked at, or the compiler might leave it out: it is the same each time.
+        bool const expected = parsed(rule).runsByElapsedTime();
         double const reading = nanosecondsFor(times / 10, [&](std::size_t) {
-            if (parsed(rule).runsByElapsedTime() && rule.isOnCalendar) std::abort();
+            if (parsed(rule).runsByElapsedTime() != expected) std::abort();
         });
         std::printf("%s\n{\"rule\": \"%s\", \"expression\": \"%s\", \"reading\": %.1f", separator,
                     rule.says, rule.expression, reading);

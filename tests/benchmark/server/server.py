@@ -7,17 +7,13 @@ Writes <build>/server.json, of which bench.py makes the page. Fails where the co
 answer is missing, an idle session is still open, or one was closed early. Times are never judged.
 """
 
-import argparse
-import datetime
 import json
-import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "page"))
-from about import describeMachine  # noqa: E402
+from alone import Run  # noqa: E402
 
 CONTENDERS = ["stock", "stock-lazy", "wheel", "wheel-deadline"]
 FULL = {"sessions": 1_000_000, "closed": 100_000}
@@ -36,42 +32,24 @@ def problems(result, counts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("program")
-    parser.add_argument("build", type=Path)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--command", default="./dev bench server", help="what the page says")
-    options = parser.parse_args()
-
-    began = time.monotonic()
-    machine = describeMachine()
-    rounds = 1 if options.quick else ROUNDS
+    run = Run("server", __doc__)
+    isQuick = run.options.quick
+    rounds = 1 if isQuick else ROUNDS
     results = {name: [] for name in CONTENDERS}
     wrong = []
     for round_ in range(rounds):
         for name in CONTENDERS:
-            print(f"== {time.monotonic() - began:4.0f} s: round {round_ + 1} of {rounds}: {name}",
-                  flush=True)  # fmt: skip
-            command = [options.program, name] + ["--quick"] * options.quick
-            run = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-            if run.returncode:
-                sys.exit(f"{name}: {run.stderr}")
-            result = json.loads(run.stdout)
+            run.say(f"round {round_ + 1} of {rounds}: {name}")
+            command = [run.options.program, name] + ["--quick"] * isQuick
+            done = subprocess.run(command, capture_output=True, text=True, timeout=180,
+                                  check=False)  # fmt: skip
+            if done.returncode:
+                sys.exit(f"{name}: {done.stderr}")
+            result = json.loads(done.stdout)
             results[name].append(result)
-            found = problems(result, QUICK if options.quick else FULL)
+            found = problems(result, QUICK if isQuick else FULL)
             wrong += [f"{name}, round {round_ + 1}: {problem}" for problem in found]
-
-    machine["loadAfter"] = os.getloadavg()[0]
-    options.build.mkdir(parents=True, exist_ok=True)
-    (options.build / "server.json").write_text(json.dumps({
-        "command": options.command,
-        "size": "quick" if options.quick else "full",
-        "date": datetime.date.today().isoformat(),
-        "seconds": round(time.monotonic() - began),
-        "rounds": rounds,
-        "machine": machine,
-        "results": results,
-    }, indent=1), encoding="utf-8")  # fmt: skip
+    run.write(rounds, results)
     if wrong:
         sys.exit("\n".join(wrong))
 
