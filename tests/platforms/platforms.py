@@ -369,7 +369,8 @@ class Try:
         self.must(["cmake", "-S", ROOT, "-B", build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
                    "-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON", "-DTIMINGWHEEL_BUILD_DEMO=OFF",
                    "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF", "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF",
-                   "-DTIMINGWHEEL_TEST_FLAGS=-O0", *arguments], "cmake for the tests")  # fmt: skip
+                   "-DTIMINGWHEEL_TEST_FLAGS=-O0", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",
+                   *arguments], "cmake for the tests")  # fmt: skip
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in row.tests]
         self.must(["cmake", "--build", build, "--target", *programs], "compiling the tests")
         if row.isWindows:

@@ -60,12 +60,15 @@ if [ "${1-}" = --tests ]; then
     exit
 fi
 noTests=(-c tools.build:skip_test=True)
+# Compiled in few pieces, which is quick.
+few="tools.cmake.cmaketoolchain:extra_variables={'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '100'}"
 if [ "${1-}" = --quick ]; then
     quietly "create, shared=True, and use it" \
         conan create . -pr "$here/wrapper.profile" "${noTests[@]}" --build=missing \
-        --build="timingwheel/*" -o "timingwheel/*:shared=True"
+        --build="timingwheel/*" -o "timingwheel/*:shared=True" -c "$few"
     exit
 fi
+if [ "${1-}" = --some ]; then noTests+=(-c "$few"); fi
 for shared in False True; do
     [ "$shared,${1-}" != True,--some ] || continue
     options=(--build=missing --build="timingwheel/*" -o "timingwheel/*:shared=$shared")
@@ -98,11 +101,9 @@ asked=$(sed -n 's/^ *self.requires("boost\/\([^"]*\)".*/\1/p' "$recipe/conanfile
 version=$(sed -n 's/^ *"\(.*\)":$/\1/p' "$release/conan-center/config.yml")
 conan export "$here/boost" --name=boost --version="$asked" >/dev/null 2>&1
 center=("$recipe" --version="$version" --build=missing)
-# Compiled in few pieces and for debugging, which is quick.
-variables="{'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '100'}"
 quietly "create by ConanCenter's recipe, and use it" \
     conan create "${center[@]}" -pr "$here/center.profile" -s build_type=Debug \
-    -c "tools.cmake.cmaketoolchain:extra_variables=$variables"
+    -c "$few"
 quietly "it asks for Boost's headers only" \
     conan graph info "${center[@]}" -pr "$here/center.profile" --filter=options
 grep -q "header_only: True" "$work/log" || { cat "$work/log"; exit 1; }
