@@ -61,7 +61,8 @@ if [ "${1-}" = --tests ]; then
 fi
 noTests=(-c tools.build:skip_test=True)
 # Compiled in few pieces, which is quick.
-few="tools.cmake.cmaketoolchain:extra_variables={'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '100'}"
+few="{'CMAKE_UNITY_BUILD': 'ON', 'CMAKE_UNITY_BUILD_BATCH_SIZE': '100'}"
+few=tools.cmake.cmaketoolchain:extra_variables=$few
 if [ "${1-}" = --quick ]; then
     quietly "create, shared=True, and use it" \
         conan create . -pr "$here/wrapper.profile" "${noTests[@]}" --build=missing \
