@@ -7,6 +7,7 @@ build/platforms. A row whose tools cannot be had is skipped, and says why.
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -333,10 +334,10 @@ class Try:
             self.execute(build / "consumer", [prefix / "bin"])
         self.did.append("installed and found")
 
-    def execute(self, program, libraries=(), log=None):
+    def execute(self, program, libraries=(), log=None, environment=os.environ):
         """Runs a program that was linked, with the folders of its libraries."""
         row = self.row
-        environment = dict(os.environ)
+        environment = dict(environment)
         if row.isWindows:
             program = program.with_suffix(".exe")
             for library in ("libstdc++-6.dll", "libwinpthread-1.dll"):
@@ -377,23 +378,37 @@ class Try:
                   "cmake for the tests")  # fmt: skip
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in row.tests]
         self.must(["cmake", "--build", build, "--target", *programs], "compiling the tests")
+        figures = self.folder / "figures.jsonl"
+        figures.write_text("")
+        environment = {**os.environ, "TIMINGWHEEL_FIGURES": str(figures)}
         if row.isWindows:
-            return self.wholePrograms(build / "tests", programs)
+            self.wholePrograms(build / "tests", programs, environment)
+            return self.lateness(figures)
         prefixes = "|".join(folder.replace("/", "\\.") for folder in row.tests)
         report = self.folder / "tests.log"
         self.must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", "-j",
                    str(os.cpu_count()), "--timeout", "600", "--no-tests=error",
-                   "--output-on-failure", "--output-log", report], "the tests")  # fmt: skip
+                   "--output-on-failure", "--output-log", report], "the tests",
+                  env=environment)  # fmt: skip
         passed = re.search(r"tests passed, .* out of (\d+)", report.read_text(errors="replace"))
         self.did.append(f"{int(passed.group(1)):,} tests ran" if passed else "tests ran")
+        self.lateness(figures)
 
-    def wholePrograms(self, folder, programs):
+    def lateness(self, figures):
+        """What the tests on the real clock saw, where they ran."""
+        told = [json.loads(line) for line in figures.read_text().splitlines()]
+        late = {word: f"{figure['reached'] / 1000:.1f}" for word in ("p50", "p99")
+                for figure in told if figure["what"] == f"lateness {word}, us, tick 1 ms"}
+        if late:
+            self.did.append(f"with ticks of 1 ms p50 {late['p50']} ms late, p99 {late['p99']} ms")
+
+    def wholePrograms(self, folder, programs, environment):
         """Each program once, since wine takes long to start one."""
         counts = {"PASSED": 0, "SKIPPED": 0}
         for program in programs:
             report = self.folder / f"{program}.log"
             report.write_text("")
-            self.execute(folder / program, log=report)
+            self.execute(folder / program, log=report, environment=environment)
             for result, number in re.findall(r"^\[  (PASSED|SKIPPED) +\] (\d+) test",
                                              report.read_text(errors="replace"), re.MULTILINE):
                 counts[result] += int(number)

@@ -1,0 +1,539 @@
+#include "Protocol.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+namespace timingwheel::test::kafka {
+
+void apply(Command const& command, Byte offset, Timers& timers) {
+    Pending& timer = timers[static_cast<std::size_t>(command.key)];
+    if (command.kind == Command::Kind::cancel) {
+        timer = {};
+    } else if (command.kind == Command::Kind::schedule || timer.isPending()) {
+        timer = {command.due, offset};
+    }
+}
+
+namespace {
+
+using Fate = StateRecord::Fate;
+using TxPhase = Transaction::Phase;
+using Phase = Worker::Phase;
+using Work = Worker::Work;
+
+constexpr Byte kNobody = -1;
+constexpr Byte kNone = -1;
+
+/// What happens, in words.
+struct Step {
+    std::string_view what;
+    Byte number = kNone;
+    std::size_t who = kWorkers;  // none
+
+    std::string words() const {
+        std::string words = who == kWorkers ? "" : "worker " + std::to_string(who + 1) + ": ";
+        words += what;
+        if (number != kNone) words += ' ' + std::to_string(number);
+        return words;
+    }
+};
+
+// What can be broken.
+enum : Byte { kRight, kTakenInTwice, kNotPending, kEarly, kStateDiffers, kStuck };
+constexpr std::array<std::string_view, 6> kWrongs{
+    "",
+    "a command was taken in twice, or one was left out",
+    "something was delivered that was not pending",
+    "something was delivered early",
+    "the state is not what is pending",
+    "nothing more happens, and something was not taken in or is due",
+};
+
+static_assert(std::has_unique_object_representations_v<World>, "worlds are compared as bytes");
+
+struct SameBytes {
+    bool operator()(World const& one, World const& other) const {
+        return std::memcmp(&one, &other, sizeof(World)) == 0;
+    }
+};
+
+struct HashOfBytes {
+    std::size_t operator()(World const& world) const {
+        return std::hash<std::string_view>{}(
+            {reinterpret_cast<char const*>(&world), sizeof(World)});
+    }
+};
+
+std::size_t indexOf(Byte number) { return static_cast<std::size_t>(number); }
+Byte byteOf(std::size_t number) { return static_cast<Byte>(number); }
+
+/// The steps that are possible in a world, and what each makes of it.
+class Steps {
+public:
+    using Take = std::function<void(World const& next, Step step)>;
+
+    Steps(Scenario const& scenario, Take take) : scenario_(scenario), take_(std::move(take)) {}
+
+    /// Takes each. False if there is none.
+    bool from(World const& world) {
+        anyStep_ = false;
+        users(world);
+        for (std::size_t who = 0; who < kWorkers; ++who) {
+            broker(world, who);
+            luck(world, who);
+            recovery(world, who);
+            transaction(world, who);
+        }
+        compaction(world);
+        return anyStep_;
+    }
+
+private:
+    bool mistakes(Mistake mistake) const { return scenario_.mistake == mistake; }
+
+    void take(World& next, Step step) {
+        anyStep_ = true;
+        if (!next.isWrong) next.isWrong = brokenByState(next);
+        take_(next, step);
+    }
+
+    // ---- users and time ------------------------------------------------------------------------
+
+    void users(World const& world) {
+        if (indexOf(world.produced) < scenario_.commands.size()) {
+            World next = world;
+            ++next.produced;
+            take(next, {"a user appends command", world.produced});
+        }
+        if (world.now < scenario_.lastTime) {
+            World next = world;
+            ++next.now;
+            take(next, {"the time is", next.now});
+        }
+    }
+
+    // ---- the broker: group, markers, time-outs, compaction --------------------------------------
+
+    void broker(World const& world, std::size_t who) {
+        assign(world, who);
+        Transaction const& transaction = world.transactions[who];
+        if (transaction.phase == TxPhase::open && world.timeOuts > 0) {
+            World next = world;
+            --next.timeOuts;
+            abort(next, who);
+            ++next.transactions[who].epoch;
+            take(next, {"the broker ends its transaction: it took too long", kNone, who});
+        }
+        // A transaction ends by a marker in each partition, which come in any order.
+        bool const isEnding =
+            transaction.phase == TxPhase::committing || transaction.phase == TxPhase::aborting;
+        if (!isEnding) return;
+        if (transaction.hasState) {
+            World next = world;
+            markState(next, who);
+            take(next, {"the state gets its marker", kNone, who});
+        }
+        if (transaction.hasOffset) {
+            World next = world;
+            markOffset(next, who);
+            take(next, {"the offsets get its marker", kNone, who});
+        }
+    }
+
+    /// The group gives the partition to a worker. The one that had it does not know.
+    void assign(World const& world, std::size_t who) {
+        bool const isFree = world.owner == kNobody;
+        if (world.workers[who].phase != Phase::idle || world.owner == byteOf(who)) return;
+        if (!isFree && world.rebalances == 0) return;
+        World next = world;
+        if (!isFree) --next.rebalances;
+        next.owner = byteOf(who);
+        ++next.generation;
+        Worker& worker = next.workers[who];
+        worker.generation = next.generation;
+        worker.phase =
+            mistakes(Mistake::measuresBeforeFetching) ? Phase::measuring : Phase::fetching;
+        take(next, {"gets the partition", kNone, who});
+    }
+
+    static void abort(World& world, std::size_t who) {
+        world.transactions[who].phase = TxPhase::aborting;
+        endIfMarked(world.transactions[who]);
+    }
+
+    static void endIfMarked(Transaction& transaction) {
+        if (transaction.hasState || transaction.hasOffset) return;
+        transaction.phase = TxPhase::none;
+        transaction.offset = 0;
+    }
+
+    static void markState(World& world, std::size_t who) {
+        Transaction& transaction = world.transactions[who];
+        Fate const fate =
+            transaction.phase == TxPhase::committing ? Fate::committed : Fate::aborted;
+        for (std::size_t i = 0; i < indexOf(world.stateCount); ++i) {
+            StateRecord& record = world.state[i];
+            if (record.writer == byteOf(who) && record.fate == Fate::open) record.fate = fate;
+        }
+        transaction.hasState = 0;
+        endIfMarked(transaction);
+    }
+
+    static void markOffset(World& world, std::size_t who) {
+        Transaction& transaction = world.transactions[who];
+        if (transaction.phase == TxPhase::committing) world.committed = transaction.offset;
+        transaction.hasOffset = 0;
+        endIfMarked(transaction);
+    }
+
+    /// The first offset of the state whose fate is open.
+    static Byte lastStableOffset(World const& world) {
+        for (std::size_t i = 0; i < indexOf(world.stateCount); ++i)
+            if (world.state[i].fate == Fate::open) return world.state[i].offset;
+        return world.stateEnd;
+    }
+
+    /// Removes a record that a later one of its key replaces. A tombstone that replaces nothing any
+    /// more goes after delete.retention.ms, which should be longer than anybody reads the state.
+    /// Only who reads can tell a difference, so it is enough to do it then.
+    void compaction(World const& world) {
+        if (std::none_of(world.workers.begin(), world.workers.end(),
+                         [](Worker const& one) { return one.phase == Phase::reading; }))
+            return;
+        Byte const stable = lastStableOffset(world);
+        for (std::size_t i = 0; i < indexOf(world.stateCount); ++i) {
+            StateRecord const& record = world.state[i];
+            if (record.offset >= stable) break;
+            if (record.fate == Fate::aborted) continue;
+            bool const isOldTombstone = mistakes(Mistake::dropsTombstonesEarly) &&
+                                        !record.timer.isPending() && isFirstOfItsKey(world, i);
+            if (!isReplaced(world, i, stable) && !isOldTombstone) continue;
+            World next = world;
+            auto const place = next.state.begin() + static_cast<std::ptrdiff_t>(i);
+            std::move(place + 1, next.state.begin() + next.stateCount, place);
+            --next.stateCount;
+            next.state[indexOf(next.stateCount)] = {};
+            take(next, {"compaction removes from the state offset", record.offset});
+        }
+    }
+
+    static bool isReplaced(World const& world, std::size_t index, Byte stable) {
+        for (std::size_t i = index + 1; i < indexOf(world.stateCount); ++i) {
+            StateRecord const& later = world.state[i];
+            if (later.offset >= stable) return false;
+            if (later.key == world.state[index].key && later.fate == Fate::committed) return true;
+        }
+        return false;
+    }
+
+    static bool isFirstOfItsKey(World const& world, std::size_t index) {
+        return std::none_of(
+            world.state.begin(), world.state.begin() + byteOf(index),
+            [&](StateRecord const& earlier) { return earlier.key == world.state[index].key; });
+    }
+
+    // ---- luck ----------------------------------------------------------------------------------
+
+    void luck(World const& world, std::size_t who) {
+        Worker const& worker = world.workers[who];
+        if (worker.phase == Phase::dead) return restart(world, who);
+        if (world.kills > 0 && worker.phase != Phase::idle) {
+            World next = world;
+            --next.kills;
+            lose(next, who, Phase::dead);
+            take(next, {"is killed", kNone, who});
+        }
+        // A paused one learns later that the partition is another's, or never.
+        if (worker.phase != Phase::idle && worker.generation != world.generation) {
+            World next = world;
+            leave(next, who);
+            take(next, {"learns that it has lost the partition", kNone, who});
+        }
+    }
+
+    /// A worker that starts again with its transactional id ends the transaction that it left.
+    void restart(World const& world, std::size_t who) {
+        Transaction const& transaction = world.transactions[who];
+        if (transaction.phase == TxPhase::committing || transaction.phase == TxPhase::aborting)
+            return;
+        if (transaction.phase == TxPhase::open && mistakes(Mistake::keepsTransactionsOpen)) return;
+        World next = world;
+        if (transaction.phase == TxPhase::open) abort(next, who);
+        next.workers[who].epoch = ++next.transactions[who].epoch;
+        next.workers[who].phase = Phase::idle;
+        take(next, {"starts again", kNone, who});
+    }
+
+    /// What it had in memory is gone. The group notices.
+    static void lose(World& world, std::size_t who, Phase phase) {
+        Worker& worker = world.workers[who];
+        if (world.owner == byteOf(who) && worker.generation == world.generation)
+            world.owner = kNobody;
+        Byte const epoch = worker.epoch;
+        worker = {};
+        worker.phase = phase;
+        worker.epoch = epoch;
+    }
+
+    /// It aborts what it has begun and gives the partition up. A fenced one begins anew.
+    static void leave(World& world, std::size_t who) {
+        Transaction& transaction = world.transactions[who];
+        bool const isFenced = transaction.epoch != world.workers[who].epoch;
+        if (!isFenced && transaction.phase == TxPhase::open) abort(world, who);
+        lose(world, who, isFenced ? Phase::dead : Phase::idle);
+    }
+
+    // ---- a worker takes over -------------------------------------------------------------------
+
+    void recovery(World const& world, std::size_t who) {
+        switch (world.workers[who].phase) {
+            case Phase::fetching:
+                return fetch(world, who);
+            case Phase::measuring:
+                return measure(world, who);
+            case Phase::reading:
+                return read(world, who);
+            default:
+                return;
+        }
+    }
+
+    /// The committed offset, for which it waits while a transaction that sends one is not over.
+    void fetch(World const& world, std::size_t who) {
+        bool const isStable =
+            std::none_of(world.transactions.begin(), world.transactions.end(),
+                         [](Transaction const& one) { return one.hasOffset != 0; });
+        if (!isStable && !mistakes(Mistake::fetchesUnstableOffset)) return;
+        World next = world;
+        Worker& worker = next.workers[who];
+        worker.position = world.committed;
+        worker.phase =
+            mistakes(Mistake::measuresBeforeFetching) ? Phase::reading : Phase::measuring;
+        take(next, {"fetches the offset", world.committed, who});
+    }
+
+    void measure(World const& world, std::size_t who) {
+        World next = world;
+        Worker& worker = next.workers[who];
+        worker.end =
+            mistakes(Mistake::measuresLastStableOffset) ? lastStableOffset(world) : world.stateEnd;
+        worker.phase = mistakes(Mistake::measuresBeforeFetching) ? Phase::fetching : Phase::reading;
+        take(next, {"takes for the end of the state", worker.end, who});
+    }
+
+    /// One record, or the end.
+    void read(World const& world, std::size_t who) {
+        Worker const& worker = world.workers[who];
+        World next = world;
+        Worker& reader = next.workers[who];
+        auto const records = std::span{world.state}.first(indexOf(world.stateCount));
+        auto const record =
+            std::find_if(records.begin(), records.end(),
+                         [&](StateRecord const& one) { return one.offset >= worker.read; });
+        if (record == records.end() || record->offset >= worker.end) {
+            reader.phase = Phase::running;
+            reader.read = reader.end = 0;
+            return take(next, {"has read the state", kNone, who});
+        }
+        bool const reads = record->fate == Fate::committed || mistakes(Mistake::readsUncommitted);
+        if (record->fate == Fate::open && !reads) return;  // it waits for the marker
+        if (reads) reader.timers[indexOf(record->key)] = record->timer;
+        reader.read = static_cast<Byte>(record->offset + 1);
+        take(next, {"reads of the state offset", record->offset, who});
+    }
+
+    // ---- a worker's transactions ---------------------------------------------------------------
+
+    void transaction(World const& world, std::size_t who) {
+        Worker const& worker = world.workers[who];
+        if (worker.phase != Phase::running) return;
+        if (worker.work != Work::none) return proceed(world, who);
+        // The next begins when the one before it is over.
+        if (world.transactions[who].phase != TxPhase::none) return;
+        if (worker.position < world.produced)
+            begin(world, who, Work::takeIn, scenario_.commands[indexOf(worker.position)].key);
+        for (std::size_t key = 0; key < kKeys; ++key) {
+            Pending const& timer = worker.timers[key];
+            if (timer.isPending() && timer.due <= world.now)
+                begin(world, who, Work::deliver, byteOf(key));
+        }
+    }
+
+    void begin(World const& world, std::size_t who, Work work, Byte key) {
+        World begun = world;
+        if (isFenced(begun, who)) return;
+        begun.workers[who].work = work;
+        begun.workers[who].key = key;
+        begun.transactions[who].phase = TxPhase::open;
+        proceed(begun, who);
+    }
+
+    /// A client sends records when it likes, at the latest before it commits: so records and offset
+    /// arrive in any order.
+    void proceed(World const& world, std::size_t who) {
+        World checked = world;
+        if (isFenced(checked, who)) return;
+        Worker const& worker = world.workers[who];
+        bool const sendsOffset =
+            worker.work == Work::takeIn || !mistakes(Mistake::deliversWithoutOffset);
+        if (!worker.hasWritten) write(world, who);
+        if (!worker.hasSentOffset && sendsOffset) sendOffset(world, who);
+        if (worker.hasWritten && (worker.hasSentOffset || !sendsOffset)) commit(world, who);
+    }
+
+    void write(World const& world, std::size_t who) {
+        World next = world;
+        Worker& worker = next.workers[who];
+        bool const takesIn = worker.work == Work::takeIn;
+        Pending const timer = takesIn ? takenIn(worker)[indexOf(worker.key)] : Pending{};
+        assert(indexOf(next.stateCount) < kStateRecords);
+        next.state[indexOf(next.stateCount)] = {next.stateEnd, worker.key, timer, byteOf(who),
+                                                Fate::open};
+        ++next.stateCount;
+        ++next.stateEnd;
+        next.transactions[who].hasState = 1;
+        worker.hasWritten = 1;
+        if (takesIn)
+            return take(next,
+                        {"writes to the state what it makes of command", worker.position, who});
+        if (mistakes(Mistake::deliversOutsideTransaction)) deliver(next, worker);
+        take(next, {"writes a delivery and the tombstone of timer", worker.key, who});
+    }
+
+    void sendOffset(World const& world, std::size_t who) {
+        World next = world;
+        Worker& worker = next.workers[who];
+        if (worker.generation != next.generation) {
+            leave(next, who);
+            return take(next, {"is refused: another has the partition", kNone, who});
+        }
+        Transaction& transaction = next.transactions[who];
+        transaction.hasOffset = 1;
+        transaction.offset = worker.position;
+        if (worker.work == Work::takeIn) ++transaction.offset;
+        worker.hasSentOffset = 1;
+        take(next, {"sends the offset", transaction.offset, who});
+    }
+
+    void commit(World const& world, std::size_t who) {
+        World next = world;
+        Worker& worker = next.workers[who];
+        next.transactions[who].phase = TxPhase::committing;
+        if (worker.work == Work::takeIn) {
+            if (next.takenIn != worker.position) next.isWrong = kTakenInTwice;
+            apply(scenario_.commands[indexOf(worker.position)], worker.position, next.pending);
+            ++next.takenIn;
+            worker.timers = takenIn(worker);
+            ++worker.position;
+        } else {
+            if (!mistakes(Mistake::deliversOutsideTransaction)) deliver(next, worker);
+            worker.timers[indexOf(worker.key)] = {};
+        }
+        worker.work = Work::none;
+        worker.key = worker.hasWritten = worker.hasSentOffset = 0;
+        take(next, {"commits", kNone, who});
+    }
+
+    Timers takenIn(Worker const& worker) const {
+        Timers timers = worker.timers;
+        apply(scenario_.commands[indexOf(worker.position)], worker.position, timers);
+        return timers;
+    }
+
+    static void deliver(World& world, Worker const& worker) {
+        Pending& pending = world.pending[indexOf(worker.key)];
+        Pending const& timer = worker.timers[indexOf(worker.key)];
+        if (timer != pending) world.isWrong = kNotPending;
+        if (pending.due > world.now) world.isWrong = kEarly;
+        pending = {};
+        ++world.delivered;
+    }
+
+    /// The broker refuses an older epoch: the worker begins anew.
+    bool isFenced(World& world, std::size_t who) {
+        if (world.workers[who].epoch == world.transactions[who].epoch) return false;
+        lose(world, who, Phase::dead);
+        take(world, {"is fenced: its transaction took too long", kNone, who});
+        return true;
+    }
+
+    // ---- what must be true at any moment -------------------------------------------------------
+
+    static Byte brokenByState(World const& world) {
+        for (Transaction const& transaction : world.transactions)
+            if (transaction.phase != TxPhase::none) return kRight;
+        Timers state;
+        for (std::size_t i = 0; i < indexOf(world.stateCount); ++i)
+            if (world.state[i].fate == Fate::committed)
+                state[indexOf(world.state[i].key)] = world.state[i].timer;
+        return state == world.pending ? kRight : kStateDiffers;
+    }
+
+    Scenario const& scenario_;
+    Take take_;
+    bool anyStep_ = false;
+};
+
+bool isFinished(World const& world, Scenario const& scenario) {
+    return indexOf(world.takenIn) == scenario.commands.size() &&
+           std::none_of(world.pending.begin(), world.pending.end(), [&](Pending const& timer) {
+               return timer.isPending() && timer.due <= world.now;
+           });
+}
+
+}  // namespace
+
+Explored explore(Scenario const& scenario) {
+    struct Way {
+        std::size_t from;
+        Step step;
+    };
+    Explored explored;
+    std::unordered_set<World, HashOfBytes, SameBytes> seen;
+    std::vector<World const*> worlds;  // in the order in which they were found
+    std::vector<Way> ways;
+
+    auto const find = [&](World const& world, std::size_t from, Step step) {
+        ++explored.steps[std::string{step.what}];
+        auto const [place, isNew] = seen.insert(world);
+        if (!isNew) return;
+        worlds.push_back(&*place);
+        ways.push_back({from, step});
+    };
+    World start;
+    start.rebalances = scenario.rebalances;
+    start.kills = scenario.kills;
+    start.timeOuts = scenario.timeOuts;
+    find(start, 0, {"it begins"});
+
+    std::size_t at = 0;
+    Byte wrong = kRight;
+    for (; at < worlds.size(); ++at) {
+        World const& world = *worlds[at];
+        wrong = world.isWrong;
+        if (wrong) break;
+        Steps steps{scenario, [&](World const& next, Step step) { find(next, at, step); }};
+        if (steps.from(world)) continue;
+        ++explored.ends;
+        if (!isFinished(world, scenario)) {
+            wrong = kStuck;
+            break;
+        }
+    }
+    explored.worlds = worlds.size();
+    explored.wrong = kWrongs[indexOf(wrong)];
+    if (wrong) {
+        for (; at != 0; at = ways[at].from) explored.course.push_back(ways[at].step.words());
+        std::reverse(explored.course.begin(), explored.course.end());
+    }
+    return explored;
+}
+
+}  // namespace timingwheel::test::kafka

@@ -1,0 +1,160 @@
+// A model of delayed delivery on Kafka: what users, workers, the broker and bad luck may do to one
+// partition, step by step. docs/decisions/0011 says what it is a model of and what it showed.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace timingwheel::test::kafka {
+
+inline constexpr std::size_t kKeys = 2;
+inline constexpr std::size_t kWorkers = 2;
+inline constexpr std::size_t kStateRecords = 14;
+
+// Everything of a world is bytes, without gaps: so worlds are compared as bytes.
+using Byte = std::int8_t;
+
+/// A timer as it is pending: when it is due, and the offset of the command that said so.
+struct Pending {
+    Byte due = 0;  // 0: it is not pending
+    Byte command = 0;
+
+    bool isPending() const { return due != 0; }
+    friend bool operator==(Pending const&, Pending const&) = default;
+};
+
+using Timers = std::array<Pending, kKeys>;
+
+/// What a user appends to the commands.
+struct Command {
+    enum class Kind : Byte { schedule, pushBack, cancel };
+    Kind kind;
+    Byte key;
+    Byte due = 0;
+};
+
+/// What a command makes of the timers. For one that is not pending, push-backs and cancels are too
+/// late.
+void apply(Command const& command, Byte offset, Timers& timers);
+
+/// A record of the state: a timer, or a tombstone.
+struct StateRecord {
+    enum class Fate : Byte { open, committed, aborted };
+    Byte offset = 0;
+    Byte key = 0;
+    Pending timer;
+    Byte writer = 0;
+    Fate fate = Fate::open;
+};
+
+/// What the broker knows of a worker's transactions.
+struct Transaction {
+    enum class Phase : Byte { none, open, committing, aborting };
+    Phase phase = Phase::none;
+    Byte epoch = 0;      // of the producer: an older one is fenced
+    Byte hasState = 0;   // the state has records of it without a marker
+    Byte hasOffset = 0;  // so have the group's offsets
+    Byte offset = 0;
+};
+
+struct Worker {
+    enum class Phase : Byte {
+        dead,       // killed: its transaction may be open
+        idle,       // it has no partition
+        fetching,   // it wants the committed offset
+        measuring,  // it wants the end of the state
+        reading,    // it reads the state up to that end
+        running,    // it believes that the partition is its own
+    };
+    /// What its transaction is about.
+    enum class Work : Byte { none, takeIn, deliver };
+
+    Phase phase = Phase::idle;
+    Byte epoch = 0;
+    Byte generation = 0;
+    Timers timers;      // its wheel
+    Byte position = 0;  // in the commands
+    Byte read = 0;      // in the state
+    Byte end = 0;
+    Work work = Work::none;
+    Byte key = 0;
+    Byte hasWritten = 0;
+    Byte hasSentOffset = 0;
+};
+
+/// All there is at a moment. A copy is another future.
+struct World {
+    Byte now = 0;
+    Byte produced = 0;  // commands
+
+    std::array<StateRecord, kStateRecords> state;
+    Byte stateCount = 0;
+    Byte stateEnd = 0;
+
+    Byte committed = 0;  // the group's offset in the commands
+    Byte generation = 0;
+    Byte owner = -1;
+
+    std::array<Transaction, kWorkers> transactions;
+    std::array<Worker, kWorkers> workers;
+
+    // What may still happen.
+    Byte rebalances = 0;
+    Byte kills = 0;
+    Byte timeOuts = 0;
+
+    // What is true, by the order in which transactions were committed.
+    Timers pending;
+    Byte takenIn = 0;
+    Byte delivered = 0;
+    Byte isWrong = 0;
+};
+
+/// What a worker might do wrong. Each must be found.
+enum class Mistake {
+    none,
+    deliversWithoutOffset,       // the transaction of a delivery sends no offset
+    fetchesUnstableOffset,       // while a transaction that sends one is open
+    measuresLastStableOffset,    // the end of the state before the first open transaction
+    measuresBeforeFetching,      // the end of the state, and then the offset
+    readsUncommitted,            // the state
+    deliversOutsideTransaction,  // the delivery counts at once
+    dropsTombstonesEarly,        // the topic's delete.retention.ms is too short
+    keepsTransactionsOpen,       // of a worker that was killed: none times out, and none is ended
+};
+
+/// What is tried: commands of users, and how often luck may strike.
+struct Scenario {
+    std::vector<Command> commands;
+    Byte lastTime = 2;
+    Byte rebalances = 1;
+    Byte kills = 1;
+    Byte timeOuts = 1;
+    Mistake mistake = Mistake::none;
+};
+
+/// What came of all courses.
+struct Explored {
+    std::size_t worlds = 0;
+    std::size_t ends = 0;                      // worlds in which nothing more happens
+    std::map<std::string, std::size_t> steps;  // how often each was taken
+    std::string wrong;                         // which promise was broken first, if one was
+    std::vector<std::string> course;           // the shortest way there
+};
+
+/// Goes through every interleaving. Breadth first: so a course that breaks a promise is a shortest.
+///
+/// - Each command is taken in once, in the order of the commands.
+/// - Each delivery is of a timer that is pending then, by the commands taken in and the deliveries
+///   made before it, and is not early. So none comes twice, none after its cancel was confirmed,
+///   none at a time that was pushed back.
+/// - Who reads the state, once no transaction is open, finds what is pending.
+/// - Where nothing more happens, all commands are taken in, and nothing is due.
+Explored explore(Scenario const& scenario);
+
+}  // namespace timingwheel::test::kafka
