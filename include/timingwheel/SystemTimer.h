@@ -21,7 +21,7 @@ inline namespace v1 {
 /// While nothing is due it does not wake.
 ///
 /// Tasks run on the driver thread unless an executor is given. A task that blocks belongs on one.
-/// Not offered: deadlines that survive the process.
+/// Not offered: deadlines that survive the process (see store::DurableTimer).
 ///
 /// Order          inline, no task starts before one with an earlier deadline tick, if that one was
 ///                accepted before the later one was taken out to run; within a tick, none

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Duration.h>
+#include <timingwheel/store/detail/platform/export.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace store {
+
+/// What SQLite complained of. The message names the file and what was tried.
+class TIMINGWHEEL_STORE_API StoreError : public std::runtime_error {
+public:
+    StoreError(std::string const& message, int code) : std::runtime_error{message}, code_{code} {}
+    /// SQLite's extended result code.
+    int code() const noexcept { return code_; }
+
+private:
+    int code_;
+};
+
+/// A timeout that is due, as the handler gets it.
+struct DurableTimeout {
+    std::string id;
+    std::string payload;
+    std::chrono::system_clock::time_point deadline;
+};
+
+/// All are checked by the constructor, which throws std::invalid_argument with the option's name,
+/// its value and the bound.
+struct DurableTimerOptions {
+    /// What is due within it is in memory, and in the wheel: 1 s to 366 days.
+    Duration horizon = std::chrono::minutes{10};
+    /// Of timeouts that were found in the file, so many are in memory at most: from 1. What is
+    /// overdue after a long rest is read in such portions.
+    std::size_t maxRead = 100'000;
+    /// Changes in one commit: from 1. A commit takes what has come until then, so a larger group
+    /// delays nobody who is alone.
+    std::size_t maxGroup = 10'000;
+    /// Changes that wait for their commit: from 1. If there are more, calls wait.
+    std::size_t maxWaiting = 100'000;
+    /// Bytes of an id and of a payload: from 1, up to what SQLite takes, 1,000,000,000.
+    std::size_t maxId = 1'000;
+    std::size_t maxPayload = 1'000'000;
+    /// Threads that call the handler: 1 to 1,000.
+    std::size_t threads = 1;
+    /// After this a handler that has thrown is called again, and what the disk has refused is tried
+    /// again: 1 ms to an hour.
+    Duration retryDelay = std::chrono::seconds{1};
+    /// Receives what a handler throws, and what SQLite complains of where no caller waits. By
+    /// default a line on stderr. Called by one thread at a time. It must not throw.
+    std::function<void(std::exception_ptr)> errorHandler = {};
+    /// Of Clock::Kind::wall. Must outlive the timer.
+    std::reference_wrapper<Clock> clock = Clock::wall();
+    /// SQLite's file system (VFS); empty: its default.
+    std::string fileSystem = {};
+};
+
+/// A timer whose timeouts survive the process: a table of SQLite, and a wheel for what is near. For
+/// orders that cancel themselves in 30 minutes, whatever happens until then.
+///
+///     store::DurableTimer orders{"orders.db", [](store::DurableTimeout const& order) {
+///         cancelUnlessPaid(order.id);
+///     }};
+///     orders.schedule("4711", std::chrono::system_clock::now() + 30min).get();
+///
+/// Each change is a future, which is ready when the commit that holds the change is on the disk.
+/// Changes of all threads share commits. One thread writes. It reads what comes near ten minutes
+/// ahead, so memory holds that, and the file the rest.
+///
+/// - What was confirmed is not lost: not if the process is killed, not if the power goes, as far as
+///   the disk keeps what it says it has written.
+/// - A handler is called at least once for each timeout, never before its deadline by the clock. If
+///   the process dies between a handler's end and the next commit, the handler is called again
+///   after the restart, with the same id. So let what it does be harmless the second time.
+/// - A cancel that was confirmed as true: the handler is not called.
+/// - An id has at most one timeout. Scheduled again, it has the new one. A handler that runs then
+///   goes on.
+/// - A handler that throws is called again after `retryDelay`, until it returns.
+///
+/// Units          deadlines to the millisecond, rounded up
+/// Complexity     a change takes the time of SQLite's B-trees, a logarithm of what is pending
+/// Memory         what is due within the horizon; what waits for its commit
+/// Thread safety  every function from any thread. The handler may call all but stop and the
+///                destructor
+/// Lifetime       the file belongs to one timer at a time: a second one is refused
+/// Errors         a change that the disk refused has its future throw StoreError, and has changed
+///                nothing; so has the rest of its group. If memory ends where no caller waits, the
+///                process may end, or a timeout wait for the next start: the file has it
+class TIMINGWHEEL_STORE_API DurableTimer {
+public:
+    using TimePoint = std::chrono::system_clock::time_point;
+    using Handler = std::function<void(DurableTimeout const&)>;
+
+    /// Opens the file or makes it, and reads what is near. Throws StoreError if the file cannot be
+    /// opened, is in use, is the database of something else, or of a later version of this.
+    DurableTimer(std::filesystem::path const& file, Handler handler,
+                 DurableTimerOptions options = {});
+    DurableTimer(DurableTimer const&) = delete;
+    DurableTimer& operator=(DurableTimer const&) = delete;
+    /// Stops.
+    ~DurableTimer();
+
+    /// Each answers whether a timeout of that id was pending: it was replaced, moved or cancelled.
+    ///
+    /// - One that is due, or whose handler has run, is not pending.
+    /// - Throws std::invalid_argument for an id or payload that is too long, and for an empty id;
+    ///   std::logic_error after stop().
+    [[nodiscard]] std::future<bool> schedule(std::string id, TimePoint deadline,
+                                             std::string payload = {});
+    [[nodiscard]] std::future<bool> reschedule(std::string id, TimePoint deadline);
+    [[nodiscard]] std::future<bool> cancel(std::string id);
+
+    /// Timeouts in the file, by the last commit.
+    std::uint64_t pendingTimeouts() const noexcept;
+
+    /// Accepts nothing more, waits for handlers that run, commits what was accepted, and closes the
+    /// file. What is pending stays in it.
+    void stop();
+
+private:
+    class Store;
+    std::unique_ptr<Store> store_;
+};
+
+}  // namespace store
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,15 @@
+/// TIMINGWHEEL_STORE_API marks what a shared store library exports; all else is hidden.
+
+#pragma once
+
+#if defined(_WIN32) && defined(TIMINGWHEEL_STORE_SHARED)
+#    if defined(TIMINGWHEEL_STORE_BUILDING)
+#        define TIMINGWHEEL_STORE_API __declspec(dllexport)
+#    else
+#        define TIMINGWHEEL_STORE_API __declspec(dllimport)
+#    endif
+#elif defined(__GNUC__) && !defined(_WIN32)
+#    define TIMINGWHEEL_STORE_API __attribute__((visibility("default")))
+#else
+#    define TIMINGWHEEL_STORE_API
+#endif

@@ -1,0 +1,118 @@
+#include "store/Database.h"
+
+#include <sqlite3.h>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace store {
+
+Database::Database(std::filesystem::path const& file, std::string const& fileSystem)
+    : name_{file.string()} {
+    int const result =
+        sqlite3_open_v2(name_.c_str(), &connection_,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        fileSystem.empty() ? nullptr : fileSystem.c_str());
+    if (result == SQLITE_OK) {
+        sqlite3_extended_result_codes(connection_, 1);
+        return;
+    }
+    StoreError const error{name_ + ": cannot be opened: " +
+                               (connection_ ? sqlite3_errmsg(connection_) : sqlite3_errstr(result)),
+                           result};
+    sqlite3_close(connection_);
+    throw error;
+}
+
+Database::~Database() { sqlite3_close(connection_); }
+
+void Database::execute(char const* sql) {
+    if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
+}
+
+std::int64_t Database::number(char const* sql) {
+    Statement statement{*this, sql};
+    return statement.step() ? statement.number(0) : 0;
+}
+
+int Database::changes() const noexcept { return sqlite3_changes(connection_); }
+
+std::int64_t Database::lastKey() const noexcept { return sqlite3_last_insert_rowid(connection_); }
+
+void Database::fail(std::string_view what) const {
+    throw StoreError{name_ + ": " + std::string{what} + ": " + sqlite3_errmsg(connection_),
+                     sqlite3_extended_errcode(connection_)};
+}
+
+void Database::refuse(std::string_view why) const {
+    throw StoreError{name_ + ": " + std::string{why}, SQLITE_ERROR};
+}
+
+// Some failures have ended the transaction already.
+Transaction::~Transaction() {
+    if (isOver_) return;
+    try {
+        database_.execute("ROLLBACK");
+    } catch (StoreError const&) {
+        return;
+    }
+}
+
+void Transaction::commit() {
+    database_.execute("COMMIT");
+    isOver_ = true;
+}
+
+Statement::Statement(Database& database, char const* sql) : database_{database} {
+    if (sqlite3_prepare_v3(database_.connection_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement_,
+                           nullptr) != SQLITE_OK)
+        database_.fail(sql);
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+    if (sqlite3_bind_int64(statement_, parameter, value) != SQLITE_OK)
+        database_.fail(sqlite3_sql(statement_));
+    return *this;
+}
+
+Statement& Statement::bind(int parameter, std::string_view value) {
+    // An empty one may have no address, which SQLite would take for NULL.
+    char const* const bytes = value.empty() ? "" : value.data();
+    if (sqlite3_bind_blob64(statement_, parameter, bytes, value.size(), SQLITE_TRANSIENT) !=
+        SQLITE_OK)
+        database_.fail(sqlite3_sql(statement_));
+    return *this;
+}
+
+bool Statement::step() {
+    int const result = sqlite3_step(statement_);
+    if (result == SQLITE_ROW) return true;
+    if (result == SQLITE_DONE) {
+        sqlite3_reset(statement_);
+        return false;
+    }
+    sqlite3_reset(statement_);
+    database_.fail(sqlite3_sql(statement_));
+}
+
+void Statement::reset() noexcept { sqlite3_reset(statement_); }
+
+void Statement::run() {
+    while (step()) {
+    }
+}
+
+std::int64_t Statement::number(int column) const {
+    return sqlite3_column_int64(statement_, column);
+}
+
+std::string Statement::text(int column) const {
+    auto const* const bytes = static_cast<char const*>(sqlite3_column_blob(statement_, column));
+    auto const size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+    return bytes == nullptr ? std::string{} : std::string(bytes, size);
+}
+
+}  // namespace store
+}  // namespace v1
+}  // namespace timingwheel

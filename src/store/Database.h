@@ -1,0 +1,89 @@
+#pragma once
+
+#include <timingwheel/store/DurableTimer.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace timingwheel {
+inline namespace v1 {
+namespace store {
+
+/// A connection to SQLite. Each failure throws StoreError.
+///
+/// Thread safety  one thread at a time
+class Database {
+public:
+    Database(std::filesystem::path const& file, std::string const& fileSystem);
+    Database(Database const&) = delete;
+    Database& operator=(Database const&) = delete;
+    ~Database();
+
+    void execute(char const* sql);
+    std::int64_t number(char const* sql);
+    /// How many rows the last statement has changed, and the key of the last row it added.
+    int changes() const noexcept;
+    std::int64_t lastKey() const noexcept;
+
+    /// Throws the last failure: "<file>: <what>: <SQLite's words>".
+    [[noreturn]] void fail(std::string_view what) const;
+    [[noreturn]] void refuse(std::string_view why) const;
+
+private:
+    friend class Statement;
+
+    std::string name_;
+    sqlite3* connection_ = nullptr;
+};
+
+/// All that is done in its lifetime is done together, or not at all.
+class Transaction {
+public:
+    explicit Transaction(Database& database) : database_{database} {
+        database_.execute("BEGIN IMMEDIATE");
+    }
+    Transaction(Transaction const&) = delete;
+    Transaction& operator=(Transaction const&) = delete;
+    /// Rolls back what was not committed.
+    ~Transaction();
+
+    void commit();
+
+private:
+    Database& database_;
+    bool isOver_ = false;
+};
+
+/// A statement with parameters ?1, ?2, ...: bind all, then step through the rows.
+class Statement {
+public:
+    Statement(Database& database, char const* sql);
+    Statement(Statement const&) = delete;
+    Statement& operator=(Statement const&) = delete;
+    ~Statement();
+
+    Statement& bind(int parameter, std::int64_t value);
+    Statement& bind(int parameter, std::string_view value);
+    /// True if there is a row. After the last the statement begins anew.
+    bool step();
+    /// For one of which one row is wanted, or none.
+    void reset() noexcept;
+    /// Steps to the end.
+    void run();
+
+    std::int64_t number(int column) const;
+    std::string text(int column) const;
+
+private:
+    Database& database_;
+    sqlite3_stmt* statement_ = nullptr;
+};
+
+}  // namespace store
+}  // namespace v1
+}  // namespace timingwheel

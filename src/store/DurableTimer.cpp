@@ -1,0 +1,556 @@
+#include "store/Database.h"
+
+#include <timingwheel/SystemTimer.h>
+#include <timingwheel/store/DurableTimer.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace store {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// "TWst": of files that are ours.
+constexpr std::int64_t kApplication = 0x54577374;
+constexpr std::int64_t kSchema = 1;
+
+/// Times in the file: milliseconds since 1970, rounded up, so that nothing is early.
+std::int64_t toFile(DurableTimer::TimePoint time) {
+    return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
+}
+/// Far times saturate: the file may hold what the clock cannot say.
+DurableTimer::TimePoint fromFile(std::int64_t time) {
+    using Length = DurableTimer::TimePoint::duration;
+    constexpr std::int64_t kLast = std::chrono::floor<milliseconds>(Length::max()).count();
+    constexpr std::int64_t kFirst = std::chrono::ceil<milliseconds>(Length::min()).count();
+    return DurableTimer::TimePoint{milliseconds{std::clamp(time, kFirst, kLast)}};
+}
+
+template <class Number>
+void require(char const* option, Number value, Number least, Number most) {
+    if (value >= least && value <= most) return;
+    throw std::invalid_argument{"store: " + std::string{option} + " is " + std::to_string(value) +
+                                ": it must be " + std::to_string(least) + " to " +
+                                std::to_string(most)};
+}
+
+void checkOptions(DurableTimerOptions const& options) {
+    constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+    constexpr std::size_t kMostBytes = 1'000'000'000;
+    auto const inMilliseconds = [](Duration duration) {
+        return std::chrono::ceil<milliseconds>(duration.nanoseconds()).count();
+    };
+    require<std::int64_t>("horizon in ms", inMilliseconds(options.horizon), 1'000,
+                          std::int64_t{366} * 24 * 3'600 * 1'000);
+    require<std::int64_t>("retryDelay in ms", inMilliseconds(options.retryDelay), 1, 3'600'000);
+    require<std::size_t>("maxRead", options.maxRead, 1, kMost);
+    require<std::size_t>("maxGroup", options.maxGroup, 1, kMost);
+    require<std::size_t>("maxWaiting", options.maxWaiting, 1, kMost);
+    require<std::size_t>("maxId", options.maxId, 1, kMostBytes);
+    require<std::size_t>("maxPayload", options.maxPayload, 1, kMostBytes);
+    require<std::size_t>("threads", options.threads, 1, 1'000);
+    if (options.clock.get().kind() != Clock::Kind::wall)
+        throw std::invalid_argument{
+            "store: clock is not of Clock::Kind::wall: deadlines that survive the process are "
+            "times of day"};
+}
+
+void printError(std::exception_ptr const& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (std::exception const& exception) {
+        std::fprintf(stderr, "timingwheel: %s\n", exception.what());
+    } catch (...) {
+        std::fputs("timingwheel: the store failed\n", stderr);
+    }
+}
+
+/// What a caller wants.
+struct Change {
+    enum class Kind { schedule, reschedule, cancel };
+    Kind kind;
+    std::string id;
+    std::int64_t deadline = 0;
+    std::string payload;
+    std::promise<bool> answer;
+};
+
+/// A row of the table. Keys are never used twice: AUTOINCREMENT.
+struct Row {
+    std::int64_t key;
+    std::int64_t deadline;
+    std::string id;
+    std::string payload;
+};
+
+using SharedRow = std::shared_ptr<Row const>;
+
+/// The table.
+class Table {
+public:
+    Table(std::filesystem::path const& file, std::string const& fileSystem)
+        : database_{file, fileSystem}, opened_{open()} {}
+
+    Database& database() { return database_; }
+
+    std::optional<std::int64_t> keyOf(std::string_view id) {
+        if (!keyOf_.bind(1, id).step()) return {};
+        std::int64_t const key = keyOf_.number(0);
+        keyOf_.reset();
+        return key;
+    }
+    std::int64_t insert(std::string_view id, std::int64_t deadline, std::string_view payload) {
+        insert_.bind(1, id).bind(2, deadline).bind(3, payload).run();
+        return database_.lastKey();
+    }
+    void move(std::int64_t key, std::int64_t deadline) {
+        move_.bind(1, key).bind(2, deadline).run();
+    }
+    /// False if it was not there.
+    bool remove(std::int64_t key) {
+        remove_.bind(1, key).run();
+        return database_.changes() > 0;
+    }
+    SharedRow read(std::int64_t key) {
+        read_.bind(1, key);
+        SharedRow row;
+        if (read_.step()) row = current(read_);
+        read_.reset();
+        return row;
+    }
+    /// Those behind a place in the order of deadlines and keys, and before a time.
+    std::vector<SharedRow> readNear(std::int64_t deadline, std::int64_t key, std::int64_t until,
+                                    std::size_t limit) {
+        readNear_.bind(1, deadline)
+            .bind(2, key)
+            .bind(3, until)
+            .bind(4, static_cast<std::int64_t>(limit));
+        std::vector<SharedRow> rows;
+        while (readNear_.step()) rows.push_back(current(readNear_));
+        return rows;
+    }
+    std::uint64_t count() {
+        return static_cast<std::uint64_t>(database_.number("SELECT COUNT(*) FROM timeout"));
+    }
+
+private:
+    static SharedRow current(Statement const& row) {
+        return std::make_shared<Row const>(
+            Row{row.number(0), row.number(1), row.text(2), row.text(3)});
+    }
+
+    /// Everything that is confirmed is on the disk (FULL). Nobody else may write meanwhile.
+    bool open() {
+        database_.execute("PRAGMA locking_mode = EXCLUSIVE");
+        database_.execute("PRAGMA journal_mode = WAL");
+        database_.execute("PRAGMA synchronous = FULL");
+        database_.execute("BEGIN IMMEDIATE");  // which takes the lock
+        std::int64_t const application = database_.number("PRAGMA application_id");
+        std::int64_t const schema = database_.number("PRAGMA user_version");
+        if (application == 0 && schema == 0 &&
+            database_.number("SELECT COUNT(*) FROM sqlite_schema") == 0) {
+            database_.execute(
+                "CREATE TABLE timeout (key INTEGER PRIMARY KEY AUTOINCREMENT,"
+                " id BLOB NOT NULL UNIQUE, deadline INTEGER NOT NULL, payload BLOB NOT NULL);"
+                "CREATE INDEX timeout_by_deadline ON timeout (deadline);"
+                "PRAGMA application_id = 1415017332; PRAGMA user_version = 1");
+        } else if (application != kApplication) {
+            database_.refuse("is a database of something else: its application_id is " +
+                             std::to_string(application) + ", it must be " +
+                             std::to_string(kApplication));
+        } else if (schema != kSchema) {
+            database_.refuse("its schema is of version " + std::to_string(schema) +
+                             ": it must be " + std::to_string(kSchema));
+        }
+        database_.execute("COMMIT");
+        return true;
+    }
+
+    Database database_;
+    bool opened_;
+    Statement keyOf_{database_, "SELECT key FROM timeout WHERE id = ?1"};
+    Statement insert_{database_,
+                      "INSERT OR REPLACE INTO timeout (id, deadline, payload) VALUES (?1, ?2, ?3)"};
+    Statement move_{database_, "UPDATE timeout SET deadline = ?2 WHERE key = ?1"};
+    Statement remove_{database_, "DELETE FROM timeout WHERE key = ?1"};
+    Statement read_{database_, "SELECT key, deadline, id, payload FROM timeout WHERE key = ?1"};
+    Statement readNear_{database_,
+                        "SELECT key, deadline, id, payload FROM timeout"
+                        " WHERE (deadline, key) > (?1, ?2) AND deadline < ?3"
+                        " ORDER BY deadline, key LIMIT ?4"};
+};
+
+}  // namespace
+
+/// Callers append changes. One thread, the writer, commits them in groups, and keeps in the wheel
+/// what is near. The wheel hands over what is due to the threads that call the handler, and these
+/// tell the writer.
+class DurableTimer::Store {
+public:
+    Store(std::filesystem::path const& file, Handler handler, DurableTimerOptions options)
+        : handler_{std::move(handler)},
+          options_{std::move(options)},
+          table_{file, options_.fileSystem},
+          timer_{{.clock = options_.clock}} {
+        count_ = table_.count();
+        try {
+            readNear();
+            writer_ = std::thread{[this] { write(); }};
+            for (std::size_t i = 0; i < options_.threads; ++i)
+                handling_.emplace_back([this] { handle(); });
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
+
+    ~Store() { stop(); }
+
+    std::future<bool> append(Change change) {
+        checkText("an id", change.id, 1, options_.maxId);
+        checkText("a payload", change.payload, 0, options_.maxPayload);
+        std::future<bool> answer = change.answer.get_future();
+        std::unique_lock lock{mutex_};
+        room_.wait(lock, [&] { return isClosed_ || changes_.size() < options_.maxWaiting; });
+        if (isClosed_) throw std::logic_error{"store: it was stopped"};
+        changes_.push_back(std::move(change));
+        work_.notify_one();
+        return answer;
+    }
+
+    std::uint64_t pending() const noexcept { return count_.load(std::memory_order_acquire); }
+
+    void stop() {
+        std::lock_guard const stopping{stopMutex_};
+        {
+            std::lock_guard const lock{mutex_};
+            isClosed_ = true;
+            room_.notify_all();
+            due_.notify_all();
+        }
+        for (std::thread& thread : handling_)
+            if (thread.joinable()) thread.join();
+        static_cast<void>(timer_.stop());
+        {
+            std::lock_guard const lock{mutex_};
+            isStopping_ = true;
+            work_.notify_one();
+        }
+        if (writer_.joinable()) writer_.join();
+    }
+
+private:
+    /// What is near: in the wheel, or its handler runs.
+    struct Near {
+        SharedRow row;
+        Timeout timeout;
+    };
+
+    static void checkText(char const* what, std::string const& text, std::size_t least,
+                          std::size_t most) {
+        if (text.size() >= least && text.size() <= most) return;
+        throw std::invalid_argument{"store: " + std::string{what} + " of " +
+                                    std::to_string(text.size()) + " bytes: it must have " +
+                                    std::to_string(least) + " to " + std::to_string(most)};
+    }
+
+    // ---- the threads that call the handler -----------------------------------------------------
+
+    /// What is due when it stops stays in the file.
+    void handle() {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            due_.wait(lock, [this] { return isClosed_ || !dueRows_.empty(); });
+            if (isClosed_) return;
+            SharedRow const row = std::move(dueRows_.front());
+            dueRows_.pop_front();
+            lock.unlock();
+            std::exception_ptr error;
+            try {
+                handler_({row->id, row->payload, fromFile(row->deadline)});
+            } catch (...) {
+                error = std::current_exception();
+            }
+            if (error) report(error);
+            lock.lock();
+            (error ? failed_ : ended_).push_back(row->key);
+            work_.notify_one();
+        }
+    }
+
+    /// On the timer's thread.
+    void handOver(SharedRow const& row) {
+        std::lock_guard const lock{mutex_};
+        dueRows_.push_back(row);
+        due_.notify_one();
+    }
+
+    void wake(bool& wish) {
+        std::lock_guard const lock{mutex_};
+        wish = true;
+        work_.notify_one();
+    }
+
+    // ---- the writer ----------------------------------------------------------------------------
+
+    void write() {
+        std::unique_lock lock{mutex_};
+        for (;;) {
+            work_.wait(lock, [this] {
+                return !changes_.empty() || !ended_.empty() || !failed_.empty() || wantsRead_ ||
+                       wantsRetry_ || isStopping_;
+            });
+            bool const isLast = isStopping_ && changes_.size() <= options_.maxGroup;
+            std::vector<Change> group = nextGroup();
+            std::vector<std::int64_t> ended = std::exchange(ended_, {});
+            std::vector<std::int64_t> const failed = std::exchange(failed_, {});
+            bool const reads = std::exchange(wantsRead_, false);
+            wantsRetry_ = false;
+            room_.notify_all();
+            lock.unlock();
+
+            unwritten_.insert(unwritten_.end(), ended.begin(), ended.end());
+            for (std::int64_t const key : ended) near_.erase(key);
+            commit(group);
+            for (std::int64_t const key : failed) retry(key);
+            if (reads || (hasMore_ && near_.size() < options_.maxRead / 2 + 1)) tryToRead();
+
+            lock.lock();
+            if (isLast) return;
+        }
+    }
+
+    std::vector<Change> nextGroup() {
+        auto const end = changes_.begin() +
+                         static_cast<std::ptrdiff_t>(std::min(changes_.size(), options_.maxGroup));
+        std::vector<Change> group{std::make_move_iterator(changes_.begin()),
+                                  std::make_move_iterator(end)};
+        changes_.erase(changes_.begin(), end);
+        return group;
+    }
+
+    /// One transaction for what was asked for, and for what has ended. If the disk refuses it, all
+    /// is as before: callers are told, and what has ended is tried again.
+    void commit(std::vector<Change>& group) {
+        if (group.empty() && unwritten_.empty()) return;
+        std::vector<bool> answers;
+        std::map<std::int64_t, SharedRow> arms;     // what the group brings into the wheel
+        std::unordered_set<std::int64_t> disarmed;  // what it has taken out
+        std::int64_t change = 0;
+        try {
+            Transaction transaction{table_.database()};
+            for (std::int64_t const key : unwritten_) change -= table_.remove(key) ? 1 : 0;
+            for (Change& one : group) answers.push_back(apply(one, arms, disarmed, change));
+            transaction.commit();
+        } catch (...) {
+            std::exception_ptr const error = std::current_exception();
+            for (std::int64_t const key : disarmed) arm(near_.at(key).row);
+            for (Change& one : group) one.answer.set_exception(error);
+            if (group.empty()) report(error);
+            if (!unwritten_.empty()) wakeAt(now() + delay(), wantsRetry_, retry_);
+            return;
+        }
+        unwritten_.clear();
+        count_.fetch_add(static_cast<std::uint64_t>(change), std::memory_order_release);
+        for (std::int64_t const key : disarmed) near_.erase(key);
+        for (auto const& [key, row] : arms) arm(row);
+        for (std::size_t i = 0; i < group.size(); ++i) group[i].answer.set_value(answers[i]);
+    }
+
+    bool apply(Change& change, std::map<std::int64_t, SharedRow>& arms,
+               std::unordered_set<std::int64_t>& disarmed, std::int64_t& count) {
+        std::optional<std::int64_t> const old = table_.keyOf(change.id);
+        bool const wasPending = old && disarm(*old, arms, disarmed);
+        switch (change.kind) {
+            case Change::Kind::schedule: {
+                std::int64_t const key = table_.insert(change.id, change.deadline, change.payload);
+                if (!old) ++count;
+                if (isNear(change.deadline, key))
+                    arms[key] = std::make_shared<Row const>(
+                        Row{key, change.deadline, change.id, change.payload});
+                break;
+            }
+            case Change::Kind::reschedule:
+                if (!wasPending) break;
+                table_.move(*old, change.deadline);
+                if (isNear(change.deadline, *old)) arms[*old] = table_.read(*old);
+                break;
+            case Change::Kind::cancel:
+                if (wasPending && table_.remove(*old)) --count;
+                break;
+        }
+        return wasPending;
+    }
+
+    /// False if it is due, or its handler has run.
+    bool disarm(std::int64_t key, std::map<std::int64_t, SharedRow>& arms,
+                std::unordered_set<std::int64_t>& disarmed) {
+        if (arms.erase(key) > 0 || disarmed.contains(key)) return true;
+        auto const found = near_.find(key);
+        if (found == near_.end()) return true;  // far
+        if (!found->second.timeout.cancel()) return false;
+        disarmed.insert(key);
+        return true;
+    }
+
+    bool isNear(std::int64_t deadline, std::int64_t key) const {
+        return std::pair{deadline, key} <= end_;
+    }
+
+    // ---- the wheel -----------------------------------------------------------------------------
+
+    void arm(SharedRow const& row) { place(row, Clock::wallTime(fromFile(row->deadline))); }
+
+    /// A handler has thrown.
+    void retry(std::int64_t key) {
+        auto const found = near_.find(key);
+        if (found == near_.end()) return;
+        place(found->second.row, now() + delay());
+    }
+
+    std::chrono::nanoseconds delay() const { return options_.retryDelay.nanoseconds(); }
+
+    /// A timer that was stopped takes nothing: what is in the file waits for the next start.
+    void place(SharedRow const& row, Clock::TimePoint deadline) {
+        Near& near = near_[row->key];
+        near.row = row;
+        near.timeout = {};
+        try {
+            near.timeout = timer_.newTimeout([this, row] { handOver(row); }, deadline);
+        } catch (...) {
+            bool isStopping = false;
+            {
+                std::lock_guard const lock{mutex_};
+                isStopping = isClosed_;
+            }
+            if (!isStopping) report(std::current_exception());
+        }
+    }
+
+    /// Wakes the writer with a wish, once: an earlier wake-up for it is cancelled.
+    void wakeAt(Clock::TimePoint time, bool& wish, Timeout& wakeUp) {
+        wakeUp.cancel();
+        try {
+            wakeUp = timer_.newTimeout([this, &wish] { wake(wish); }, time);
+        } catch (...) {
+            return;  // it was stopped
+        }
+    }
+
+    Clock::TimePoint now() const { return options_.clock.get().now(); }
+
+    // ---- what comes near -----------------------------------------------------------------------
+
+    void tryToRead() {
+        try {
+            readNear();
+        } catch (...) {
+            report(std::current_exception());
+            wakeAt(now() + delay(), wantsRead_, reading_);
+        }
+    }
+
+    /// Reads what is due within the horizon, or a portion of it, and looks again after half of it.
+    void readNear() {
+        Clock::TimePoint const time = now();
+        Duration const horizon = options_.horizon;
+        std::int64_t const until = toFile(Clock::systemTime(time)) +
+                                   std::chrono::ceil<milliseconds>(horizon.nanoseconds()).count();
+        std::size_t const room =
+            options_.maxRead > near_.size() ? options_.maxRead - near_.size() : 1;
+        std::vector<SharedRow> const rows = table_.readNear(end_.first, end_.second, until, room);
+        for (SharedRow const& row : rows) arm(row);
+        hasMore_ = rows.size() == room;
+        if (hasMore_)
+            end_ = {rows.back()->deadline, rows.back()->key};
+        else
+            end_ = std::max(end_, {until - 1, std::numeric_limits<std::int64_t>::max()});
+        wakeAt(time + horizon.nanoseconds() / 2, wantsRead_, reading_);
+    }
+
+    void report(std::exception_ptr const& error) {
+        std::lock_guard const lock{reportMutex_};
+        if (!options_.errorHandler) return printError(error);
+        options_.errorHandler(error);
+    }
+
+    Handler const handler_;
+    DurableTimerOptions const options_;
+    Table table_;
+    std::atomic<std::uint64_t> count_{0};
+
+    std::mutex stopMutex_;    // of those who stop it
+    std::mutex reportMutex_;  // of the error handler
+
+    std::mutex mutex_;  // of what follows
+    std::condition_variable work_;
+    std::condition_variable room_;
+    std::condition_variable due_;
+    std::deque<SharedRow> dueRows_;
+    std::vector<Change> changes_;
+    std::vector<std::int64_t> ended_;
+    std::vector<std::int64_t> failed_;
+    bool wantsRead_ = false;
+    bool wantsRetry_ = false;
+    bool isClosed_ = false;
+    bool isStopping_ = false;
+
+    // The writer's own.
+    std::unordered_map<std::int64_t, Near> near_;
+    std::vector<std::int64_t> unwritten_;  // have ended, and are in the file yet
+    /// What is not beyond this, by deadline and key, is in near_.
+    std::pair<std::int64_t, std::int64_t> end_{std::numeric_limits<std::int64_t>::min(), 0};
+    bool hasMore_ = false;
+    Timeout reading_;
+    Timeout retry_;
+
+    SystemTimer timer_;
+    std::thread writer_;
+    std::vector<std::thread> handling_;
+};
+
+DurableTimer::DurableTimer(std::filesystem::path const& file, Handler handler,
+                           DurableTimerOptions options) {
+    if (!handler) throw std::invalid_argument{"store: handler is empty"};
+    checkOptions(options);
+    store_ = std::make_unique<Store>(file, std::move(handler), std::move(options));
+}
+
+DurableTimer::~DurableTimer() = default;
+
+std::future<bool> DurableTimer::schedule(std::string id, TimePoint deadline, std::string payload) {
+    return store_->append(
+        {Change::Kind::schedule, std::move(id), toFile(deadline), std::move(payload), {}});
+}
+
+std::future<bool> DurableTimer::reschedule(std::string id, TimePoint deadline) {
+    return store_->append({Change::Kind::reschedule, std::move(id), toFile(deadline), {}, {}});
+}
+
+std::future<bool> DurableTimer::cancel(std::string id) {
+    return store_->append({Change::Kind::cancel, std::move(id), 0, {}, {}});
+}
+
+std::uint64_t DurableTimer::pendingTimeouts() const noexcept { return store_->pending(); }
+
+void DurableTimer::stop() { store_->stop(); }
+
+}  // namespace store
+}  // namespace v1
+}  // namespace timingwheel

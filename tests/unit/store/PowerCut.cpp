@@ -1,0 +1,234 @@
+#include "PowerCut.h"
+
+#include <algorithm>
+#include <cstring>
+#include <sqlite3.h>
+#include <stdexcept>
+
+namespace timingwheel::test {
+
+namespace {
+
+PowerCut* thePowerCut = nullptr;
+
+struct OpenFile {
+    sqlite3_file base;
+    std::string* name;
+};
+
+OpenFile& open(sqlite3_file* file) { return *reinterpret_cast<OpenFile*>(file); }
+
+/// The file, with the lock held.
+struct Access {
+    explicit Access(sqlite3_file* handle)
+        : lock{thePowerCut->mutex()}, file{thePowerCut->files()[*open(handle).name]} {}
+    std::lock_guard<std::mutex> lock;
+    PowerCut::File& file;
+};
+
+int closeFile(sqlite3_file* handle) {
+    delete open(handle).name;
+    return SQLITE_OK;
+}
+
+int readFile(sqlite3_file* handle, void* bytes, int count, sqlite3_int64 from) {
+    Access const access{handle};
+    if (int const error = thePowerCut->mayRead()) return error;
+    std::memset(bytes, 0, static_cast<std::size_t>(count));
+    auto const size = static_cast<sqlite3_int64>(access.file.content.size());
+    sqlite3_int64 const there = std::clamp<sqlite3_int64>(size - from, 0, count);
+    std::memcpy(bytes, access.file.content.data() + std::min(from, size),
+                static_cast<std::size_t>(there));
+    return there == count ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
+}
+
+void write(std::string& content, std::size_t offset, char const* bytes, std::size_t count) {
+    if (content.size() < offset + count) content.resize(offset + count);
+    std::memcpy(content.data() + offset, bytes, count);
+}
+
+int writeFile(sqlite3_file* handle, void const* bytes, int count, sqlite3_int64 to) {
+    Access const access{handle};
+    if (int const error = thePowerCut->mayWrite()) return error;
+    auto const offset = static_cast<std::size_t>(to);
+    auto const size = static_cast<std::size_t>(count);
+    write(access.file.content, offset, static_cast<char const*>(bytes), size);
+    access.file.unsynced.push_back(
+        {offset, std::string{static_cast<char const*>(bytes), size}, false});
+    return SQLITE_OK;
+}
+
+int truncateFile(sqlite3_file* handle, sqlite3_int64 size) {
+    Access const access{handle};
+    if (int const error = thePowerCut->mayWrite()) return error;
+    access.file.content.resize(static_cast<std::size_t>(size));
+    access.file.unsynced.push_back({static_cast<std::size_t>(size), {}, true});
+    return SQLITE_OK;
+}
+
+int syncFile(sqlite3_file* handle, int) {
+    Access const access{handle};
+    if (int const error = thePowerCut->mayWrite()) return error;
+    access.file.synced = access.file.content;
+    access.file.unsynced.clear();
+    access.file.isOnDisk = true;
+    return SQLITE_OK;
+}
+
+int sizeOfFile(sqlite3_file* handle, sqlite3_int64* size) {
+    Access const access{handle};
+    if (int const error = thePowerCut->mayRead()) return error;
+    *size = static_cast<sqlite3_int64>(access.file.content.size());
+    return SQLITE_OK;
+}
+
+// One process, one connection: nobody else wants a lock.
+int lockFile(sqlite3_file*, int) { return SQLITE_OK; }
+int isReserved(sqlite3_file*, int* result) {
+    *result = 0;
+    return SQLITE_OK;
+}
+int control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
+int sectorSize(sqlite3_file*) { return 512; }
+int characteristics(sqlite3_file*) { return 0; }
+
+sqlite3_io_methods const kMethods{.iVersion = 1,
+                                  .xClose = closeFile,
+                                  .xRead = readFile,
+                                  .xWrite = writeFile,
+                                  .xTruncate = truncateFile,
+                                  .xSync = syncFile,
+                                  .xFileSize = sizeOfFile,
+                                  .xLock = lockFile,
+                                  .xUnlock = lockFile,
+                                  .xCheckReservedLock = isReserved,
+                                  .xFileControl = control,
+                                  .xSectorSize = sectorSize,
+                                  .xDeviceCharacteristics = characteristics,
+                                  .xShmMap = nullptr,
+                                  .xShmLock = nullptr,
+                                  .xShmBarrier = nullptr,
+                                  .xShmUnmap = nullptr,
+                                  .xFetch = nullptr,
+                                  .xUnfetch = nullptr};
+
+int openFile(sqlite3_vfs*, char const* name, sqlite3_file* handle, int flags, int* outFlags) {
+    handle->pMethods = nullptr;
+    std::lock_guard const lock{thePowerCut->mutex()};
+    if (int const error = thePowerCut->mayRead()) return error;
+    std::string const path = name == nullptr ? "temporary" : name;
+    if ((flags & SQLITE_OPEN_CREATE) == 0 && !thePowerCut->files().contains(path))
+        return SQLITE_CANTOPEN;
+    thePowerCut->files()[path];
+    open(handle).name = new std::string{path};
+    handle->pMethods = &kMethods;
+    if (outFlags != nullptr) *outFlags = flags;
+    return SQLITE_OK;
+}
+
+int removeFile(sqlite3_vfs*, char const* name, int) {
+    std::lock_guard const lock{thePowerCut->mutex()};
+    if (int const error = thePowerCut->mayWrite()) return error;
+    return thePowerCut->files().erase(name) > 0 ? SQLITE_OK : SQLITE_IOERR_DELETE_NOENT;
+}
+
+int accessFile(sqlite3_vfs*, char const* name, int, int* result) {
+    std::lock_guard const lock{thePowerCut->mutex()};
+    *result = thePowerCut->files().contains(name) ? 1 : 0;
+    return SQLITE_OK;
+}
+
+int fullPath(sqlite3_vfs*, char const* name, int size, char* path) {
+    sqlite3_snprintf(size, path, "%s", name);
+    return SQLITE_OK;
+}
+
+sqlite3_vfs makeFileSystem() {
+    sqlite3_vfs fileSystem = *sqlite3_vfs_find(nullptr);  // time, sleep and randomness
+    fileSystem.iVersion = 1;
+    fileSystem.szOsFile = sizeof(OpenFile);
+    fileSystem.zName = PowerCut::kName;
+    fileSystem.pNext = nullptr;
+    fileSystem.xOpen = openFile;
+    fileSystem.xDelete = removeFile;
+    fileSystem.xAccess = accessFile;
+    fileSystem.xFullPathname = fullPath;
+    return fileSystem;
+}
+
+sqlite3_vfs& fileSystem() {
+    static sqlite3_vfs one = makeFileSystem();
+    return one;
+}
+
+}  // namespace
+
+PowerCut::PowerCut(std::uint64_t seed) : random_{seed} {
+    if (thePowerCut != nullptr) throw std::logic_error{"there is a power cut already"};
+    thePowerCut = this;
+    sqlite3_vfs_register(&fileSystem(), 0);
+}
+
+PowerCut::~PowerCut() {
+    sqlite3_vfs_unregister(&fileSystem());
+    thePowerCut = nullptr;
+}
+
+void PowerCut::cutAfter(std::uint64_t calls) {
+    std::lock_guard const lock{mutex_};
+    cutAt_ = calls_ + calls;
+}
+
+bool PowerCut::isCut() const {
+    std::lock_guard const lock{mutex_};
+    return isCut_;
+}
+
+void PowerCut::restore() {
+    std::lock_guard const lock{mutex_};
+    isCut_ = false;
+    cutAt_ = 0;
+}
+
+void PowerCut::fill(bool isFull) {
+    std::lock_guard const lock{mutex_};
+    isFull_ = isFull;
+}
+
+std::uint64_t PowerCut::calls() const {
+    std::lock_guard const lock{mutex_};
+    return calls_;
+}
+
+int PowerCut::mayWrite() {
+    ++calls_;
+    if (!isCut_ && cutAt_ != 0 && calls_ >= cutAt_) cut();
+    if (isCut_) return SQLITE_IOERR;
+    return isFull_ ? SQLITE_FULL : SQLITE_OK;
+}
+
+int PowerCut::mayRead() const { return isCut_ ? SQLITE_IOERR : SQLITE_OK; }
+
+void PowerCut::cut() {
+    isCut_ = true;
+    std::erase_if(files_,
+                  [&](auto const& file) { return !file.second.isOnDisk && random_() % 2 == 0; });
+    for (auto& [name, file] : files_) {
+        for (std::size_t i = 0; i < file.unsynced.size(); ++i) {
+            if (random_() % 2 == 0) continue;
+            Write const& write = file.unsynced[i];
+            bool const isTorn = i + 1 == file.unsynced.size() && !write.bytes.empty();
+            apply(file.synced, write, isTorn ? random_() % write.bytes.size() : write.bytes.size());
+        }
+        file.content = file.synced;
+        file.unsynced.clear();
+        file.isOnDisk = true;
+    }
+}
+
+void PowerCut::apply(std::string& content, Write const& one, std::size_t bytes) {
+    if (one.isTruncation) return content.resize(one.offset);
+    write(content, one.offset, one.bytes.data(), bytes);
+}
+
+}  // namespace timingwheel::test
