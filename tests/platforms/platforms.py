@@ -101,7 +101,7 @@ ROWS = [
     Row("windows", "Windows x86-64, MinGW, under wine",
         ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
         linkFlags="-static", emulator="wine", system="Windows AMD64", boost="headers",
-        tests=NO_ASIO),
+        tests=NO_ASIO, cheap=()),
     Row("windows-dll", "Windows x86-64, MinGW, under wine, as a DLL",
         ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
         emulator="wine", system="Windows AMD64", boost="headers",
@@ -109,7 +109,7 @@ ROWS = [
     Row("macos-aarch64", "macOS on ARM64", zig="aarch64-macos", runs=False,
         system="Darwin aarch64", boost="headers", options=UNITY, cheap=()),
     Row("macos-x86-64", "macOS on x86-64", zig="x86_64-macos", runs=False,
-        system="Darwin x86_64", boost="headers", options=UNITY),
+        system="Darwin x86_64", boost="headers", options=UNITY, cheap=()),
 ]  # fmt: skip
 
 
