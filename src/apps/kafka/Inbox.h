@@ -1,0 +1,102 @@
+#pragma once
+
+#include "kafka/Client.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::kafka {
+
+/// Where the consumer's thread puts a partition's commands, and the partition's thread finds them.
+/// It is closed until the partition's thread says at which offset to begin, and the consumer has
+/// gone there: what came before is dropped.
+class Inbox {
+public:
+    explicit Inbox(std::size_t capacity) : capacity_{capacity} {}
+
+    // The partition's thread.
+
+    void openAt(std::int64_t offset) {
+        std::lock_guard const lock{mutex_};
+        close(lock);
+        begin_ = offset;
+    }
+    void close() {
+        std::lock_guard const lock{mutex_};
+        close(lock);
+    }
+    /// Waits until there is something, or wake() is called, or until `atMost` has passed. Takes no
+    /// more than so many.
+    std::vector<Message> take(std::size_t atMost, std::chrono::milliseconds patience) {
+        std::unique_lock lock{mutex_};
+        hasNews_.wait_for(lock, patience, [this] { return !messages_.empty() || isWoken_; });
+        isWoken_ = false;
+        std::vector<Message> taken;
+        while (!messages_.empty() && taken.size() < atMost) {
+            taken.push_back(std::move(messages_.front()));
+            messages_.pop_front();
+        }
+        return taken;
+    }
+
+    // The consumer's thread.
+
+    /// Where to begin, if that was asked for and not yet done.
+    std::optional<std::int64_t> wantedBegin() const {
+        std::lock_guard const lock{mutex_};
+        return isOpen_ ? std::nullopt : begin_;
+    }
+    /// The consumer is at `offset` now. False if another was asked for meanwhile.
+    bool open(std::int64_t offset) {
+        std::lock_guard const lock{mutex_};
+        if (begin_ != offset) return false;
+        return isOpen_ = true;
+    }
+    bool isOpen() const {
+        std::lock_guard const lock{mutex_};
+        return isOpen_;
+    }
+    void put(Message message) {
+        std::lock_guard const lock{mutex_};
+        if (!isOpen_ || message->offset < *begin_) return;
+        messages_.push_back(std::move(message));
+        hasNews_.notify_one();
+    }
+    bool isFull() const {
+        std::lock_guard const lock{mutex_};
+        return messages_.size() >= capacity_;
+    }
+    bool isHalfEmpty() const {
+        std::lock_guard const lock{mutex_};
+        return messages_.size() <= capacity_ / 2;
+    }
+    void wake() {
+        std::lock_guard const lock{mutex_};
+        isWoken_ = true;
+        hasNews_.notify_one();
+    }
+
+private:
+    void close(std::lock_guard<std::mutex> const&) {
+        messages_.clear();
+        begin_.reset();
+        isOpen_ = false;
+    }
+
+    std::size_t const capacity_;
+    mutable std::mutex mutex_;
+    std::condition_variable hasNews_;
+    std::deque<Message> messages_;
+    std::optional<std::int64_t> begin_;
+    bool isOpen_ = false;
+    bool isWoken_ = false;
+};
+
+}  // namespace timingwheel::kafka

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace timingwheel::kafka {
+
+/// What the command line and the configuration file say.
+struct Options {
+    std::string brokers;
+    std::string group = "timingwheel";
+    std::string commands = "timers.commands";
+    std::string state = "timers.state";
+    std::string deadLetters = "timers.dead-letters";
+    std::string replies;  // empty: none
+
+    std::chrono::milliseconds sessionTimeout{10'000};
+    std::chrono::milliseconds transactionTimeout{10'000};
+    std::size_t batch = 10'000;  // records of a transaction
+    std::size_t memory = 1'024;  // MB for what is pending
+    std::int64_t maxDelayDays = 3'660;
+
+    std::string metrics;  // address:port; empty: none
+    std::string logLevel = "info";
+    std::map<std::string, std::string> librdkafka;
+
+    std::int32_t createTopics = 0;  // partitions; 0: they are there
+    std::int16_t replication = 1;
+    bool isCheck = false;
+
+    /// Partition after partition has a transactional id of its own, the same for each worker, so
+    /// that a new owner ends what the former has left open.
+    std::string transactionalId(std::int32_t partition) const {
+        return group + "-" + std::to_string(partition);
+    }
+};
+
+/// What main should do: run with the options, or exit with a status.
+struct CommandLine {
+    Options options;
+    std::optional<int> exitStatus;
+};
+
+inline constexpr int kFailed = 1;
+inline constexpr int kBadConfiguration = 2;
+
+/// Prints help, version and errors itself. An error names the option, its value and the bound.
+CommandLine parse(int argc, char const* const* argv);
+
+}  // namespace timingwheel::kafka

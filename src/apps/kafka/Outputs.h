@@ -1,0 +1,80 @@
+#pragma once
+
+#include "apps/kafka/PendingTimer.h"
+#include "apps/kafka/Record.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::kafka {
+
+/// A record with bytes of its own.
+struct OwnRecord {
+    std::optional<std::string> key;
+    std::optional<std::string> value;
+    std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+
+    static OwnRecord of(Record const& record);
+};
+
+/// What a transaction writes, in this order. It is kept until the transaction is committed, because
+/// one that was aborted is made again.
+struct Output {
+    enum class Kind {
+        state,      // a timer as it is now
+        tombstone,  // it is pending no more
+        delivery,   // to the timer's topic
+        reply,
+        deadLetter,
+        nothing,  // it was given up
+    };
+
+    Kind kind;
+    PendingTimer const* timer = nullptr;  // of state, tombstone, delivery
+    std::int64_t at = 0;                  // of state, delivery
+    std::unique_ptr<OwnRecord> record;    // of reply, deadLetter
+};
+
+class Outputs {
+public:
+    void state(PendingTimer const& timer) { add(Output::Kind::state, &timer); }
+    /// Keeps the timer until the end of the transaction.
+    void tombstone(PendingTimer::Owner timer) {
+        add(Output::Kind::tombstone, timer.get());
+        keep(std::move(timer));
+    }
+    void delivery(PendingTimer::Owner timer) {
+        add(Output::Kind::delivery, timer.get());
+        tombstone(std::move(timer));
+    }
+    void reply(OwnRecord record) { add(Output::Kind::reply, std::move(record)); }
+    void deadLetter(OwnRecord record) { add(Output::Kind::deadLetter, std::move(record)); }
+    /// A timer that an earlier output names.
+    void keep(PendingTimer::Owner timer) {
+        if (timer) kept_.push_back(std::move(timer));
+    }
+
+    std::vector<Output>& all() noexcept { return outputs_; }
+    bool empty() const noexcept { return outputs_.empty(); }
+    void clear() noexcept {
+        outputs_.clear();
+        kept_.clear();
+    }
+
+private:
+    void add(Output::Kind kind, PendingTimer const* timer) {
+        outputs_.push_back({kind, timer, timer->at, nullptr});
+    }
+    void add(Output::Kind kind, OwnRecord record) {
+        outputs_.push_back({kind, nullptr, 0, std::make_unique<OwnRecord>(std::move(record))});
+    }
+
+    std::vector<Output> outputs_;
+    std::vector<PendingTimer::Owner> kept_;
+};
+
+}  // namespace timingwheel::kafka

@@ -1,0 +1,380 @@
+#include "apps/kafka/Partition.h"
+
+#include "apps/kafka/Log.h"
+#include "kafka/Headers.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace timingwheel::kafka {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kWait = 10'000;
+// So often the thread looks at the clock, which somebody may set.
+constexpr milliseconds kGlance{1'000};
+constexpr milliseconds kPauseAfterFailure{1'000};
+
+std::int64_t nowInMilliseconds() {
+    return std::chrono::floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+double inSeconds(std::chrono::steady_clock::duration time) {
+    return std::chrono::duration<double>(time).count();
+}
+
+/// A view of what a consumer has read.
+Record recordOf(rd_kafka_message_t const& message) {
+    Record record;
+    auto const view = [](void const* bytes, std::size_t size) -> std::optional<std::string_view> {
+        if (bytes == nullptr) return std::nullopt;
+        return std::string_view{static_cast<char const*>(bytes), size};
+    };
+    record.key = view(message.key, message.key_len);
+    record.value = view(message.payload, message.len);
+    record.offset = message.offset;
+    rd_kafka_headers_t* headers = nullptr;
+    if (rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return record;
+    char const* name = nullptr;
+    void const* value = nullptr;
+    std::size_t size = 0;
+    for (std::size_t i = 0;
+         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         ++i)
+        record.headers.push_back({name, view(value, size)});
+    return record;
+}
+
+/// What a partition's failure is, if it is no failure of ours: the group gave it to another.
+bool isOthers(rd_kafka_resp_err_t code) {
+    return code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FENCED ||
+           code == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION ||
+           code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
+           code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
+           code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
+}
+
+}  // namespace
+
+Partition::Partition(Shared& shared, std::int32_t number)
+    : shared_{shared},
+      number_{number},
+      inbox_{2 * shared.options.batch},
+      metrics_{shared.metrics, number} {
+    thread_ = std::thread{[this] { run(); }};
+}
+
+Partition::~Partition() {
+    stop();
+    thread_.join();
+    shared_.memory -= memory_;
+}
+
+void Partition::stop() noexcept {
+    isStopping_ = true;
+    inbox_.wake();
+}
+
+void Partition::run() {
+    while (!isStopping_) {
+        try {
+            takeOver();
+            while (!isStopping_) work();
+            return;
+        } catch (ClientError const& error) {
+            if (isOthers(error.code()))
+                spdlog::info("partition {}: begins anew: {}", number_, error.what());
+            else
+                spdlog::error("partition {}: begins anew: {}", number_, error.what());
+        } catch (std::exception const& error) {
+            spdlog::error("partition {}: begins anew: {}", number_, error.what());
+        }
+        inbox_.close();
+        outputs_.clear();
+        pause(kPauseAfterFailure);
+    }
+}
+
+void Partition::pause(milliseconds length) {
+    auto const until = Steady::now() + length;
+    while (!isStopping_ && Steady::now() < until) std::this_thread::sleep_for(milliseconds{20});
+}
+
+// The order of the steps is what the model in tests/kafka found to be necessary: decision 0011.
+void Partition::takeOver() {
+    auto const began = Steady::now();
+    outputs_.clear();
+    tally_ = {};
+    intake_.reset();
+    timers_.reset();
+    producer_.reset();
+    account();
+    std::int32_t const partitions = shared_.topics.partitionsOf(shared_.options.state);
+    if (partitions != shared_.topics.partitionsOf(shared_.options.commands))
+        throw std::runtime_error{
+            "the number of partitions was changed: " + shared_.options.commands + " and " +
+            shared_.options.state + " must have as many as before, and as each other"};
+
+    // Ends what a former owner has left open, and fences it.
+    producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
+    next_ = offsetToBeginAt();
+    timers_.emplace(nowInMilliseconds());
+    readState();
+    intake_.emplace(
+        *timers_,
+        Intake::Rules{
+            .source = shared_.options.commands + "/" + std::to_string(number_),
+            .maxDelay = shared_.options.maxDelayDays * 24 * 3'600'000,
+            .hasReplies = !shared_.options.replies.empty(),
+            .isOurs =
+                [partitions, this](std::string_view key) {
+                    return rd_kafka_msg_partitioner_murmur2(nullptr, key.data(), key.size(),
+                                                            partitions, nullptr,
+                                                            nullptr) == number_;
+                },
+            .whyNotTo = [this](std::string_view topic) { return shared_.topics.whyNotTo(topic); }});
+    if (isStopping_) return;
+    inbox_.openAt(next_);
+    auto const took = Steady::now() - began;
+    shared_.metrics.tookOver(took);
+    spdlog::info("partition {}: taken over in {:.1f} s, {} timers pending, commands from {}",
+                 number_, inSeconds(took), timers_->size(), next_);
+}
+
+/// What the group has committed, once no transaction is open that would change it.
+std::int64_t Partition::offsetToBeginAt() {
+    std::string const& commands = shared_.options.commands;
+    PartitionList const list = partitionList(commands, number_);
+    check(rd_kafka_committed(shared_.consumer, list.get(), kWait), "to ask for the offset");
+    check(list->elems[0].err, "to ask for the offset");
+    std::int64_t const committed = list->elems[0].offset;
+
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    check(rd_kafka_query_watermark_offsets(shared_.consumer, commands.c_str(), number_, &low, &high,
+                                           kWait),
+          "to ask where " + commands + " begins");
+    if (committed < 0) {
+        if (shared_.topics.endOfState(number_) > 0)
+            throw std::runtime_error{
+                "group " + shared_.options.group + " has no offset in " + commands + "/" +
+                std::to_string(number_) + ", but " + shared_.options.state +
+                " is not empty. Set the offset with kafka-consumer-groups, or remove the state"};
+        return low;
+    }
+    if (committed > high)
+        throw std::runtime_error{"the offset " + std::to_string(committed) + " is beyond " +
+                                 commands + ", which ends at " + std::to_string(high) +
+                                 ": was the topic made anew?"};
+    if (committed < low) {
+        spdlog::error("partition {}: commands {} to {} are lost: retention removed them unread",
+                      number_, committed, low - 1);
+        shared_.metrics.lostToRetention(low - committed);
+    }
+    return std::max(committed, low);
+}
+
+/// Reads what is committed, up to an end that is asked for after the offset. What is open at that
+/// end is waited for.
+void Partition::readState() {
+    std::int64_t const end = shared_.topics.endOfState(number_);
+    if (end == 0) return;
+    Settings settings = shared_.options.librdkafka;
+    settings["bootstrap.servers"] = shared_.options.brokers;
+    settings["group.id"] = shared_.options.group;  // librdkafka wants one; it joins none
+    settings["enable.auto.commit"] = "false";
+    settings["enable.partition.eof"] = "true";
+    settings["isolation.level"] = "read_committed";
+    settings["queued.max.messages.kbytes"] = "32768";
+    Configuration configuration{settings};
+    logTo(configuration);
+    Client const reader = configuration.makeClient(RD_KAFKA_CONSUMER);
+    check(rd_kafka_poll_set_consumer(reader.get()), "to read the state");
+    PartitionList const list =
+        partitionList(shared_.options.state, number_, RD_KAFKA_OFFSET_BEGINNING);
+    check(rd_kafka_assign(reader.get(), list.get()), "to read the state");
+
+    std::int64_t read = 0;
+    std::size_t malformed = 0;
+    while (read < end && !isStopping_) {
+        Message const message{rd_kafka_consumer_poll(reader.get(), 100)};
+        if (!message) continue;
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            read = message->offset;
+            continue;
+        }
+        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+            spdlog::warn("partition {}: reading the state: {}", number_,
+                         rd_kafka_message_errstr(message.get()));
+            continue;
+        }
+        read = message->offset + 1;
+        Record const record = recordOf(*message);
+        if (!record.value) {
+            if (record.key)
+                if (PendingTimer* const timer = timers_->find(*record.key))
+                    (void)timers_->remove(*timer);
+        } else {
+            auto const state = kafka::readState(record);
+            if (auto const* const command = std::get_if<Command>(&state))
+                timers_->schedule(*command);
+            else if (malformed++ == 0)
+                spdlog::error("partition {}: {}/{}/{} is not of ours, and left: {}", number_,
+                              shared_.options.state, number_, record.offset,
+                              std::get<Refusal>(state).reason);
+        }
+        if (read % 4'096 == 0) account();
+        if (shared_.isFull())
+            throw std::runtime_error{
+                "what is pending does not fit into --memory-mb " +
+                std::to_string(shared_.options.memory) +
+                ": it waits, and is not lost. Give more memory, or more workers"};
+    }
+    account();
+}
+
+void Partition::work() {
+    milliseconds patience = kGlance;
+    if (auto const next = timers_->nextExpiration())
+        patience = std::clamp(milliseconds{*next - nowInMilliseconds()}, milliseconds{0}, patience);
+
+    // If memory is full, commands wait, and what is due makes room.
+    std::size_t const atMost = shared_.isFull() ? 0 : shared_.options.batch;
+    if (atMost == 0) pause(std::min(patience, milliseconds{100}));
+    auto const messages = inbox_.take(atMost, atMost == 0 ? milliseconds{0} : patience);
+    for (Message const& message : messages) {
+        intake_->take(recordOf(*message), nowInMilliseconds(), outputs_, tally_);
+        next_ = message->offset + 1;
+    }
+
+    std::int64_t const now = nowInMilliseconds();
+    auto due = timers_->takeDue(now, shared_.options.batch);
+    for (PendingTimer::Owner& timer : due) {
+        ++tally_.delivered;
+        outputs_.delivery(std::move(timer));
+    }
+    if (!messages.empty() || !outputs_.empty()) commit();
+    account();
+    auto const next = timers_->nextExpiration();
+    auto const late = next ? std::max<std::int64_t>(nowInMilliseconds() - *next, 0) : 0;
+    metrics_.overdue.Set(static_cast<double>(late) / 1e3);
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    if (rd_kafka_get_watermark_offsets(shared_.consumer, shared_.options.commands.c_str(), number_,
+                                       &low, &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+        high >= next_)
+        metrics_.lag.Set(static_cast<double>(high - next_));
+}
+
+/// Writes what has come together, in one transaction, until it is committed. Throws if the
+/// partition has to begin anew.
+void Partition::commit() {
+    auto const began = Steady::now();
+    milliseconds wait{50};
+    while (true) {
+        try {
+            producer_->begin();
+            auto& outputs = outputs_.all();
+            for (std::size_t i = 0; i < outputs.size(); ++i)
+                producer_->write(outputs[i], *timers_, i);
+            producer_->commit(shared_.consumer, next_);
+            break;
+        } catch (ClientError const& error) {
+            if (error.isFatal() || isOthers(error.code())) throw;
+            producer_->abort();
+            shared_.metrics.aborted();
+            auto const failures = producer_->failures();
+            if (failures.empty()) {
+                spdlog::warn("partition {}: a transaction is made again: {}", number_,
+                             error.what());
+                if (isStopping_) throw;
+                pause(wait);
+                wait = std::min(2 * wait, kPauseAfterFailure);
+            }
+            for (Producer::Failure const& failure : failures) giveUp(failure);
+        }
+    }
+    auto const now = nowInMilliseconds();
+    for (Output const& output : outputs_.all())
+        if (output.kind == Output::Kind::delivery)
+            shared_.metrics.delivered(milliseconds{std::max<std::int64_t>(now - output.at, 0)});
+    shared_.metrics.committed(Steady::now() - began);
+    shared_.metrics.add(tally_);
+    tally_ = {};
+    outputs_.clear();
+}
+
+/// What cannot be written does not hold up the rest of its transaction.
+void Partition::giveUp(Producer::Failure const& failure) {
+    Output& output = outputs_.all()[failure.output];
+    std::string const reason = rd_kafka_err2str(failure.error);
+    switch (output.kind) {
+        case Output::Kind::delivery:
+            spdlog::error("partition {}: a timer could not be delivered to {}: {}", number_,
+                          timers_->topicOf(*output.timer), reason);
+            output = {Output::Kind::deadLetter, nullptr, 0,
+                      std::make_unique<OwnRecord>(letterOf(output, reason))};
+            --tally_.delivered;
+            ++tally_.failed;
+            return;
+        case Output::Kind::state: {
+            spdlog::error("partition {}: a timer could not be kept: {}", number_, reason);
+            PendingTimer const& timer = *output.timer;
+            OwnRecord letter = letterOf(output, reason);
+            output.kind = Output::Kind::tombstone;  // of what it has replaced, perhaps
+            if (PendingTimer* const pending = timers_->find(timer.id()); pending == &timer)
+                outputs_.keep(timers_->remove(*pending));
+            outputs_.deadLetter(std::move(letter));
+            ++tally_.failed;
+            return;
+        }
+        case Output::Kind::deadLetter:
+            if (output.record->value) {  // too large, perhaps: it is told of without it
+                output.record->value.reset();
+                return;
+            }
+            break;
+        case Output::Kind::reply:
+            break;
+        case Output::Kind::tombstone:
+            throw std::runtime_error{"the state cannot be written: " + reason};
+        case Output::Kind::nothing:
+            return;
+    }
+    spdlog::error("partition {}: given up, and not written: {}", number_, reason);
+    output = {Output::Kind::nothing, nullptr, 0, nullptr};
+}
+
+OwnRecord Partition::letterOf(Output const& output, std::string const& reason) const {
+    PendingTimer const& timer = *output.timer;
+    OwnRecord record;
+    record.key.emplace(timer.key().value_or(timer.id()));
+    if (timer.value()) record.value.emplace(*timer.value());
+    record.headers.emplace_back(std::string{header::kId}, std::string{timer.id()});
+    record.headers.emplace_back(std::string{header::kAt}, std::to_string(output.at));
+    record.headers.emplace_back(std::string{header::kTo}, timers_->topicOf(timer));
+    for (auto const& [name, value] : timer.headers()) {
+        auto& header = record.headers.emplace_back(std::string{name}, std::nullopt);
+        if (value) header.second.emplace(*value);
+    }
+    std::string const source = shared_.options.state + "/" + std::to_string(number_);
+    return deadLetter(std::move(record), source, reason);
+}
+
+void Partition::account() {
+    std::size_t const bytes = timers_ ? timers_->bytes() : 0;
+    shared_.memory += bytes - memory_;
+    memory_ = bytes;
+    shared_.metrics.setMemory(shared_.memory);
+    metrics_.pending.Set(timers_ ? static_cast<double>(timers_->size()) : 0);
+}
+
+}  // namespace timingwheel::kafka

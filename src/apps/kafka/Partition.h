@@ -1,0 +1,85 @@
+#pragma once
+
+#include "apps/kafka/Inbox.h"
+#include "apps/kafka/Intake.h"
+#include "apps/kafka/Metrics.h"
+#include "apps/kafka/Options.h"
+#include "apps/kafka/Outputs.h"
+#include "apps/kafka/PendingTimers.h"
+#include "apps/kafka/Producer.h"
+#include "apps/kafka/Topics.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace timingwheel::kafka {
+
+/// What all partitions of a worker share.
+struct Shared {
+    Options const& options;
+    Topics& topics;
+    Metrics& metrics;
+    rd_kafka_t* consumer;
+    /// What is pending in all of them.
+    std::atomic<std::size_t> memory{0};
+
+    bool isFull() const noexcept { return memory.load() > options.memory * 1'000'000; }
+};
+
+/// A partition that this worker owns, and the thread that works for it: takes the partition over,
+/// takes commands in, delivers what is due. What fails is begun again from what is committed:
+/// memory holds nothing that the log does not.
+class Partition {
+public:
+    Partition(Shared& shared, std::int32_t number);
+    Partition(Partition const&) = delete;
+    Partition& operator=(Partition const&) = delete;
+    /// Ends the transaction that is under way, and waits for the thread.
+    ~Partition();
+
+    /// What the consumer's thread puts commands into.
+    Inbox& inbox() noexcept { return inbox_; }
+    /// Of the consumer's thread: whether it has paused the partition.
+    bool isPaused = true;
+
+    /// Begins to stop. The destructor waits.
+    void stop() noexcept;
+
+private:
+    using Steady = std::chrono::steady_clock;
+
+    void run();
+    void takeOver();
+    std::int64_t offsetToBeginAt();
+    void readState();
+    void work();
+    void commit();
+    void giveUp(Producer::Failure const& failure);
+    OwnRecord letterOf(Output const& output, std::string const& reason) const;
+    void account();
+    void pause(std::chrono::milliseconds length);
+
+    Shared& shared_;
+    std::int32_t const number_;
+    Inbox inbox_;
+    Metrics::OfPartition metrics_;
+    std::atomic<bool> isStopping_{false};
+
+    std::optional<PendingTimers> timers_;
+    std::optional<Intake> intake_;
+    std::unique_ptr<Producer> producer_;
+    std::int64_t next_ = 0;  // the offset behind the last command that was taken in
+    Outputs outputs_;
+    Tally tally_;
+    std::size_t memory_ = 0;  // our part of the shared one
+
+    std::thread thread_;
+};
+
+}  // namespace timingwheel::kafka

@@ -1,0 +1,105 @@
+#include "apps/kafka/PendingTimers.h"
+
+#include <utility>
+
+namespace timingwheel::kafka {
+
+PendingTimers::PendingTimers(std::int64_t now)
+    : buckets_(kFirstBuckets), table_{Table::bucket_traits{buckets_.data(), buckets_.size()}} {
+    wheel_.emplace(TimingWheelOptions{.wheelSize = kWheelSize, .start = Tick{now}});
+}
+
+PendingTimers::~PendingTimers() {
+    wheel_.reset();  // before its entries
+    table_.clear_and_dispose(PendingTimer::Free{});
+}
+
+std::size_t PendingTimers::bytes() const noexcept {
+    return bytes_ + buckets_.size() * sizeof buckets_.front();
+}
+
+PendingTimer* PendingTimers::find(std::string_view id) noexcept {
+    auto const found = table_.find(id);
+    return found == table_.end() ? nullptr : &*found;
+}
+
+PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
+    PendingTimer::Owner timer = PendingTimer::make(command, targetOf(command.to));
+    reserve();
+    wheel_->raw().reserve(Tick{command.at});
+
+    // Nothing throws from here on.
+    PendingTimer* const former = find(command.id);
+    PendingTimer::Owner replaced = former == nullptr ? nullptr : remove(*former);
+    bytes_ += timer->size();
+    table_.insert(*timer);
+    PendingTimer* const added = timer.release();
+    place(*added);
+    return {added, std::move(replaced)};
+}
+
+void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
+    wheel_->raw().reserve(Tick{at});
+    wheel_->cancel(timer);
+    timer.at = at;
+    place(timer);
+}
+
+PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
+    wheel_->cancel(timer);
+    table_.erase(table_.iterator_to(timer));
+    bytes_ -= timer.size();
+    return PendingTimer::Owner{&timer};
+}
+
+std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::size_t atMost) {
+    if (Tick{now} < wheel_->currentTick()) turnBack(now);
+    std::vector<PendingTimer::Owner> taken;
+    RawTimingWheel& wheel = wheel_->raw();
+    while (wheel.hasFlushed() || wheel.flush(Tick{now})) {
+        while (wheel.hasFlushed()) {
+            if (taken.size() == atMost) return taken;
+            auto& timer = static_cast<PendingTimer&>(wheel.takeFlushed());
+            if (!wheel.place(timer).isDue()) continue;
+            taken.push_back(remove(timer));
+        }
+    }
+    wheel.advanceClock(Tick{now});
+    return taken;
+}
+
+std::optional<std::int64_t> PendingTimers::nextExpiration() const noexcept {
+    auto const next = wheel_->nextExpiration();
+    if (!next) return std::nullopt;
+    return next->value();
+}
+
+std::uint32_t PendingTimers::targetOf(std::string_view topic) {
+    std::string name{topic};
+    auto const found = targets_.find(name);
+    if (found != targets_.end()) return found->second;
+    topics_.push_back(name);
+    auto const target = static_cast<std::uint32_t>(topics_.size() - 1);
+    targets_.emplace(std::move(name), target);
+    return target;
+}
+
+/// Makes room in the table for one more.
+void PendingTimers::reserve() {
+    if (table_.size() < buckets_.size()) return;
+    std::vector<Table::bucket_type> buckets(buckets_.size() * 2);
+    table_.rehash(Table::bucket_traits{buckets.data(), buckets.size()});
+    buckets_ = std::move(buckets);
+}
+
+void PendingTimers::place(PendingTimer& timer) {
+    if (wheel_->add(timer, Tick{timer.at}).isDue()) wheel_->add(timer, wheel_->currentTick() + 1);
+}
+
+void PendingTimers::turnBack(std::int64_t now) {
+    for (PendingTimer& timer : table_) wheel_->cancel(timer);
+    wheel_.emplace(TimingWheelOptions{.wheelSize = kWheelSize, .start = Tick{now}});
+    for (PendingTimer& timer : table_) place(timer);
+}
+
+}  // namespace timingwheel::kafka

@@ -1,0 +1,216 @@
+#include "apps/kafka/Producer.h"
+
+#include "apps/kafka/Log.h"
+#include "kafka/Headers.h"
+
+#include <charconv>
+#include <chrono>
+#include <thread>
+
+namespace timingwheel::kafka {
+
+namespace {
+
+using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
+using std::chrono::steady_clock;
+
+// One call of librdkafka waits so long, and then looks whether the program stops.
+constexpr int kWait = 500;
+constexpr std::chrono::seconds kPatienceOfAStop{5};
+
+void add(rd_kafka_headers_t* headers, std::string_view name,
+         std::optional<std::string_view> value) {
+    check(rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()),
+                              value ? value->data() : nullptr,
+                              value ? static_cast<ssize_t>(value->size()) : 0),
+          "a header");
+}
+
+void add(rd_kafka_headers_t* headers, std::string_view name, std::int64_t number) {
+    char digits[24];
+    auto const end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+    add(headers, name, std::string_view{digits, static_cast<std::size_t>(end - digits)});
+}
+
+/// Made again, it would fail again.
+bool isPermanent(rd_kafka_resp_err_t error) {
+    switch (error) {
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+        case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+        case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+        case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Producer::Producer(Options const& options, std::int32_t partition,
+                   std::atomic<bool> const& isStopping)
+    : options_{options}, partition_{partition}, isStopping_{isStopping} {
+    Settings settings = options.librdkafka;
+    settings["bootstrap.servers"] = options.brokers;
+    settings["transactional.id"] = options.transactionalId(partition);
+    settings["transaction.timeout.ms"] = std::to_string(options.transactionTimeout.count());
+    // Not longer than the transaction, or librdkafka refuses.
+    settings["message.timeout.ms"] = std::to_string(options.transactionTimeout.count());
+    settings["partitioner"] = "murmur2_random";
+    settings.emplace("linger.ms", "2");
+    settings.emplace("queue.buffering.max.messages", "1000000");
+    settings.emplace("topic.metadata.propagation.max.ms", "2000");
+    Configuration configuration{settings};
+    logTo(configuration);
+    rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
+    rd_kafka_conf_set_opaque(configuration.get(), this);
+    client_ = configuration.makeClient(RD_KAFKA_PRODUCER);
+    repeat("to begin as a producer of transactions",
+           [this] { return rd_kafka_init_transactions(client_.get(), kWait); });
+}
+
+template <class Call>
+void Producer::repeat(char const* what, Call&& call) {
+    std::optional<steady_clock::time_point> giveUpAt;
+    while (true) {
+        rd_kafka_error_t* const error = call();
+        if (error == nullptr) return;
+        ClientError failed{what, error};
+        if (!failed.isRetriable()) throw failed;
+        if (!isStopping_) continue;
+        auto const now = steady_clock::now();
+        if (!giveUpAt) giveUpAt = now + kPatienceOfAStop;
+        if (now >= *giveUpAt) throw failed;
+    }
+}
+
+void Producer::begin() {
+    failures_.clear();
+    check(rd_kafka_begin_transaction(client_.get()), "to begin a transaction");
+}
+
+void Producer::write(Output const& output, PendingTimers const& timers, std::size_t number) {
+    switch (output.kind) {
+        case Output::Kind::state:
+        case Output::Kind::delivery:
+            sendTimer(output, timers, number);
+            break;
+        case Output::Kind::tombstone:
+            send(options_.state, partition_, output.timer->id(), std::nullopt, nullptr, number);
+            break;
+        case Output::Kind::reply:
+        case Output::Kind::deadLetter: {
+            Headers headers{rd_kafka_headers_new(output.record->headers.size())};
+            for (auto const& [name, value] : output.record->headers)
+                add(headers.get(), name, value);
+            send(output.kind == Output::Kind::reply ? options_.replies : options_.deadLetters,
+                 RD_KAFKA_PARTITION_UA, output.record->key, output.record->value, headers.release(),
+                 number);
+            break;
+        }
+        case Output::Kind::nothing:
+            break;
+    }
+}
+
+void Producer::sendTimer(Output const& output, PendingTimers const& timers, std::size_t number) {
+    PendingTimer const& timer = *output.timer;
+    bool const isDelivery = output.kind == Output::Kind::delivery;
+    auto const own = timer.headers();
+    Headers headers{rd_kafka_headers_new(own.size() + 4)};
+    add(headers.get(), header::kAt, output.at);
+    if (isDelivery) {
+        add(headers.get(), header::kId, timer.id());
+    } else {
+        add(headers.get(), header::kTo, timers.topicOf(timer));
+        if (timer.key()) add(headers.get(), header::kKey, timer.key());
+        if (!timer.value()) add(headers.get(), header::kValue, header::kNone);
+    }
+    for (Header const& header : own) add(headers.get(), header.name, header.value);
+    if (isDelivery)
+        send(timers.topicOf(timer), RD_KAFKA_PARTITION_UA, timer.key().value_or(timer.id()),
+             timer.value(), headers.release(), number);
+    else
+        send(options_.state, partition_, timer.id(), timer.value().value_or(std::string_view{""}),
+             headers.release(), number);
+}
+
+rd_kafka_topic_t* Producer::topic(std::string const& name) {
+    auto found = topics_.find(name);
+    if (found == topics_.end()) {
+        Topic topic{rd_kafka_topic_new(client_.get(), name.c_str(), nullptr)};
+        if (!topic) throw ClientError{"topic " + name, rd_kafka_last_error()};
+        found = topics_.emplace(name, std::move(topic)).first;
+    }
+    return found->second.get();
+}
+
+/// Takes the headers.
+void Producer::send(std::string const& name, std::int32_t partition,
+                    std::optional<std::string_view> key, std::optional<std::string_view> value,
+                    rd_kafka_headers_t* given, std::size_t number) {
+    Headers headers{given};
+    rd_kafka_vu_t fields[7];
+    std::size_t count = 0;
+    auto const field = [&](rd_kafka_vtype_t type) -> auto& {
+        fields[count].vtype = type;
+        return fields[count++].u;
+    };
+    field(RD_KAFKA_VTYPE_RKT).rkt = topic(name);
+    field(RD_KAFKA_VTYPE_PARTITION).i32 = partition;
+    field(RD_KAFKA_VTYPE_MSGFLAGS).i = RD_KAFKA_MSG_F_COPY;
+    field(RD_KAFKA_VTYPE_OPAQUE).ptr = reinterpret_cast<void*>(number);
+    if (key) field(RD_KAFKA_VTYPE_KEY).mem = {const_cast<char*>(key->data()), key->size()};
+    if (value) field(RD_KAFKA_VTYPE_VALUE).mem = {const_cast<char*>(value->data()), value->size()};
+    if (headers) field(RD_KAFKA_VTYPE_HEADERS).headers = headers.get();
+    while (true) {
+        rd_kafka_error_t* const error = rd_kafka_produceva(client_.get(), fields, count);
+        if (error == nullptr) {
+            [[maybe_unused]] rd_kafka_headers_t* const taken = headers.release();
+            return;
+        }
+        ClientError failed{"to write to " + name, error};
+        if (failed.code() != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+            if (isPermanent(failed.code())) failures_.push_back({number, failed.code()});
+            throw failed;
+        }
+        rd_kafka_poll(client_.get(), 10);
+    }
+}
+
+void Producer::onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self) {
+    // If one fails, librdkafka has the others fail as well, by other errors.
+    if (isPermanent(message->err))
+        static_cast<Producer*>(self)->failures_.push_back(
+            {reinterpret_cast<std::size_t>(message->_private), message->err});
+}
+
+void Producer::commit(rd_kafka_t* consumer, std::int64_t offset) {
+    using Metadata =
+        Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
+    // Fresh, and then a look whether the partition was lost: in this order. What is lost is marked
+    // together with a change of the metadata, so these are of a member that still owned it.
+    Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
+    if (!metadata || rd_kafka_assignment_lost(consumer) != 0)
+        throw ClientError{"the group took the partition away", RD_KAFKA_RESP_ERR__STATE};
+    // Always an offset, also when no command was read: without one, librdkafka would not ask the
+    // group, and nobody would be fenced.
+    PartitionList const offsets = partitionList(options_.commands, partition_, offset);
+    repeat("to send the offset", [&] {
+        return rd_kafka_send_offsets_to_transaction(client_.get(), offsets.get(), metadata.get(),
+                                                    kWait);
+    });
+    repeat("to commit", [this] { return rd_kafka_commit_transaction(client_.get(), kWait); });
+}
+
+void Producer::abort() {
+    repeat("to abort", [this] { return rd_kafka_abort_transaction(client_.get(), kWait); });
+}
+
+}  // namespace timingwheel::kafka

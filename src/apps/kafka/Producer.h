@@ -1,0 +1,63 @@
+#pragma once
+
+#include "apps/kafka/Options.h"
+#include "apps/kafka/Outputs.h"
+#include "apps/kafka/PendingTimers.h"
+#include "kafka/Client.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace timingwheel::kafka {
+
+/// The transactions of one partition. Its transactional id is the partition's, so making one ends
+/// what a former owner has left open, and fences it.
+///
+/// All that waits for the broker gives up when `isStopping` has been true for a while.
+class Producer {
+public:
+    /// An output that no repetition will write.
+    struct Failure {
+        std::size_t output;
+        rd_kafka_resp_err_t error;
+    };
+
+    Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
+
+    void begin();
+    /// Gives an output to the transaction. `number` comes back in failures().
+    void write(Output const& output, PendingTimers const& timers, std::size_t number);
+    /// Commits, with the offset of the commands behind the last that was taken in, under the
+    /// group's metadata. Throws ClientError if the transaction is to be aborted, or is fenced.
+    void commit(rd_kafka_t* consumer, std::int64_t offset);
+    void abort();
+
+    /// What failed for good since the last begin().
+    std::vector<Failure> const& failures() const noexcept { return failures_; }
+
+private:
+    static void onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self);
+
+    rd_kafka_topic_t* topic(std::string const& name);
+    void send(std::string const& topic, std::int32_t partition, std::optional<std::string_view> key,
+              std::optional<std::string_view> value, rd_kafka_headers_t* headers,
+              std::size_t number);
+    void sendTimer(Output const& output, PendingTimers const& timers, std::size_t number);
+    /// Makes the call until it succeeds or fails for good.
+    template <class Call>
+    void repeat(char const* what, Call&& call);
+
+    Options const& options_;
+    std::int32_t partition_;
+    std::atomic<bool> const& isStopping_;
+    Client client_;
+    using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+    std::unordered_map<std::string, Topic> topics_;  // go before the client
+    std::vector<Failure> failures_;
+};
+
+}  // namespace timingwheel::kafka

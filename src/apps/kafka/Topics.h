@@ -1,0 +1,52 @@
+#pragma once
+
+#include "apps/kafka/Options.h"
+#include "kafka/Client.h"
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace timingwheel::kafka {
+
+/// What the cluster's topics are like: which there are, and whether ours are set as they must be.
+///
+/// Thread safety  every function from any thread
+class Topics {
+public:
+    explicit Topics(Options const& options);
+
+    /// Makes those that are missing, if the options say so.
+    void create();
+    /// Throws std::runtime_error that names the topic, the setting, its value and the bound. Says
+    /// on the log what would only be better otherwise. Returns the number of partitions.
+    std::int32_t check();
+
+    /// The number of partitions as it is now.
+    std::int32_t partitionsOf(std::string const& topic);
+    /// Why timers may not be delivered to this topic; empty if they may. Looks at the cluster again
+    /// at most once a second.
+    std::string whyNotTo(std::string_view topic);
+
+    /// The end of the state's partition, as one sees it who reads uncommitted records: with what
+    /// open transactions have written.
+    std::int64_t endOfState(std::int32_t partition);
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void refresh();
+    void checkSettings();
+    void checkSetting(std::string const& topic, std::string const& name, std::string const& value);
+
+    Options const& options_;
+    Client client_;
+    std::mutex mutex_;
+    std::unordered_map<std::string, std::int32_t> partitions_;
+    Clock::time_point refreshed_ = Clock::time_point::min();
+};
+
+}  // namespace timingwheel::kafka

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "apps/kafka/Metrics.h"
+#include "apps/kafka/Options.h"
+#include "apps/kafka/Partition.h"
+#include "apps/kafka/Topics.h"
+#include "kafka/Client.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+namespace timingwheel::kafka {
+
+/// A member of the group: reads commands, and hands them to the partitions that it owns.
+class Worker {
+public:
+    Worker(Options const& options, Topics& topics, Metrics& metrics);
+    Worker(Worker const&) = delete;
+    Worker& operator=(Worker const&) = delete;
+
+    /// Works until `isStopping` is true. Then ends the transactions that are under way, and leaves
+    /// the group, so that others take over at once.
+    void run(std::atomic<bool> const& isStopping);
+
+private:
+    static void onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
+                            rd_kafka_topic_partition_list_t* partitions, void* self);
+    void assign(rd_kafka_topic_partition_list_t* partitions);
+    void revoke(rd_kafka_topic_partition_list_t* partitions);
+    void put(Message message);
+    void attend();
+
+    Options const& options_;
+    Client consumer_;
+    Shared shared_;
+    std::map<std::int32_t, std::unique_ptr<Partition>> partitions_;  // go before the consumer
+};
+
+}  // namespace timingwheel::kafka

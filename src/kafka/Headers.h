@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string_view>
+
+/// The names of headers and topics: what users of any Kafka client, the daemon and its state agree
+/// on. docs/beyond.md describes them.
+namespace timingwheel::kafka::header {
+
+inline constexpr std::string_view kPrefix = "timingwheel-";
+
+inline constexpr std::string_view kCommand = "timingwheel-command";
+inline constexpr std::string_view kSchedule = "schedule";
+inline constexpr std::string_view kPushBack = "push-back";
+inline constexpr std::string_view kCancel = "cancel";
+
+/// When it is due: milliseconds since 1970, decimal.
+inline constexpr std::string_view kAt = "timingwheel-at";
+/// The topic to deliver to.
+inline constexpr std::string_view kTo = "timingwheel-to";
+/// The key of what is delivered; the timer's id if there is none.
+inline constexpr std::string_view kKey = "timingwheel-key";
+/// In the state, where a record without value is a tombstone: the timer has none.
+inline constexpr std::string_view kValue = "timingwheel-value";
+inline constexpr std::string_view kNone = "none";
+/// The timer's id, in what is delivered.
+inline constexpr std::string_view kId = "timingwheel-id";
+
+/// Asks for a reply, and is in it.
+inline constexpr std::string_view kReply = "timingwheel-reply";
+inline constexpr std::string_view kOutcome = "timingwheel-outcome";
+/// Why a command was refused, or a delivery failed.
+inline constexpr std::string_view kReason = "timingwheel-reason";
+/// Where a dead letter comes from: topic/partition/offset.
+inline constexpr std::string_view kFrom = "timingwheel-from";
+
+}  // namespace timingwheel::kafka::header
