@@ -8,7 +8,9 @@
 #include <string>
 
 /// librdkafka's handles as owners, and its errors as exceptions.
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 using Settings = std::map<std::string, std::string>;
 
@@ -91,4 +93,6 @@ private:
     Owned<rd_kafka_conf_t, rd_kafka_conf_destroy> conf_;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -4,7 +4,10 @@
 
 /// The names of headers and topics: what users of any Kafka client, the daemon and its state agree
 /// on. docs/beyond.md describes them.
-namespace timingwheel::kafka::header {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+namespace header {
 
 inline constexpr std::string_view kPrefix = "timingwheel-";
 
@@ -33,4 +36,7 @@ inline constexpr std::string_view kReason = "timingwheel-reason";
 /// Where a dead letter comes from: topic/partition/offset.
 inline constexpr std::string_view kFrom = "timingwheel-from";
 
-}  // namespace timingwheel::kafka::header
+}  // namespace header
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -7,7 +7,9 @@
 #include <limits>
 #include <system_error>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -131,4 +133,6 @@ std::variant<Command, Refusal> readState(Record const& record) {
     return command;
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -10,7 +10,9 @@
 #include <variant>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What a command may ask for. A record beyond is refused, with a reason that names value and
 /// bound.
@@ -51,4 +53,6 @@ std::string_view nameOf(Command::Kind kind) noexcept;
 /// The header's value, if the record has that header once or more often: the last.
 std::optional<std::string_view> lastHeader(Record const& record, std::string_view name) noexcept;
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// Where the consumer's thread puts a partition's commands, and the partition's thread finds them.
 /// It is closed until the partition's thread says at which offset to begin, and the consumer has
@@ -99,4 +101,6 @@ private:
     bool isWoken_ = false;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

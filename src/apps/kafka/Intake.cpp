@@ -5,7 +5,9 @@
 #include <utility>
 #include <variant>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -100,4 +102,6 @@ void Intake::reply(Record const& record, std::string_view outcome, std::string c
     outputs.reply(std::move(reply));
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What became of commands, and of what was due.
 struct Tally {
@@ -53,4 +55,6 @@ private:
 /// The headers of a record that is refused or cannot be delivered, and why.
 OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string const& reason);
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

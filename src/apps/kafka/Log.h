@@ -4,7 +4,9 @@
 
 #include <spdlog/spdlog.h>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// Has librdkafka say what it says on the daemon's log.
 inline void logTo(Configuration& configuration) {
@@ -19,4 +21,6 @@ inline void logTo(Configuration& configuration) {
                              });
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -3,7 +3,9 @@
 #include <stdexcept>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -93,4 +95,6 @@ Metrics::OfPartition::~OfPartition() {
     metrics_.lag_.Remove(&lag);
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

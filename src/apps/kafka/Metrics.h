@@ -13,7 +13,9 @@
 #include <memory>
 #include <string>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What there is to watch, for Prometheus. docs/beyond.md says what each is for.
 ///
@@ -81,4 +83,6 @@ private:
     std::unique_ptr<prometheus::Exposer> exposer_;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -162,4 +164,6 @@ CommandLine parse(int argc, char const* const* argv) {
     return line;
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

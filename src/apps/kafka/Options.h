@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What the command line and the configuration file say.
 struct Options {
@@ -51,4 +53,6 @@ inline constexpr int kBadConfiguration = 2;
 /// Prints help, version and errors itself. An error names the option, its value and the bound.
 CommandLine parse(int argc, char const* const* argv);
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

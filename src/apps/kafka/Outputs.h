@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// A record with bytes of its own.
 struct OwnRecord {
@@ -77,4 +79,6 @@ private:
     std::vector<PendingTimer::Owner> kept_;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

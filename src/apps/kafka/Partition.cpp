@@ -11,7 +11,9 @@
 #include <utility>
 #include <variant>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -377,4 +379,6 @@ void Partition::account() {
     metrics_.pending.Set(timers_ ? static_cast<double>(timers_->size()) : 0);
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -18,7 +18,9 @@
 #include <string>
 #include <thread>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What all partitions of a worker share.
 struct Shared {
@@ -82,4 +84,6 @@ private:
     std::thread thread_;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <new>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -104,4 +106,6 @@ std::size_t PendingTimer::size() const noexcept {
     return (size + sizeof(void*) + 15) / 16 * 16;
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

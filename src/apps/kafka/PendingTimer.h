@@ -14,7 +14,9 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// A timer that is pending: an entry of the wheel and of the table of ids, and behind it, in the
 /// same block of memory, what will be delivered.
@@ -63,4 +65,6 @@ private:
     std::uint32_t valueSize_;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -2,7 +2,9 @@
 
 #include <utility>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 PendingTimers::PendingTimers(std::int64_t now)
     : buckets_(kFirstBuckets), table_{Table::bucket_traits{buckets_.data(), buckets_.size()}} {
@@ -102,4 +104,6 @@ void PendingTimers::turnBack(std::int64_t now) {
     for (PendingTimer& timer : table_) place(timer);
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

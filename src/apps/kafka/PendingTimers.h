@@ -14,7 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What a partition has pending: the library's wheel, in ticks of a millisecond since 1970, and a
 /// table by id.
@@ -83,4 +85,6 @@ private:
     std::size_t bytes_ = 0;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <thread>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -213,4 +215,6 @@ void Producer::abort() {
     repeat("to abort", [this] { return rd_kafka_abort_transaction(client_.get(), kWait); });
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -12,7 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// The transactions of one partition. Its transactional id is the partition's, so making one ends
 /// what a former owner has left open, and fences it.
@@ -60,4 +62,6 @@ private:
     std::vector<Failure> failures_;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

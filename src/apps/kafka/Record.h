@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 struct Header {
     std::string_view name;
@@ -22,4 +24,6 @@ struct Record {
     std::int64_t offset = 0;
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

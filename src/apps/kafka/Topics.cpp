@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -237,4 +239,6 @@ std::int64_t Topics::endOfState(std::int32_t partition) {
     return high;
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -10,7 +10,9 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// What the cluster's topics are like: which there are, and whether ours are set as they must be.
 ///
@@ -49,4 +51,6 @@ private:
     Clock::time_point refreshed_ = Clock::time_point::min();
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -145,4 +147,6 @@ void Worker::revoke(rd_kafka_topic_partition_list_t* partitions) {
     check(rd_kafka_incremental_unassign(consumer_.get(), partitions), "to be unassigned");
 }
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -11,7 +11,9 @@
 #include <map>
 #include <memory>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 /// A member of the group: reads commands, and hands them to the partitions that it owns.
 class Worker {
@@ -38,4 +40,6 @@ private:
     std::map<std::int32_t, std::unique_ptr<Partition>> partitions_;  // go before the consumer
 };
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

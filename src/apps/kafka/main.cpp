@@ -15,7 +15,9 @@
 #include <exception>
 #include <stdexcept>
 
-namespace timingwheel::kafka {
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
 
 namespace {
 
@@ -54,7 +56,9 @@ int run(Options const& options) {
 
 }  // namespace
 
-}  // namespace timingwheel::kafka
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel
 
 int main(int argc, char** argv) {
     namespace kafka = timingwheel::kafka;

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <timingwheel/kafka/detail/platform/export.h>
+
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// What librdkafka or a broker complained of. The message says what was tried.
+class TIMINGWHEEL_KAFKA_API KafkaError : public std::runtime_error {
+public:
+    KafkaError(std::string const& message, int code) : std::runtime_error{message}, code_{code} {}
+    /// librdkafka's code, an rd_kafka_resp_err_t.
+    int code() const noexcept { return code_; }
+
+private:
+    int code_;
+};
+
+/// A record that is to be delivered later.
+struct DelayedRecord {
+    /// Of the timer: 1 to 1,000 bytes. Scheduled again, a timer has the new time and record.
+    std::string id;
+    std::chrono::system_clock::time_point at;
+    /// The topic to deliver to.
+    std::string to;
+    std::optional<std::string> value = {};
+    /// Of the record; the id if there is none.
+    std::optional<std::string> key = {};
+    /// Delivered with it. No name may begin with "timingwheel-". At most 100.
+    std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+/// All are checked by the constructor, which throws std::invalid_argument with the option's name.
+struct TimerClientOptions {
+    /// host:port, and more of them after commas.
+    std::string brokers;
+    /// The topic that the workers read.
+    std::string commands = "timers.commands";
+    /// librdkafka's own settings: "security.protocol" and so on.
+    std::map<std::string, std::string> librdkafka = {};
+};
+
+/// Schedules records on Kafka, for timingwheel-kafka to deliver. docs/beyond.md describes both.
+///
+///     kafka::TimerClient timers{{.brokers = "localhost:9092"}};
+///     timers.schedule({.id = "4711",
+///                      .at = std::chrono::system_clock::now() + 30min,
+///                      .to = "orders.unpaid"}).get();
+///     timers.cancel("4711").get();
+///
+/// A call writes a command, with the right headers and into the right partition; any other client
+/// of Kafka can do the same. Its future is ready when the brokers have the command, on all replicas
+/// that are in sync. What becomes of it is said in the topic of replies, to those who ask:
+/// scheduled, replaced, pushed-back, cancelled, too-late, or refused and why.
+///
+/// - Commands of one timer, from one client, are taken in in the order of the calls.
+/// - A future throws KafkaError if the brokers did not confirm within five minutes. Then the
+///   command may still be there.
+///
+/// Units          times to the millisecond, rounded up
+/// Thread safety  every function from any thread
+/// Lifetime       the destructor waits until the brokers have what was written, for at most ten
+///                seconds; futures may outlive the client
+/// Errors         std::invalid_argument names what is out of range, and nothing was written;
+///                KafkaError if librdkafka's queue of 100,000 commands is full for a minute
+class TIMINGWHEEL_KAFKA_API TimerClient {
+public:
+    using TimePoint = std::chrono::system_clock::time_point;
+
+    explicit TimerClient(TimerClientOptions options);
+    TimerClient(TimerClient const&) = delete;
+    TimerClient& operator=(TimerClient const&) = delete;
+    ~TimerClient();
+
+    /// `reply` asks for a reply, which carries that text. An empty one asks for none.
+    [[nodiscard]] std::future<void> schedule(DelayedRecord const& record,
+                                             std::string_view reply = {});
+    /// If the timer is not pending when the command is read, nothing changes; so for cancel.
+    [[nodiscard]] std::future<void> pushBack(std::string_view id, TimePoint at,
+                                             std::string_view reply = {});
+    [[nodiscard]] std::future<void> cancel(std::string_view id, std::string_view reply = {});
+
+private:
+    class Connection;
+    std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

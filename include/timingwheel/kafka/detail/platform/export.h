@@ -1,0 +1,15 @@
+/// TIMINGWHEEL_KAFKA_API marks what a shared kafka library exports; all else is hidden.
+
+#pragma once
+
+#if defined(_WIN32) && defined(TIMINGWHEEL_KAFKA_SHARED)
+#    if defined(TIMINGWHEEL_KAFKA_BUILDING)
+#        define TIMINGWHEEL_KAFKA_API __declspec(dllexport)
+#    else
+#        define TIMINGWHEEL_KAFKA_API __declspec(dllimport)
+#    endif
+#elif defined(__GNUC__) && !defined(_WIN32)
+#    define TIMINGWHEEL_KAFKA_API __attribute__((visibility("default")))
+#else
+#    define TIMINGWHEEL_KAFKA_API
+#endif
