@@ -196,6 +196,7 @@ void Partition::readState() {
     settings["enable.partition.eof"] = "true";
     settings["isolation.level"] = "read_committed";
     settings["queued.max.messages.kbytes"] = "32768";
+    settings["fetch.wait.max.ms"] = "10";  // the end is near
     Configuration configuration{settings};
     logTo(configuration);
     Client const reader = configuration.makeClient(RD_KAFKA_CONSUMER);

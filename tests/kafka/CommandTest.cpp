@@ -1,0 +1,127 @@
+#include "kafka/Records.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace timingwheel::test::kafka {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using timingwheel::kafka::CommandLimits;
+using timingwheel::kafka::readCommand;
+using timingwheel::kafka::readState;
+using timingwheel::kafka::Refusal;
+
+constexpr CommandLimits kLimits{.latest = 1'000'000};
+
+std::string refusalOf(Record const& record) {
+    auto const read = readCommand(record, kLimits);
+    auto const* const refusal = std::get_if<Refusal>(&read);
+    return refusal == nullptr ? "it was accepted" : refusal->reason;
+}
+
+TEST(Command, OfAScheduleSaysWhenWhereAndWhat) {
+    Record const record = test::kafka::record("4711", {{"timingwheel-command", "schedule"},
+                                                       {"timingwheel-at", "5000"},
+                                                       {"timingwheel-to", "orders.unpaid"},
+                                                       {"timingwheel-key", "customer-1"},
+                                                       {"timingwheel-reply", "r1"},
+                                                       {"trace", "abc"},
+                                                       {"empty", std::nullopt}});
+    auto const command = std::get<Command>(readCommand(record, kLimits));
+    EXPECT_EQ(command.kind, Command::Kind::schedule);
+    EXPECT_EQ(command.id, "4711");
+    EXPECT_EQ(command.at, 5'000);
+    EXPECT_EQ(command.to, "orders.unpaid");
+    EXPECT_EQ(command.key, "customer-1");
+    EXPECT_EQ(command.value, "payload");
+    EXPECT_EQ(command.reply, "r1");
+    EXPECT_THAT(command.headers,
+                ElementsAre(Header{"trace", "abc"}, Header{"empty", std::nullopt}));
+}
+
+TEST(Command, OfAPushBackOrCancelNeedsNoTarget) {
+    auto const pushBack = std::get<Command>(readCommand(
+        record("a", {{"timingwheel-command", "push-back"}, {"timingwheel-at", "7"}}), kLimits));
+    EXPECT_EQ(pushBack.kind, Command::Kind::pushBack);
+    EXPECT_EQ(pushBack.at, 7);
+    auto const cancel =
+        std::get<Command>(readCommand(record("a", {{"timingwheel-command", "cancel"}}), kLimits));
+    EXPECT_EQ(cancel.kind, Command::Kind::cancel);
+}
+
+TEST(Command, OfAHeaderThatIsThereTwiceTakesTheLast) {
+    Record twice = schedule("a", "1");
+    twice.headers.push_back({"timingwheel-at", "2"});
+    EXPECT_EQ(std::get<Command>(readCommand(twice, kLimits)).at, 2);
+}
+
+TEST(Command, TakesBoundsAndNotBeyond) {
+    EXPECT_EQ(refusalOf(schedule(std::string(1'000, 'k'), "0")), "it was accepted");
+    EXPECT_EQ(refusalOf(schedule(std::string(1'001, 'k'), "0")),
+              "the key has 1001 bytes: the most is 1000");
+    EXPECT_EQ(refusalOf(schedule("a", "1000000")), "it was accepted");
+    EXPECT_THAT(refusalOf(schedule("a", "1000001")),
+                AllOf(HasSubstr("1000001"), HasSubstr("the latest is 1000000")));
+    EXPECT_EQ(refusalOf(schedule("a", "0", std::string(249, 't'))), "it was accepted");
+    EXPECT_THAT(refusalOf(schedule("a", "0", std::string(250, 't'))), HasSubstr("1 to 249"));
+    Record many = schedule("a", "0");
+    for (int i = 0; i < 100; ++i) many.headers.push_back({"h", "v"});
+    EXPECT_EQ(refusalOf(many), "it was accepted");
+    many.headers.push_back({"h", "v"});
+    EXPECT_EQ(refusalOf(many), "it has 101 headers of its own: the most is 100");
+}
+
+TEST(Command, ThatIsMalformedIsRefusedWithTheReason) {
+    struct Case {
+        Record record;
+        char const* reason;
+    };
+    std::vector<Case> const cases{
+        {record(std::nullopt, {{"timingwheel-command", "cancel"}}), "the key is empty"},
+        {record("", {{"timingwheel-command", "cancel"}}), "the key is empty"},
+        {record("a", {}), "timingwheel-command is missing"},
+        {record("a", {{"timingwheel-command", "Schedule"}}), "timingwheel-command is \"Schedule\""},
+        {record("a", {{"timingwheel-command", std::nullopt}}), "timingwheel-command is \"\""},
+        {record("a", {{"timingwheel-command", "push-back"}}), "timingwheel-at is missing"},
+        {schedule("a", ""), "timingwheel-at is \"\""},
+        {schedule("a", "-1"), "timingwheel-at is \"-1\""},
+        {schedule("a", "+1"), "timingwheel-at is \"+1\""},
+        {schedule("a", " 1"), "timingwheel-at is \" 1\""},
+        {schedule("a", "1.5"), "timingwheel-at is \"1.5\""},
+        {schedule("a", "0x10"), "timingwheel-at is \"0x10\""},
+        {schedule("a", "99999999999999999999"), "timingwheel-at is \"99999999999999999999\""},
+        {schedule("a", "2026-11-23T12:00:00Z"), "timingwheel-at is \"2026-11-23T12:00:00Z\""},
+        {schedule("a", "\x01\xff"), "timingwheel-at is \"??\""},
+        {schedule("a", std::string(5'000, '9')), "...\""},
+        {record("a", {{"timingwheel-command", "schedule"}, {"timingwheel-at", "1"}}),
+         "timingwheel-to is missing"},
+        {schedule("a", "1", ""), "timingwheel-to is \"\""},
+        {schedule("a", "1", "a topic"), "timingwheel-to is \"a topic\""},
+        {schedule("a", "1", ".."), "timingwheel-to is \"..\""},
+        {schedule("a", "1", "../etc"), "timingwheel-to is \"../etc\""}};
+    for (Case const& each : cases) EXPECT_THAT(refusalOf(each.record), HasSubstr(each.reason));
+}
+
+TEST(Command, OfTheStateIsWhatAScheduleWas) {
+    Record const state = record(
+        "a", {{"timingwheel-at", "99999999"}, {"timingwheel-to", "orders"}, {"colour", "red"}});
+    auto const timer = std::get<Command>(readState(state));
+    EXPECT_EQ(timer.at, 99'999'999);  // no bound: it was accepted once
+    EXPECT_EQ(timer.value, "payload");
+    EXPECT_THAT(timer.headers, ElementsAre(Header{"colour", "red"}));
+
+    Record const without = record(
+        "a",
+        {{"timingwheel-at", "1"}, {"timingwheel-to", "orders"}, {"timingwheel-value", "none"}});
+    EXPECT_EQ(std::get<Command>(readState(without)).value, std::nullopt);
+}
+
+}  // namespace
+}  // namespace timingwheel::test::kafka

@@ -1,0 +1,175 @@
+#include "apps/kafka/PendingTimers.h"
+#include "kafka/Records.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test::kafka {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using timingwheel::kafka::PendingTimer;
+using timingwheel::kafka::PendingTimers;
+
+constexpr std::int64_t kNow = 1'700'000'000'000;
+
+std::vector<std::string> idsOf(std::vector<PendingTimer::Owner> const& timers) {
+    std::vector<std::string> ids;
+    for (auto const& timer : timers) ids.emplace_back(timer->id());
+    return ids;
+}
+
+TEST(PendingTimers, KeepWhatWillBeDelivered) {
+    PendingTimers timers{kNow};
+    Command command = scheduleCommand("4711", kNow + 5);
+    command.key = "customer";
+    command.value = std::string_view{"pay\0load", 8};
+    command.headers = {{"trace", "abc"}, {"empty", ""}, {"none", std::nullopt}};
+    PendingTimer const& timer = *timers.schedule(command).timer;
+    EXPECT_EQ(timer.id(), "4711");
+    EXPECT_EQ(timer.key(), "customer");
+    EXPECT_EQ(timer.value(), (std::string_view{"pay\0load", 8}));
+    EXPECT_EQ(timer.headers(), command.headers);
+    EXPECT_EQ(timers.topicOf(timer), "orders");
+
+    command.id = "bare";
+    command.key.reset();
+    command.value.reset();
+    command.headers.clear();
+    PendingTimer const& bare = *timers.schedule(command).timer;
+    EXPECT_EQ(bare.key(), std::nullopt);
+    EXPECT_EQ(bare.value(), std::nullopt);
+    EXPECT_THAT(bare.headers(), IsEmpty());
+}
+
+TEST(PendingTimers, HandOverWhatIsDueTheEarliestFirst) {
+    PendingTimers timers{kNow};
+    for (auto const& [id, delay] : {std::pair{"c", 70'000}, {"a", 1}, {"b", 300}})
+        timers.schedule(scheduleCommand(id, kNow + delay));
+    EXPECT_EQ(timers.nextExpiration(), kNow + 1);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow, 10)), IsEmpty());
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 1, 10)), ElementsAre("a"));
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 69'999, 10)), ElementsAre("b"));
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 70'000, 10)), ElementsAre("c"));
+    EXPECT_EQ(timers.nextExpiration(), std::nullopt);
+    EXPECT_EQ(timers.size(), 0U);
+}
+
+TEST(PendingTimers, HandOverNoMoreThanIsAskedFor) {
+    PendingTimers timers{kNow};
+    for (int i = 0; i < 100; ++i)
+        timers.schedule(scheduleCommand(std::to_string(i), kNow + 1 + i % 3));
+    std::size_t taken = 0;
+    std::int64_t last = 0;
+    while (true) {
+        auto const due = timers.takeDue(kNow + 10, 7);
+        EXPECT_LE(due.size(), 7U);
+        for (auto const& timer : due) {
+            EXPECT_GE(timer->at, last);
+            last = timer->at;
+        }
+        taken += due.size();
+        if (due.empty()) break;
+    }
+    EXPECT_EQ(taken, 100U);
+}
+
+TEST(PendingTimers, ReplaceATimerOfTheSameId) {
+    PendingTimers timers{kNow};
+    EXPECT_EQ(timers.schedule(scheduleCommand("a", kNow + 5)).replaced, nullptr);
+    auto const again = timers.schedule(scheduleCommand("a", kNow + 9));
+    ASSERT_NE(again.replaced, nullptr);
+    EXPECT_EQ(again.replaced->at, kNow + 5);
+    EXPECT_EQ(timers.size(), 1U);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 8, 10)), IsEmpty());
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 9, 10)), ElementsAre("a"));
+}
+
+TEST(PendingTimers, ThatWereDueOnArrivalAreHandedOverByTheNextLook) {
+    PendingTimers timers{kNow};
+    timers.schedule(scheduleCommand("past", 0));
+    timers.schedule(scheduleCommand("now", kNow));
+    EXPECT_LE(*timers.nextExpiration(), kNow + 1);
+    EXPECT_EQ(timers.takeDue(kNow + 1, 10).size(), 2U);
+}
+
+TEST(PendingTimers, AreNotEarlyByAClockThatWasSetBack) {
+    PendingTimers timers{kNow};
+    timers.schedule(scheduleCommand("far", kNow + 100'000));
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 50'000, 10)), IsEmpty());
+    EXPECT_THAT(idsOf(timers.takeDue(kNow - 3'600'000, 10)), IsEmpty());
+    timers.schedule(scheduleCommand("near", kNow - 3'500'000));
+    EXPECT_EQ(timers.nextExpiration() <= kNow - 3'500'000, true);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow - 3'500'001, 10)), IsEmpty());
+    EXPECT_THAT(idsOf(timers.takeDue(kNow - 3'500'000, 10)), ElementsAre("near"));
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 99'999, 10)), IsEmpty());
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 100'000, 10)), ElementsAre("far"));
+}
+
+TEST(PendingTimers, GiveBackTheirMemory) {
+    PendingTimers timers{kNow};
+    std::size_t const empty = timers.bytes();
+    for (int i = 0; i < 50; ++i) timers.schedule(scheduleCommand(std::to_string(i), kNow + i));
+    EXPECT_GT(timers.bytes(), empty + 50 * sizeof(PendingTimer));
+    timers.takeDue(kNow + 100, 100);
+    EXPECT_EQ(timers.bytes(), empty);
+}
+
+/// Any course of commands, and a clock that goes anywhere, beside a map.
+TEST(PendingTimers, DoWhatAMapDoes) {
+    std::uint64_t const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random{seed};
+    auto const below = [&random](std::int64_t bound) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+    };
+    PendingTimers timers{kNow};
+    std::map<std::string, std::int64_t> expected;
+    std::int64_t now = kNow;
+    for (int step = 0; step < 20'000; ++step) {
+        std::string const id = std::to_string(below(200));
+        std::int64_t const at = now + below(8) * below(100'000) - 1'000;
+        PendingTimer* const timer = timers.find(id);
+        ASSERT_EQ(timer != nullptr, expected.contains(id));
+        switch (below(5)) {
+            case 0:
+            case 1:
+                timers.schedule(scheduleCommand(id, at));
+                expected[id] = at;
+                break;
+            case 2:
+                if (timer == nullptr) break;
+                timers.pushBack(*timer, at);
+                expected[id] = at;
+                break;
+            case 3:
+                if (timer == nullptr) break;
+                EXPECT_EQ(timers.remove(*timer)->at, expected[id]);
+                expected.erase(id);
+                break;
+            default:
+                now += below(3) * below(20'000) + 2 - (below(20) == 0 ? 500'000 : 0);
+                for (auto const& due : timers.takeDue(now, 1 + below(30))) {
+                    ASSERT_EQ(expected.at(std::string{due->id()}), due->at);
+                    ASSERT_LE(due->at, now);
+                    expected.erase(std::string{due->id()});
+                }
+        }
+        ASSERT_EQ(timers.size(), expected.size());
+    }
+    now += 1'000'000'000;
+    std::size_t const left = expected.size();
+    EXPECT_EQ(timers.takeDue(now, 1'000).size(), left);
+}
+
+}  // namespace
+}  // namespace timingwheel::test::kafka
