@@ -55,10 +55,11 @@ Record recordOf(rd_kafka_message_t const& message) {
     return record;
 }
 
-/// What a partition's failure is, if it is no failure of ours: the group gave it to another.
+/// What a partition's failure is, if it is no failure of ours: the group gave it to another. A
+/// generation that has passed is no such sign: the group has a new one each time that a member
+/// comes or goes.
 bool isOthers(rd_kafka_resp_err_t code) {
     return code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FENCED ||
-           code == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION ||
            code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
            code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
            code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
@@ -92,17 +93,22 @@ void Partition::run() {
             while (!isStopping_) work();
             return;
         } catch (ClientError const& error) {
-            if (isOthers(error.code()))
-                spdlog::info("partition {}: begins anew: {}", number_, error.what());
-            else
-                spdlog::error("partition {}: begins anew: {}", number_, error.what());
+            report(isOthers(error.code()) ? spdlog::level::info : spdlog::level::err, error);
         } catch (std::exception const& error) {
-            spdlog::error("partition {}: begins anew: {}", number_, error.what());
+            report(spdlog::level::err, error);
         }
         inbox_.close();
         outputs_.clear();
         pause(kPauseAfterFailure);
     }
+}
+
+void Partition::report(int level, std::exception const& error) const {
+    // Who stops does not wait for a broker that is away. What is not committed begins anew
+    // elsewhere.
+    if (isStopping_) level = spdlog::level::debug;
+    spdlog::log(static_cast<spdlog::level::level_enum>(level), "partition {}: begins anew: {}",
+                number_, error.what());
 }
 
 void Partition::pause(milliseconds length) {

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ private:
     void giveUp(Producer::Failure const& failure);
     OwnRecord letterOf(Output const& output, std::string const& reason) const;
     void account();
+    void report(int level, std::exception const& error) const;
     void pause(std::chrono::milliseconds length);
 
     Shared& shared_;

@@ -43,7 +43,6 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     settings["session.timeout.ms"] = std::to_string(options.sessionTimeout.count());
     settings.emplace("heartbeat.interval.ms", std::to_string(options.sessionTimeout.count() / 4));
     settings.emplace("queued.max.messages.kbytes", "16384");
-    settings.emplace("max.poll.interval.ms", "3600000");
     Configuration configuration{settings};
     logTo(configuration);
     rd_kafka_conf_set_opaque(configuration.get(), this);
