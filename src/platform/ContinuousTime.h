@@ -23,7 +23,7 @@ namespace detail {
 /// Linux and macOS.
 ///
 /// Source         CLOCK_BOOTTIME on Linux, mach_continuous_time() on macOS, QueryInterruptTime() on
-///                Windows
+///                Windows 10; before that GetTickCount64(), which moves each 10 to 16 ms
 class ContinuousTime {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
@@ -47,15 +47,13 @@ private:
 
 #if defined(_WIN32)
 
-inline void ContinuousTime::require() {
-    if (query() == nullptr)
-        throw std::system_error{std::make_error_code(std::errc::function_not_supported),
-                                "this Windows has no clock that counts suspension"};
-}
+inline void ContinuousTime::require() {}
 
 inline ContinuousTime::TimePoint ContinuousTime::now() noexcept {
+    Query const found = query();
+    if (found == nullptr) return TimePoint{std::chrono::milliseconds{GetTickCount64()}};
     unsigned long long hundreds = 0;
-    query()(&hundreds);
+    found(&hundreds);
     return TimePoint{std::chrono::nanoseconds{static_cast<std::int64_t>(hundreds) * 100}};
 }
 

@@ -39,13 +39,15 @@ public:
     using Handle = std::unique_ptr<void, Close>;
     using Ticks = std::chrono::duration<std::int64_t, std::ratio<1, 10'000'000>>;
 
-    /// The system's timer alone.
+    /// The system's timer alone. Once it has fired it stays signalled until it is set anew.
     static Handle make() {
+        constexpr DWORD kManualReset = 1;
         constexpr DWORD kHighResolution = 2;  // the name is missing from older headers
         constexpr DWORD kAccess = SYNCHRONIZE | TIMER_MODIFY_STATE;
-        HANDLE const timer = CreateWaitableTimerExW(nullptr, nullptr, kHighResolution, kAccess);
+        HANDLE const timer =
+            CreateWaitableTimerExW(nullptr, nullptr, kManualReset | kHighResolution, kAccess);
         if (timer != nullptr) return Handle{timer};
-        return owned(CreateWaitableTimerExW(nullptr, nullptr, 0, kAccess));
+        return owned(CreateWaitableTimerExW(nullptr, nullptr, kManualReset, kAccess));
     }
     /// Sets it to fire after `left`, rounded up to its units. False if the system refuses.
     static bool set(HANDLE timer, std::chrono::nanoseconds left) noexcept {

@@ -97,7 +97,8 @@ ROWS = [
         emulator="qemu-i386-static", boost="headers",
         options=("-DTIMINGWHEEL_WHEELS_ONLY=ON",), refusal="need pointers of 64 bits",
         cheap=()),
-    Row("musl", "Linux with musl, x86-64", zig="x86_64-linux-musl", boost="newer", tests=FAST),
+    Row("musl", "Linux with musl, x86-64", zig="x86_64-linux-musl", boost="newer",
+        flags="-D_LIBCPP_ENABLE_EXPERIMENTAL", tests=FAST),  # its libc++ 18 has stop tokens so
     Row("musl-aarch64", "Linux with musl, ARM64, qemu", ("qemu-user-static",),
         zig="aarch64-linux-musl", emulator="qemu-aarch64-static", system="Linux aarch64",
         boost="headers"),
