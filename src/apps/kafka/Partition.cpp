@@ -55,6 +55,12 @@ Record recordOf(rd_kafka_message_t const& message) {
     return record;
 }
 
+/// As Java's clients do it.
+std::int32_t partitionOf(std::string_view key, std::int32_t partitions) {
+    return rd_kafka_msg_partitioner_murmur2(nullptr, key.data(), key.size(), partitions, nullptr,
+                                            nullptr);
+}
+
 /// What a partition's failure is, if it is no failure of ours: the group gave it to another. A
 /// generation that has passed is no such sign: the group has a new one each time that a member
 /// comes or goes.
@@ -125,8 +131,8 @@ void Partition::takeOver() {
     timers_.reset();
     producer_.reset();
     account();
-    std::int32_t const partitions = shared_.topics.partitionsOf(shared_.options.state);
-    if (partitions != shared_.topics.partitionsOf(shared_.options.commands))
+    partitions_ = shared_.topics.partitionsOf(shared_.options.state);
+    if (partitions_ != shared_.topics.partitionsOf(shared_.options.commands))
         throw std::runtime_error{
             "the number of partitions was changed: " + shared_.options.commands + " and " +
             shared_.options.state + " must have as many as before, and as each other"};
@@ -142,12 +148,7 @@ void Partition::takeOver() {
             .source = shared_.options.commands + "/" + std::to_string(number_),
             .maxDelay = shared_.options.maxDelayDays * 24 * 3'600'000,
             .hasReplies = !shared_.options.replies.empty(),
-            .isOurs =
-                [partitions, this](std::string_view key) {
-                    return rd_kafka_msg_partitioner_murmur2(nullptr, key.data(), key.size(),
-                                                            partitions, nullptr,
-                                                            nullptr) == number_;
-                },
+            .isOurs = [this](std::string_view key) { return isOurs(key); },
             .whyNotTo = [this](std::string_view topic) { return shared_.topics.whyNotTo(topic); }});
     if (isStopping_) return;
     inbox_.openAt(next_);
@@ -155,6 +156,10 @@ void Partition::takeOver() {
     shared_.metrics.tookOver(took);
     spdlog::info("partition {}: taken over in {:.1f} s, {} timers pending, commands from {}",
                  number_, inSeconds(took), timers_->size(), next_);
+}
+
+bool Partition::isOurs(std::string_view key) const noexcept {
+    return partitionOf(key, partitions_) == number_;
 }
 
 /// What the group has committed, once no transaction is open that would change it.
@@ -232,6 +237,12 @@ void Partition::readState() {
                 if (PendingTimer* const timer = timers_->find(*record.key))
                     (void)timers_->remove(*timer);
         } else {
+            if (record.key && !isOurs(*record.key))
+                throw std::runtime_error{
+                    "the number of partitions was changed: a timer is in partition " +
+                    std::to_string(number_) + " of " + shared_.options.state + " and belongs to " +
+                    std::to_string(partitionOf(*record.key, partitions_)) +
+                    ". Nothing of this partition is delivered until the number is as it was"};
             auto const state = kafka::readState(record);
             if (auto const* const command = std::get_if<Command>(&state))
                 timers_->schedule(*command);

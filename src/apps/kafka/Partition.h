@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace timingwheel {
@@ -59,6 +60,7 @@ private:
 
     void run();
     void takeOver();
+    bool isOurs(std::string_view key) const noexcept;
     std::int64_t offsetToBeginAt();
     void readState();
     void work();
@@ -78,6 +80,7 @@ private:
     std::optional<PendingTimers> timers_;
     std::optional<Intake> intake_;
     std::unique_ptr<Producer> producer_;
+    std::int32_t partitions_ = 1;
     std::int64_t next_ = 0;  // the offset behind the last command that was taken in
     Outputs outputs_;
     Tally tally_;
