@@ -32,14 +32,16 @@ int create(long call, Arguments... arguments) noexcept {
 
 }  // namespace
 
-extern "C" int timerfd_create(int clock, int flags) noexcept {
+// glibc says that these throw nothing, and musl does not.
+extern "C" int timerfd_create(int clock, int flags) noexcept(noexcept(timerfd_create(0, 0))) {
     return create(SYS_timerfd_create, clock, flags);
 }
-extern "C" int eventfd(unsigned value, int flags) noexcept {
+extern "C" int eventfd(unsigned value, int flags) noexcept(noexcept(eventfd(0, 0))) {
     return create(SYS_eventfd2, value, flags);
 }
 extern "C" int timerfd_settime(int descriptor, int flags, itimerspec const* to,
-                               itimerspec* was) noexcept {
+                               itimerspec* was) noexcept(noexcept(timerfd_settime(0, 0, nullptr,
+                                                                                  nullptr))) {
     ++settings;
     bool const hears = (flags & TFD_TIMER_CANCEL_ON_SET) != 0;
     if (hears) ++settingsThatHear;
