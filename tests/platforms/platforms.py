@@ -76,7 +76,7 @@ UNITY = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=100")
 
 ROWS = [
     Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11", tests=FAST),
-    # Without optimising, clang 19 cannot link two files whose unnamed namespaces have hooks of the
+    # Without optimising, clang cannot link two files whose unnamed namespaces have hooks of the
     # same name that call lambdas.
     Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19", tests=FAST,
         testFlags="-O1"),
@@ -100,7 +100,8 @@ ROWS = [
         options=("-DTIMINGWHEEL_WHEELS_ONLY=ON",), refusal="need pointers of 64 bits",
         cheap=()),
     Row("musl", "Linux with musl, x86-64", zig="x86_64-linux-musl", boost="newer",
-        flags="-D_LIBCPP_ENABLE_EXPERIMENTAL", tests=FAST),  # its libc++ 18 has stop tokens so
+        flags="-D_LIBCPP_ENABLE_EXPERIMENTAL",  # its libc++ 18 has stop tokens so
+        tests=FAST, testFlags="-O1"),  # it is clang, too
     Row("musl-aarch64", "Linux with musl, ARM64, qemu", ("qemu-user-static",),
         zig="aarch64-linux-musl", emulator="qemu-aarch64-static", system="Linux aarch64",
         boost="headers"),

@@ -44,7 +44,9 @@ public:
     void expose(std::string const& address);
 
     void add(Tally const& tally);
-    void delivered(std::chrono::milliseconds late) { lateness_.Observe(late.count() / 1e3); }
+    void delivered(std::chrono::milliseconds late) {
+        lateness_.Observe(std::chrono::duration<double>(late).count());
+    }
     void committed(std::chrono::steady_clock::duration took) {
         transactions_.Observe(std::chrono::duration<double>(took).count());
     }
