@@ -147,6 +147,7 @@ CommandLine parse(int argc, char const* const* argv) {
     app.set_version_flag("--version",
                          std::string{"timingwheel-kafka "} + TIMINGWHEEL_VERSION_STRING);
     app.set_config("--config", "", "Read options from this file (TOML or INI), too");
+    app.allow_config_extras(CLI::config_extras_mode::error);
     app.option_defaults()->always_capture_default();
     addCluster(app, options, settings);
     addLimits(app, options, session, transaction);

@@ -1,0 +1,88 @@
+#include "apps/kafka/Options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timingwheel::test::kafka {
+namespace {
+
+using ::testing::HasSubstr;
+using timingwheel::kafka::CommandLine;
+using timingwheel::kafka::kBadConfiguration;
+using timingwheel::kafka::parse;
+
+struct Parsed {
+    CommandLine line;
+    std::string said;
+};
+
+Parsed parsed(std::vector<std::string> const& words) {
+    std::vector<char const*> arguments{"timingwheel-kafka"};
+    for (std::string const& word : words) arguments.push_back(word.c_str());
+    ::testing::internal::CaptureStderr();
+    CommandLine line = parse(static_cast<int>(arguments.size()), arguments.data());
+    return {std::move(line), ::testing::internal::GetCapturedStderr()};
+}
+
+TEST(KafkaOptions, HaveDefaultsForAllButTheBrokers) {
+    Parsed const plain = parsed({"--brokers", "a:1,b:2"});
+    EXPECT_FALSE(plain.line.exitStatus.has_value());
+    EXPECT_EQ(plain.line.options.brokers, "a:1,b:2");
+    EXPECT_EQ(plain.line.options.commands, "timers.commands");
+    EXPECT_EQ(plain.line.options.transactionalId(3), "timingwheel-3");
+    EXPECT_EQ(parsed({}).line.exitStatus, kBadConfiguration);
+}
+
+TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
+    std::vector<std::pair<std::vector<std::string>, char const*>> const bad{
+        {{"--batch", "0"}, "--batch: is 0: it must be 1 to 1000000 records"},
+        {{"--batch", "many"}, "--batch: is many: it must be 1 to 1000000 records"},
+        {{"--memory-mb", "1000001"}, "--memory-mb: is 1000001: it must be 1 to 1000000 MB"},
+        {{"--session-timeout-ms", "999"}, "is 999: it must be 1000 to 3600000 ms"},
+        {{"--transaction-timeout-ms", "900001"}, "is 900001: it must be 1000 to 900000 ms"},
+        {{"--max-delay-days", "-1"}, "is -1: it must be 1 to 36600 days"},
+        {{"--create-topics", "0"}, "is 0: it must be 1 to 10000 partitions"},
+        {{"--replication", "101"}, "is 101: it must be 1 to 100 brokers"},
+        {{"--log-level", "loud"}, "loud"},
+        {{"--state", "timers.commands"}, "timers.commands is there twice"},
+        {{"--replies", "timers.state"}, "timers.state is there twice"},
+        {{"--librdkafka", "linger.ms"}, "linger.ms: it must be key=value"},
+        {{"--librdkafka", "group.id=x"}, "group.id: the program sets it itself"},
+        {{"--librdkafka", "isolation.level=read_uncommitted"}, "isolation.level"},
+        {{"--no-such-option"}, "--no-such-option"}};
+    for (auto const& [words, reason] : bad) {
+        std::vector<std::string> all{"--brokers", "a:1"};
+        all.insert(all.end(), words.begin(), words.end());
+        Parsed const refused = parsed(all);
+        EXPECT_EQ(refused.line.exitStatus, kBadConfiguration) << reason;
+        EXPECT_THAT(refused.said, HasSubstr(reason));
+    }
+}
+
+TEST(KafkaOptions, AreReadFromAFileToo) {
+    std::string const file = ::testing::TempDir() + "/timingwheel-kafka.toml";
+    std::ofstream{file} << "brokers = \"a:1\"\nreplies = \"timers.replies\"\nbatch = 5\n"
+                           "librdkafka = [\"security.protocol=ssl\", \"debug=broker\"]\n";
+    Parsed const read = parsed({"--config", file, "--batch", "6"});
+    EXPECT_FALSE(read.line.exitStatus.has_value()) << read.said;
+    EXPECT_EQ(read.line.options.brokers, "a:1");
+    EXPECT_EQ(read.line.options.replies, "timers.replies");
+    EXPECT_EQ(read.line.options.batch, 6U);  // the command line comes first
+    EXPECT_EQ(read.line.options.librdkafka.at("security.protocol"), "ssl");
+    EXPECT_EQ(read.line.options.librdkafka.at("debug"), "broker");
+
+    std::ofstream{file} << "brokers = \"a:1\"\nbrakers = \"b:2\"\n";
+    Parsed const unknown = parsed({"--config", file});
+    EXPECT_EQ(unknown.line.exitStatus, kBadConfiguration);
+    EXPECT_THAT(unknown.said, HasSubstr("brakers"));
+    EXPECT_EQ(parsed({"--config", file + ".missing"}).line.exitStatus, kBadConfiguration);
+}
+
+}  // namespace
+}  // namespace timingwheel::test::kafka

@@ -1,0 +1,94 @@
+#include <timingwheel/kafka/TimerClient.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What needs a broker is in failures.py.
+namespace timingwheel::test::kafka {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::system_clock;
+using ::testing::HasSubstr;
+using timingwheel::kafka::DelayedRecord;
+using timingwheel::kafka::KafkaError;
+using timingwheel::kafka::TimerClient;
+
+std::string refusalOf(std::function<void()> const& call) {
+    try {
+        call();
+    } catch (std::invalid_argument const& refusal) {
+        return refusal.what();
+    }
+    return "it was accepted";
+}
+
+/// Nobody listens there.
+TimerClient unreachable() {
+    return TimerClient{{.brokers = "127.0.0.1:1",
+                        .librdkafka = {{"message.timeout.ms", "1"}, {"log_level", "0"}}}};
+}
+
+TEST(TimerClient, RefusesBadOptionsByName) {
+    std::vector<std::pair<timingwheel::kafka::TimerClientOptions, char const*>> const bad{
+        {{.brokers = ""}, "brokers is empty"},
+        {{.brokers = "localhost:9092", .commands = ""}, "commands is empty"},
+        {{.brokers = "localhost:9092", .librdkafka = {{"no.such", "1"}}}, "no.such=1"},
+        {{.brokers = "localhost:9092", .librdkafka = {{"linger.ms", "soon"}}}, "linger.ms=soon"}};
+    for (auto const& [options, reason] : bad)
+        EXPECT_THAT(refusalOf([&options = options] { TimerClient const client{options}; }),
+                    HasSubstr(reason));
+}
+
+TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
+    TimerClient client = unreachable();
+    DelayedRecord const good{.id = "4711", .at = system_clock::now() + 30min, .to = "orders"};
+    auto const refusal = [&client](DelayedRecord const& record) {
+        return refusalOf([&] { client.schedule(record).wait(); });
+    };
+    DelayedRecord record = good;
+    record.id.clear();
+    EXPECT_EQ(refusal(record), "kafka: id has 0 bytes: it must have 1 to 1000");
+    record.id.assign(1'001, 'x');
+    EXPECT_EQ(refusal(record), "kafka: id has 1001 bytes: it must have 1 to 1000");
+    record = good;
+    record.at = system_clock::time_point{-1s};
+    EXPECT_EQ(refusal(record), "kafka: at is -1000 ms since 1970: it must be 0 or more");
+    record = good;
+    record.to.clear();
+    EXPECT_THAT(refusal(record), HasSubstr("to is empty"));
+    record = good;
+    record.headers = {{"timingwheel-at", "1"}};
+    EXPECT_THAT(refusal(record), HasSubstr("timingwheel-at"));
+    record.headers.assign(101, {"a", "b"});
+    EXPECT_THAT(refusal(record), HasSubstr("101 headers: the most is 100"));
+    EXPECT_THAT(refusalOf([&] { client.cancel("").wait(); }), HasSubstr("id has 0 bytes"));
+    EXPECT_THAT(refusalOf([&] { client.pushBack("a", record.at - 600'000h).wait(); }),
+                HasSubstr("at is -"));
+}
+
+TEST(TimerClient, TellsOfACommandThatNoBrokerHasConfirmed) {
+    TimerClient client = unreachable();
+    auto confirmed = client.cancel("4711");
+    EXPECT_THROW(confirmed.get(), KafkaError);
+}
+
+TEST(TimerClient, TellsFuturesThatOutliveIt) {
+    std::future<void> confirmed;
+    {
+        TimerClient client = unreachable();
+        confirmed = client.cancel("4711");
+    }
+    EXPECT_THROW(confirmed.get(), KafkaError);
+}
+
+}  // namespace
+}  // namespace timingwheel::test::kafka
