@@ -83,6 +83,7 @@ TEST(Command, ThatIsMalformedIsRefusedWithTheReason) {
         Record record;
         char const* reason;
     };
+    std::string const endless(5'000, '9');
     std::vector<Case> const cases{
         {record(std::nullopt, {{"timingwheel-command", "cancel"}}), "the key is empty"},
         {record("", {{"timingwheel-command", "cancel"}}), "the key is empty"},
@@ -99,7 +100,7 @@ TEST(Command, ThatIsMalformedIsRefusedWithTheReason) {
         {schedule("a", "99999999999999999999"), "timingwheel-at is \"99999999999999999999\""},
         {schedule("a", "2026-11-23T12:00:00Z"), "timingwheel-at is \"2026-11-23T12:00:00Z\""},
         {schedule("a", "\x01\xff"), "timingwheel-at is \"??\""},
-        {schedule("a", std::string(5'000, '9')), "...\""},
+        {schedule("a", endless), "...\""},
         {record("a", {{"timingwheel-command", "schedule"}, {"timingwheel-at", "1"}}),
          "timingwheel-to is missing"},
         {schedule("a", "1", ""), "timingwheel-to is \"\""},
