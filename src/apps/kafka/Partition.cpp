@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
@@ -294,34 +296,12 @@ void Partition::work() {
         metrics_.lag.Set(static_cast<double>(high - next_));
 }
 
-/// Writes what has come together, in one transaction, until it is committed. Throws if the
-/// partition has to begin anew.
+/// Writes what has come together. Throws if the partition has to begin anew.
 void Partition::commit() {
     auto const began = Steady::now();
-    milliseconds wait{50};
-    while (true) {
-        try {
-            producer_->begin();
-            auto& outputs = outputs_.all();
-            for (std::size_t i = 0; i < outputs.size(); ++i)
-                producer_->write(outputs[i], *timers_, i);
-            producer_->commit(shared_.consumer, next_);
-            break;
-        } catch (ClientError const& error) {
-            if (error.isFatal() || isOthers(error.code())) throw;
-            producer_->abort();
-            shared_.metrics.aborted();
-            auto const failures = producer_->failures();
-            if (failures.empty()) {
-                spdlog::warn("partition {}: a transaction is made again: {}", number_,
-                             error.what());
-                if (isStopping_) throw;
-                pause(wait);
-                wait = std::min(2 * wait, kPauseAfterFailure);
-            }
-            for (Producer::Failure const& failure : failures) giveUp(failure);
-        }
-    }
+    Chosen all(outputs_.all().size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (!tryToCommit(all)) commitEachTargetAlone();
     auto const now = nowInMilliseconds();
     for (Output const& output : outputs_.all())
         if (output.kind == Output::Kind::delivery)
@@ -330,6 +310,69 @@ void Partition::commit() {
     shared_.metrics.add(tally_);
     tally_ = {};
     outputs_.clear();
+}
+
+/// Writes these outputs in one transaction, until it is committed. False if one of their topics may
+/// not be written to, and nobody says which.
+bool Partition::tryToCommit(Chosen chosen) {
+    milliseconds wait{50};
+    while (true) {
+        try {
+            producer_->begin();
+            for (std::size_t const i : chosen) producer_->write(outputs_.all()[i], *timers_, i);
+            producer_->commit(shared_.consumer, next_);
+            return true;
+        } catch (ClientError const& error) {
+            if (error.isFatal() || isOthers(error.code())) throw;
+            producer_->abort();
+            shared_.metrics.aborted();
+            auto const failures = producer_->failures();
+            for (Producer::Failure const& failure : failures) {
+                std::size_t const before = outputs_.all().size();
+                giveUp(failure);
+                if (outputs_.all().size() > before) chosen.push_back(before);
+            }
+            if (!failures.empty()) continue;
+            if (error.code() == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) return false;
+            spdlog::warn("partition {}: a transaction is made again: {}", number_, error.what());
+            if (isStopping_) throw;
+            pause(wait);
+            wait = std::min(2 * wait, kPauseAfterFailure);
+        }
+    }
+}
+
+/// The slow way, where a topic may not be written to: what is delivered there goes to the dead
+/// letters, and the rest as it should. Each transaction is right by itself: this may end anywhere.
+void Partition::commitEachTargetAlone() {
+    Chosen rest;
+    std::map<std::uint32_t, Chosen> deliveries;
+    std::size_t const count = outputs_.all().size();
+    for (std::size_t i = 0; i < count; ++i) {
+        Output const& output = outputs_.all()[i];
+        if (output.kind != Output::Kind::delivery) {
+            rest.push_back(i);
+            continue;
+        }
+        Chosen& ofTarget = deliveries[output.timer->target()];
+        ofTarget.push_back(i);
+        ofTarget.push_back(++i);  // its tombstone
+    }
+    constexpr auto kMissing = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    auto const require = [&](Chosen const& chosen) {
+        if (!chosen.empty() && !tryToCommit(chosen))
+            throw ClientError{
+                "workers must have the right to write to the state, the dead letters "
+                "and the replies",
+                kMissing};
+    };
+    require(rest);
+    for (auto const& [target, chosen] : deliveries) {
+        if (tryToCommit(chosen)) continue;
+        for (std::size_t const i : chosen)
+            if (outputs_.all()[i].kind == Output::Kind::delivery) giveUp({i, kMissing});
+        require(chosen);
+    }
 }
 
 /// What cannot be written does not hold up the rest of its transaction.

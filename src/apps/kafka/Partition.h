@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -64,7 +65,10 @@ private:
     std::int64_t offsetToBeginAt();
     void readState();
     void work();
+    using Chosen = std::vector<std::size_t>;  // outputs, by number
     void commit();
+    [[nodiscard]] bool tryToCommit(Chosen chosen);
+    void commitEachTargetAlone();
     void giveUp(Producer::Failure const& failure);
     OwnRecord letterOf(Output const& output, std::string const& reason) const;
     void account();

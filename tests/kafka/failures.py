@@ -1,0 +1,507 @@
+"""What timingwheel-kafka does when something fails: a broker, workers, and one mistake at a time.
+
+    failures.py <timingwheel-kafka> [Failures.test... Disk.test...]
+
+docs/beyond.md has the table of failures, and names these tests.
+"""
+
+import contextlib
+import re
+import shutil
+import sys
+import time
+import unittest
+import urllib.request
+from pathlib import Path
+
+from children import Child, allEnded, freePorts, waitUntil
+from cluster import Cluster
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewPartitions,
+    ResourcePatternType,
+    ResourceType,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build/kafka"
+SOON = 60  # seconds, for what must happen
+PARTITIONS = 2
+PROGRAM = None
+
+
+def now():
+    return int(time.time() * 1000)
+
+
+class Guarded(Cluster):
+    """A broker that heeds who may do what."""
+
+    def _settings(self, number):
+        return super()._settings(number) | {
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "allow.everyone.if.no.acl.found": "true",
+        }
+
+
+class World:
+    """Topics of one test's own, its workers, and a user of them."""
+
+    def __init__(self, cluster, name):
+        self.cluster, self.name = cluster, name
+        self.folder = WORK / "failures" / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.topics = {part: f"{name}.{part}" for part in
+                       ("commands", "state", "dead-letters", "replies", "target")}  # fmt: skip
+        self.producer = Producer({"bootstrap.servers": cluster.addresses, "log_level": 0,
+                                  "partitioner": "murmur2_random", "enable.idempotence": True})
+        cluster.createTopic(self.topics["target"], PARTITIONS)
+        self.workers = []
+
+    def worker(self, *options, create=True, brokers=None):
+        """Starts one more."""
+        number = len(self.workers)
+        port = freePorts(1)[0]
+        command = [PROGRAM, "--brokers", brokers or self.cluster.addresses, "--group", self.name,
+                   "--session-timeout-ms", "6000", "--transaction-timeout-ms", "5000",
+                   "--metrics", f"127.0.0.1:{port}"]  # fmt: skip
+        for part in ("commands", "state", "dead-letters", "replies"):
+            command += [f"--{part}", self.topics[part]]
+        if create:
+            command += ["--create-topics", PARTITIONS, "--replication", self.cluster.replication]
+        worker = Child(f"worker {number}", [*command, *options], self.folder / f"worker-{number}")
+        worker.metricsPort = port
+        worker.start()
+        self.workers.append(worker)
+        return worker
+
+    def ready(self, *options):
+        """A worker that has taken all partitions over."""
+        worker = self.worker(*options)
+        self.awaitLog(worker, "taken over", PARTITIONS)
+        return worker
+
+    def log(self, worker):
+        return worker.log.read_text() if worker.log.exists() else ""
+
+    def awaitLog(self, worker, words, times=1):
+        waitUntil(lambda: self.log(worker).count(words) >= times, SOON,
+                  f"{worker.name} does not say {words!r}:\n{worker.endOfLog()}")  # fmt: skip
+
+    def metric(self, worker, name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{worker.metricsPort}/metrics") as answer:
+            found = re.findall(rf"^timingwheel_{name}(?:{{.*}})? (\S+)$", answer.read().decode(),
+                               re.M)  # fmt: skip
+        return sum(map(float, found))
+
+    def command(self, kind, key, at=None, to="target", value=b"payload", partition=-1, **headers):
+        """Produces one. Headers of the user's come by name."""
+        own = [("timingwheel-command", kind), ("timingwheel-reply", "asked")]
+        if at is not None:
+            own.append(("timingwheel-at", str(at)))
+        if kind == "schedule":
+            own.append(("timingwheel-to", self.topics.get(to, to)))
+        self.raw(key, value, [*own, *headers.items()], partition)
+
+    def raw(self, key, value, headers, partition=-1):
+        self.producer.produce(self.topics["commands"], key=key, value=value, headers=headers,
+                              partition=partition)  # fmt: skip
+        self.producer.flush()
+
+    def read(self, part, isolation="read_committed"):
+        """All that is in a topic now, as a list of (key, value, headers, time)."""
+        consumer = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": "reader",
+                             "isolation.level": isolation, "enable.partition.eof": True,
+                             "log_level": 0})
+        topic = self.topics[part]
+        partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
+        found, ended, until = [], set(), time.monotonic() + SOON
+        while len(ended) < len(partitions) and time.monotonic() < until:
+            message = consumer.poll(1)
+            if message is None:
+                continue
+            if message.error():
+                ended.add(message.partition())
+                continue
+            ended.discard(message.partition())
+            headers = {name: value and value.decode() for name, value in message.headers() or []}
+            key = message.key() and message.key().decode()
+            found.append((key, message.value(), headers, message.timestamp()[1]))
+        consumer.close()
+        return found
+
+    def await_(self, part, count):
+        """The records of a topic, once there are so many; and no more come."""
+        waitUntil(lambda: len(self.read(part)) >= count, SOON,
+                  f"{part}: {len(self.read(part))} of {count} records")  # fmt: skip
+        time.sleep(0.5)
+        return self.read(part)
+
+    def outcomes(self, count):
+        return [headers["timingwheel-outcome"] for _, _, headers, _ in
+                self.await_("replies", count)]  # fmt: skip
+
+
+class Failures(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Guarded(WORK / "failures/cluster", WORK / "jars")
+        cls.cluster.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        for broker in cls.cluster.brokers:
+            broker.kill()
+
+    def setUp(self):
+        name = re.sub("^test", "", self._testMethodName)
+        self.world = World(self.cluster, name)
+
+    def tearDown(self):
+        for worker in self.world.workers:
+            worker.kill()
+
+    def assertDelivered(self, ids):
+        """Each once, none before its time."""
+        delivered = self.world.await_("target", len(ids))
+        self.assertEqual(sorted(headers["timingwheel-id"] for _, _, headers, _ in delivered),
+                         sorted(ids))  # fmt: skip
+        for _, _, headers, written in delivered:
+            self.assertGreaterEqual(written, int(headers["timingwheel-at"]))
+
+    # -- nothing fails
+
+    def testNothing(self):
+        world = self.world
+        worker = world.ready()
+        at = now() + 1500
+        world.command("schedule", "a", at, colour="red")
+        world.command("schedule", "b", at, value=None)
+        world.command("push-back", "b", at + 500)
+        world.command("schedule", "c", at)
+        world.command("cancel", "c")
+        world.command("cancel", "nobody")
+        self.assertDelivered(["a", "b"])
+        records = {key: (value, headers) for key, value, headers, _ in world.read("target")}
+        self.assertEqual(records["a"][0], b"payload")
+        self.assertEqual(records["a"][1]["colour"], "red")
+        self.assertEqual(records["a"][1]["timingwheel-at"], str(at))
+        self.assertIsNone(records["b"][0])
+        self.assertEqual(sorted(world.outcomes(6)), ["cancelled", "pushed-back", "scheduled",
+                                                     "scheduled", "scheduled", "too-late"])
+        self.assertEqual(world.metric(worker, "delivered_total"), 2)
+        self.assertEqual(world.metric(worker, "pending"), 0)
+        self.assertEqual(worker.stop(), 0)
+
+    # -- workers
+
+    def testAWorkerIsKilled(self):
+        world = self.world
+        first, ids = world.ready(), [f"t{i}" for i in range(2_000)]
+        for number, key in enumerate(ids):
+            world.producer.produce(world.topics["commands"], key=key, value=b"", headers=[
+                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
+                ("timingwheel-at", str(now() + number % 4_000))])
+        world.producer.flush()
+        waitUntil(lambda: world.metric(first, "delivered_total") > 0, SOON, "nothing delivered")
+        first.kill()
+        world.worker()
+        self.assertDelivered(ids)
+
+    def testAWorkerIsPaused(self):
+        world = self.world
+        first = world.ready()
+        for i in range(20):
+            world.command("schedule", f"t{i}", now() + 4_000)
+        first.pause()
+        second = world.worker()
+        world.awaitLog(second, "taken over", PARTITIONS)
+        waitUntil(lambda: world.metric(second, "delivered_total") == 20, SOON, "not delivered")
+        first.resume()  # it believes that it owns them, and that they are due
+        world.awaitLog(first, "lost")
+        self.assertDelivered([f"t{i}" for i in range(20)])
+
+    def testAWorkerIsStopped(self):
+        world = self.world
+        first = world.ready()
+        second = world.worker()
+        world.awaitLog(second, "taken over")
+        for i in range(20):
+            world.command("schedule", f"t{i}", now() + 3_000)
+        self.assertEqual(first.stop(), 0)
+        world.awaitLog(second, "taken over", PARTITIONS)
+        self.assertDelivered([f"t{i}" for i in range(20)])
+
+    # -- brokers
+
+    def testABrokerIsKilled(self):
+        world = self.world
+        world.ready()
+        for i in range(20):
+            world.command("schedule", f"t{i}", now() + 2_000)
+        waitUntil(lambda: len(world.read("replies")) == 20, SOON, "not taken in")
+        self.cluster.brokers[0].kill()
+        time.sleep(3)  # they are due while it is down
+        self.cluster.brokers[0].start()
+        self.cluster.wait()
+        self.assertDelivered([f"t{i}" for i in range(20)])
+
+    def testNoBrokerIsThere(self):
+        worker = self.world.worker(brokers="127.0.0.1:1", create=False)
+        self.assertEqual(worker.process.wait(SOON), 1)
+        self.assertIn("to ask 127.0.0.1:1 for the topics", self.world.log(worker))
+
+    # -- commands
+
+    def testACommandIsMalformed(self):
+        world = self.world
+        world.ready()
+        world.raw(None, b"x", [])
+        world.raw("a", b"x", [("timingwheel-command", "explode")])
+        world.command("schedule", "b", "soon")
+        world.command("schedule", "c", now(), to="no such topic")
+        world.command("schedule", "d", now(), to="nowhere")
+        world.command("schedule", "e", now(), to="commands")
+        world.command("schedule", "f", now() + 4_000 * 86_400_000)
+        world.command("schedule", "good", now())
+        self.assertDelivered(["good"])
+        letters = world.await_("dead-letters", 7)
+        reasons = " ".join(headers["timingwheel-reason"] for _, _, headers, _ in letters)
+        for part in ("the key is empty", '"explode"', '"soon"', '"no such topic"',
+                     "nowhere: there is no such topic", "a topic of the timers' own",
+                     "the latest is"):  # fmt: skip
+            self.assertIn(part, reasons)
+
+    def testACommandIsInAnotherPartition(self):
+        world = self.world
+        world.ready()
+        for partition in range(PARTITIONS):
+            world.command("schedule", "a", now(), partition=partition)
+        self.assertDelivered(["a"])
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertIn("murmur2", letter[2]["timingwheel-reason"])
+
+    def testAnIdIsScheduledAgain(self):
+        world = self.world
+        world.ready()
+        world.command("schedule", "a", now())
+        self.assertDelivered(["a"])
+        world.command("schedule", "a", now() + 60_000)
+        world.command("schedule", "a", now() + 500)
+        self.assertDelivered(["a", "a"])
+        self.assertEqual(world.outcomes(3), ["scheduled", "scheduled", "replaced"])
+
+    def testATimeIsLongPast(self):
+        world = self.world
+        world.ready()
+        world.command("schedule", "a", 0)
+        self.assertDelivered(["a"])
+
+    def testAUsersTransactionStaysOpen(self):
+        world = self.world
+        worker = world.ready()
+        user = Producer({"bootstrap.servers": self.cluster.addresses,
+                         "partitioner": "murmur2_random", "transactional.id": world.name + "-user"})
+        user.init_transactions()
+        user.begin_transaction()
+        headers = [("timingwheel-command", "schedule"), ("timingwheel-at", "0"),
+                   ("timingwheel-to", world.topics["target"])]
+        user.produce(world.topics["commands"], key="a", headers=headers)
+        user.flush()
+        world.command("schedule", "a", now())  # behind it
+        time.sleep(2)
+        self.assertEqual(world.read("target"), [])
+        self.assertGreater(world.metric(worker, "commands_lag"), 0)
+        user.abort_transaction()
+        self.assertDelivered(["a"])
+
+    # -- deliveries
+
+    def testADeliveryIsTooLarge(self):
+        world = self.world
+        self.cluster.createTopic(world.name + ".small", 1, max_message_bytes=2_000)
+        world.ready()
+        at = now() + 2_000
+        world.command("schedule", "large", at, to=world.name + ".small", value=b"x" * 10_000)
+        for i in range(20):
+            world.command("schedule", f"t{i}", at)
+        self.assertDelivered([f"t{i}" for i in range(20)])
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertEqual((letter[0], letter[1]), ("large", b"x" * 10_000))
+        self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
+
+    def testATargetIsRemoved(self):
+        world = self.world
+        self.cluster.createTopic(world.name + ".brief", 1)
+        worker = world.ready()
+        at = now() + 3_000
+        world.command("schedule", "lost", at, to=world.name + ".brief")
+        for i in range(20):
+            world.command("schedule", f"t{i}", at)
+        waitUntil(lambda: world.metric(worker, "pending") == 21, SOON, "not taken in")
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        admin.delete_topics([world.name + ".brief"])[world.name + ".brief"].result(20)
+        self.assertDelivered([f"t{i}" for i in range(20)])
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertEqual(letter[0], "lost")
+
+    def testAWorkerMayNotWrite(self):
+        world = self.world
+        self.cluster.createTopic(world.name + ".closed", 1)
+        deny = AclBinding(ResourceType.TOPIC, world.name + ".closed", ResourcePatternType.LITERAL,
+                          "User:ANONYMOUS", "*", AclOperation.WRITE, AclPermissionType.DENY)
+        see = AclBinding(ResourceType.TOPIC, world.name + ".closed", ResourcePatternType.LITERAL,
+                         "User:*", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW)
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        for done in admin.create_acls([deny, see]).values():
+            done.result(20)
+        world.ready()
+        at = now() + 2_000
+        world.command("schedule", "refused", at, to=world.name + ".closed")
+        for i in range(20):
+            world.command("schedule", f"t{i}", at)
+        self.assertDelivered([f"t{i}" for i in range(20)])
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertEqual(letter[0], "refused")
+        self.assertIn("authorization failed", letter[2]["timingwheel-reason"].lower())
+
+    # -- topics
+
+    def assertRefused(self, worker, words):
+        self.assertEqual(worker.process.wait(SOON), 1)
+        self.assertIn(words, self.world.log(worker))
+
+    def testATopicIsMissing(self):
+        worker = self.world.worker(create=False)
+        self.assertRefused(worker, "is not there")
+        self.assertIn("--create-topics", self.world.log(worker))
+
+    def testTheStateIsNotCompacted(self):
+        self.cluster.createTopic(self.world.topics["state"], PARTITIONS)
+        self.assertRefused(self.world.worker(), "cleanup.policy is delete: it must be compact")
+
+    def testTombstonesAreRemovedTooSoon(self):
+        self.cluster.createTopic(self.world.topics["state"], PARTITIONS, cleanup_policy="compact",
+                                 delete_retention_ms=1000)  # fmt: skip
+        self.assertRefused(self.world.worker(), "delete.retention.ms is 1000: it must be an hour")
+
+    def testTheCommandsAreCompacted(self):
+        self.cluster.createTopic(self.world.topics["commands"], PARTITIONS,
+                                 cleanup_policy="compact")  # fmt: skip
+        self.assertRefused(self.world.worker(), "cleanup.policy is compact: it must be delete")
+
+    def testTheTopicsHaveOtherNumbersOfPartitions(self):
+        self.cluster.createTopic(self.world.topics["commands"], PARTITIONS + 1)
+        self.assertRefused(self.world.worker(), "they must have as many")
+
+    def testTheNumberOfPartitionsIsChanged(self):
+        world = self.world
+        first = world.ready()
+        for i in range(20):
+            world.command("schedule", f"t{i}", now() + 600_000)
+        waitUntil(lambda: world.metric(first, "pending") == 20, SOON, "not taken in")
+        first.stop()
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        more = [NewPartitions(world.topics[part], 2 * PARTITIONS) for part in ("commands", "state")]
+        for done in admin.create_partitions(more).values():
+            done.result(20)
+        world.awaitLog(world.worker(), "the number of partitions was changed")
+
+    def testRetentionRemovesCommands(self):
+        world = self.world
+        first = world.ready()
+        for i in range(20):
+            world.command("schedule", f"before{i}", now() + 600_000)
+        waitUntil(lambda: world.metric(first, "pending") == 20, SOON, "not taken in")
+        first.stop()
+        for i in range(20):
+            world.command("schedule", f"lost{i}", now())
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        ends = [TopicPartition(world.topics["commands"], i, -1) for i in range(PARTITIONS)]
+        for done in admin.delete_records(ends).values():
+            done.result(20)
+        second = world.ready()
+        self.assertIn("are lost: retention removed them unread", world.log(second))
+        self.assertEqual(world.metric(second, "lost_commands_total"), 20)
+        self.assertEqual(world.metric(second, "pending"), 20)
+        world.command("schedule", "after", now())
+        self.assertDelivered(["after"])
+
+    def testTheOffsetIsGone(self):
+        world = self.world
+        first = world.ready()
+        world.command("schedule", "a", now() + 600_000)
+        waitUntil(lambda: world.metric(first, "pending") == 1, SOON, "not taken in")
+        first.stop()
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        admin.delete_consumer_groups([world.name])[world.name].result(20)
+        world.awaitLog(world.worker(), "has no offset in")
+
+    # -- memory
+
+    def testMemoryIsFull(self):
+        world = self.world
+        worker = world.ready("--memory-mb", "1", "--batch", "500")
+        at, ids = now() + 8_000, [f"t{i}" for i in range(6_000)]
+        for key in ids:
+            world.producer.produce(world.topics["commands"], key=key, value=b"x" * 400, headers=[
+                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
+                ("timingwheel-at", str(at))])
+        world.producer.flush()
+        waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
+        self.assertLess(world.metric(worker, "memory_bytes"), 2e6)
+        self.assertDelivered(ids)
+
+
+class Disk(unittest.TestCase):
+    """With a broker of its own, whose files cannot grow: as if its disk were full."""
+
+    def testTheDiskIsFull(self):
+        cluster = Cluster(WORK / "failures/full", WORK / "jars")
+        (broker,) = cluster.brokers
+        unlimited = broker.command
+        broker.command = ["prlimit", "--fsize=30000000", "--", *unlimited]
+        cluster.start()
+        world, confirmed = World(cluster, "DiskIsFull"), []
+        try:
+            world.ready()
+            headers = [("timingwheel-command", "schedule"), ("timingwheel-at", str(now() + 20_000)),
+                       ("timingwheel-to", world.topics["target"])]
+            until = time.monotonic() + SOON
+            for number in range(1_000):
+                world.producer.produce(
+                    world.topics["commands"], key=f"t{number}", value=b"x" * 300_000,
+                    headers=headers,
+                    on_delivery=lambda error, message: error or confirmed.append(message.key()))
+                world.producer.poll(0.05)
+                if not broker.isRunning or time.monotonic() > until:
+                    break
+            waitUntil(lambda: not broker.isRunning, SOON, "the broker has room for all of it")
+            self.assertGreater(len(confirmed), 20)
+            broker.command = unlimited
+            broker.start()
+            cluster.wait()
+            wanted = {key.decode() for key in confirmed}
+            waitUntil(lambda: wanted <= {key for key, *_ in world.read("target")}, 3 * SOON,
+                      "what was confirmed is not delivered", every=1)  # fmt: skip
+            delivered = [key for key, *_ in world.read("target")]
+            self.assertEqual(len(delivered), len(set(delivered)))
+        finally:
+            for child in (*world.workers, broker):
+                child.kill()
+
+
+def main():
+    global PROGRAM
+    PROGRAM = Path(sys.argv.pop(1)).resolve()
+    with allEnded(), contextlib.suppress(KeyboardInterrupt):
+        unittest.main(verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
