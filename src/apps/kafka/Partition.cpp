@@ -177,14 +177,8 @@ std::int64_t Partition::offsetToBeginAt() {
     check(rd_kafka_query_watermark_offsets(shared_.consumer, commands.c_str(), number_, &low, &high,
                                            kWait),
           "to ask where " + commands + " begins");
-    if (committed < 0) {
-        if (shared_.topics.endOfState(number_) > 0)
-            throw std::runtime_error{
-                "group " + shared_.options.group + " has no offset in " + commands + "/" +
-                std::to_string(number_) + ", but " + shared_.options.state +
-                " is not empty. Set the offset with kafka-consumer-groups, or remove the state"};
-        return low;
-    }
+    hasOffset_ = committed >= 0;
+    if (!hasOffset_) return low;
     if (committed > high)
         throw std::runtime_error{"the offset " + std::to_string(committed) + " is beyond " +
                                  commands + ", which ends at " + std::to_string(high) +
@@ -233,6 +227,12 @@ void Partition::readState() {
             continue;
         }
         read = message->offset + 1;
+        // Not so what a former owner's first transaction wrote before it was aborted.
+        if (!hasOffset_)
+            throw std::runtime_error{
+                "group " + shared_.options.group + " has no offset in " + shared_.options.commands +
+                "/" + std::to_string(number_) + ", but " + shared_.options.state +
+                " is not empty. Set the offset with kafka-consumer-groups, or remove the state"};
         Record const record = recordOf(*message);
         if (!record.value) {
             if (record.key)

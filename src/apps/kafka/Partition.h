@@ -85,7 +85,8 @@ private:
     std::optional<Intake> intake_;
     std::unique_ptr<Producer> producer_;
     std::int32_t partitions_ = 1;
-    std::int64_t next_ = 0;  // the offset behind the last command that was taken in
+    bool hasOffset_ = false;  // the group has committed one
+    std::int64_t next_ = 0;   // the offset behind the last command that was taken in
     Outputs outputs_;
     Tally tally_;
     std::size_t memory_ = 0;  // our part of the shared one
