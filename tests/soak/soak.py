@@ -7,7 +7,6 @@ A run of less than ten minutes, or one that found something, is kept in the buil
 import argparse
 import datetime
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,7 +18,6 @@ sys.path.insert(0, str(ROOT / "tests" / "benchmark" / "page"))
 
 import about  # noqa: E402  (found in the folder above)
 import seal  # noqa: E402
-from seal import BEGIN, END  # noqa: E402
 from arguments import between  # noqa: E402
 
 PAGE = ROOT / "docs" / "testing.md"
@@ -33,14 +31,6 @@ def section(run, report):
     paragraphs = [about.generated(run), f"On {'; '.join(parts)}.", about.warnings(run),
                   report.strip()]  # fmt: skip
     return seal.sealed("\n" + "\n\n".join(filter(None, paragraphs)))
-
-
-def replaced(page, text):
-    """The page with another section between the marks. REQUIRES: it has them, once."""
-    found = re.subn(f"{BEGIN}.*?{END}", lambda _: f"{BEGIN}\n{text}{END}", page,
-                    flags=re.DOTALL)  # fmt: skip
-    assert found[1] == 1, f"{PAGE} has {found[1]} places for the soak"
-    return found[0]
 
 
 def soak(program, options, report):
@@ -85,7 +75,7 @@ def main():
     }
     text = section(run, report.read_text(encoding="utf-8"))
     if run["seconds"] >= FULL:
-        PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+        seal.writePart(PAGE, "./dev soak", text)
         print(f"== written into {PAGE.relative_to(ROOT)}")
     else:
         kept = options.build / "section.md"

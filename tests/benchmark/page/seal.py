@@ -29,6 +29,7 @@ SEAL = re.compile(r"<!-- sha256 of the above: ([0-9a-f]{64}) -->\n")
 COMMIT = re.compile(r"^Written by `[^`]+` on [-0-9]{10}, commit (.*?), in ", re.MULTILINE)
 # What is generated: a page and the folder of its drawings, or a part of a page.
 PAGES = {
+    "docs/beyond/figures.md": None,
     "docs/benchmarks.md": "docs/benchmarks",
     "docs/calendars.md": "docs/calendars",
     "docs/choosing.md": "docs/choosing",
@@ -36,8 +37,11 @@ PAGES = {
     "docs/server.md": "docs/server",
     "docs/testing.md": None,
 }
-BEGIN, END = "<!-- written by ./dev soak: begin -->", "<!-- written by ./dev soak: end -->"
-PART = re.compile(f"(?<={BEGIN}\n).*?(?={END})", re.DOTALL)
+PART = re.compile(
+    r"(?<=<!-- written by )(?P<command>[^:\n]+): begin -->\n(?P<text>.*?)"
+    r"<!-- written by (?P=command): end -->",
+    re.DOTALL,
+)
 
 
 def checksum(text, drawings):
@@ -53,19 +57,30 @@ def sealed(text, drawings=None):
     return f"{text}<!-- sha256 of the above: {checksum(text, drawings)} -->\n"
 
 
-def generatedPart(file, drawings):
-    """What the generator wrote of a page: all of it where it has drawings."""
+def generatedParts(file, drawings):
+    """What generators wrote of a page: all of it where it has drawings. A part that nobody has
+    measured yet is empty."""
     text = file.read_text(encoding="utf-8")
-    return text if drawings else PART.search(text).group()
+    if drawings:
+        return [text]
+    return [part["text"] for part in PART.finditer(text) if part["text"].strip()]
+
+
+def writePart(file, command, text):
+    """Writes what belongs between the marks of a command. REQUIRES: the page has them."""
+    page = file.read_text(encoding="utf-8")
+    part, = (part for part in PART.finditer(page) if part["command"] == command)
+    file.write_text(page[: part.start("text")] + text + page[part.end("text") :], "utf-8")
 
 
 def checkSeal(file, drawings):
-    text = generatedPart(file, drawings)
-    if not SEAL.search(text):
-        return [f"{file.name} has no seal: it is written by ./dev, not by hand"]
-    if text.strip() != sealed(text, drawings).strip():
-        return [f"{file.name}: it, or a drawing of it, was edited after it was generated"]
-    return []
+    wrong = []
+    for text in generatedParts(file, drawings):
+        if not SEAL.search(text):
+            wrong.append(f"{file.name} has no seal: it is written by ./dev, not by hand")
+        elif text.strip() != sealed(text, drawings).strip():
+            wrong.append(f"{file.name}: it, or a drawing of it, was edited after it was generated")
+    return wrong
 
 
 # ---- the history -------------------------------------------------------------------------------
@@ -86,10 +101,12 @@ def whyNoHistory(root):
 
 
 def checkCommits(root, file, drawings):
-    wrong = []
-    commits = COMMIT.findall(generatedPart(file, drawings))
-    if not commits:
-        wrong.append(f"{file.name} does not name the commit that was measured")
+    wrong, commits = [], []
+    for text in generatedParts(file, drawings):
+        found = COMMIT.findall(text)
+        if not found:
+            wrong.append(f"{file.name} does not name the commit that was measured")
+        commits += found
     for commit in commits:
         if not re.fullmatch("[0-9a-f]{7,40}", commit):
             wrong.append(f'{file.name} was measured at no commit: "{commit}"')
@@ -230,6 +247,28 @@ def selfTest():
         failures += selfTestStale(root, pages, write, record, found)
         page.write_text(sealed("# Page\n", drawings))
         expect("does not name" in found(), "misses a page without a commit")
+        failures += selfTestParts(root, commit)
+    return failures
+
+
+def selfTestParts(root, commit):
+    """A page with prose of its own, of which two commands write a part each."""
+    page, failures = root / "parts.md", []
+    marks = "<!-- written by ./dev {0}: begin -->\n<!-- written by ./dev {0}: end -->\n"
+    stamp = f"Written by `./dev b` on 2026-01-01, commit {commit}, in 1 min 0 s."
+    page.write_text("a\n" + marks.format("a") + "b\n" + marks.format("b"))
+    writePart(page, "./dev b", sealed(f"{stamp}\n\n17 ns"))
+    for what, change, wanted in (
+        ("one part that is right, and one that is empty", ("", ""), ""),
+        ("a number that was edited in a part", ("17 ns", "16 ns"), "edited"),
+        ("a part without a seal", (SEAL.search(page.read_text()).group(), ""), "no seal"),
+    ):
+        text = page.read_text()
+        page.write_text(text.replace(*change))
+        found = " ".join(check(root, {"parts.md": None})[0])
+        if (wanted not in found) if wanted else found:
+            failures.append(f"{what}: {found or 'not told'}")
+        page.write_text(text)
     return failures
 
 

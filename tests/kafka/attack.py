@@ -1,0 +1,475 @@
+#!/usr/bin/env python3
+"""Kills and pauses brokers and workers at random while users schedule, push back and cancel. Then
+everything is started again, and the ledger must balance; ./dev kafka attack calls it.
+
+attack.py <timingwheel-kafka> <build folder> [--minutes 10] [--seed N] [--brokers 3] [--workers 3]
+          [--rate N] [--partitions N] [--write]
+"""
+
+import argparse
+import bisect
+import datetime
+import heapq
+import os
+import random
+import secrets
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmark" / "page"))
+
+import about  # noqa: E402  (found in the folder above)
+import seal  # noqa: E402
+from children import allEnded  # noqa: E402
+from cluster import Cluster  # noqa: E402
+from ledger import CANCEL, MISTAKE, PUSH_BACK, SCHEDULE, Ledger  # noqa: E402
+from screen import Screen, bold, dim, green, red  # noqa: E402
+from timers import (  # noqa: E402
+    DEAD_LETTERS, REPLIES, TARGET, Reader, User, Worker, header, now, prepare, readReply,
+    stillPending,
+)  # fmt: skip
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
+FULL = 600  # seconds; a shorter run is not for the page
+SESSION, TRANSACTION = 6_000, 6_000  # milliseconds
+PATIENCE = 180  # seconds without anything new
+SETTLES = 10  # seconds for what should not come
+FARTHEST = 60_000  # milliseconds to what is due
+RECENT = 50_000  # timers that users still think of
+LIMITS = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000)
+
+# ---- users -------------------------------------------------------------------------------------
+
+
+class Users(threading.Thread):
+    """One after the other they do what lot decides, so many times a second."""
+
+    def __init__(self, addresses, rate, seed):
+        super().__init__(daemon=True)
+        self.user, self.rate, self.draw = User(addresses), rate, random.Random(f"{seed}/users")
+        self.ledger, self.timers = Ledger(), 0
+        self.isEnding = threading.Event()
+        self.failure = None
+
+    def run(self):
+        try:
+            begin, done = time.monotonic(), 0
+            while not self.isEnding.is_set():
+                wanted = int((time.monotonic() - begin) * self.rate)
+                # What an outage held up is not made good in one go.
+                for _ in range(min(wanted - done, self.rate)):
+                    self.command()
+                done = wanted
+                self.user.producer.poll(0.005)
+        except Exception as problem:  # told by the main thread
+            self.failure = problem
+
+    def end(self):
+        """No more commands; returns when each is confirmed."""
+        self.isEnding.set()
+        self.join(PATIENCE)
+        if self.failure is not None:
+            raise self.failure
+        self.user.flush(PATIENCE)
+        self.ledger.unsure |= self.user.unsure
+
+    def command(self):
+        kind = self.draw.random()
+        if kind < 0.58 or self.timers == 0:
+            self.timers += 1
+            self.schedule(self.timers, self.soon(-1_000))
+            return
+        timer = max(1, self.timers - int(self.draw.random() * RECENT))
+        if kind < 0.665:
+            self.schedule(timer, self.soon(0))
+        elif kind < 0.82:
+            at = self.soon(0)
+            self.user.pushBack(keyOf(timer), at, self.ledger.command(PUSH_BACK, timer, at))
+        elif kind < 0.995:
+            self.user.cancel(keyOf(timer), self.ledger.command(CANCEL, timer))
+        else:
+            self.mistake(timer)
+
+    def soon(self, least):
+        return now() + int(self.draw.triangular(least, FARTHEST, least))
+
+    def schedule(self, timer, at):
+        self.user.schedule(keyOf(timer), at, value=valueOf(timer),
+                           number=self.ledger.command(SCHEDULE, timer, at),
+                           more=[("order", str(timer).encode())])  # fmt: skip
+
+    def mistake(self, timer):
+        number = self.ledger.command(MISTAKE, timer)
+        headers = {"timingwheel-command": "schedule", "timingwheel-at": str(now()),
+                   "timingwheel-to": TARGET, "timingwheel-reply": str(number)}  # fmt: skip
+        headers |= self.draw.choice([
+            {"timingwheel-command": "shedule"}, {"timingwheel-at": "soon"},
+            {"timingwheel-to": "no.such.topic"}, {"timingwheel-to": "not a topic"},
+        ])  # fmt: skip
+        self.user.write(keyOf(timer), [(n, text.encode()) for n, text in headers.items()],
+                        b"", number)  # fmt: skip
+
+
+def keyOf(timer):
+    return f"timer-{timer}"
+
+
+def valueOf(timer):
+    return b"what timer %d is for" % timer
+
+
+class Watch(threading.Thread):
+    """Reads the target topic as its readers do, and notes how late they get what they get."""
+
+    def __init__(self, addresses):
+        super().__init__(daemon=True)
+        self.addresses, self.buckets = addresses, [0] * (len(LIMITS) + 1)
+        self.seen, self.latest, self.isEnding = 0, 0, threading.Event()
+        self.failure = None
+
+    def run(self):
+        try:
+            self.read()
+        except Exception as problem:  # told by the main thread
+            self.failure = problem
+
+    def read(self):
+        reader = Reader(self.addresses, [TARGET])
+        while not self.isEnding.is_set():
+            for message in reader.read(0.005, 1_000):
+                late = now() - int(header(message, "timingwheel-at"))
+                self.buckets[bisect.bisect_left(LIMITS, late)] += 1
+                self.seen += 1
+                self.latest = max(self.latest, late)
+        reader.close()
+
+    def table(self):
+        rows, below, names = [], 0, [inWords(limit) for limit in LIMITS]
+        for name, number in zip([f"up to {n}" for n in names] + ["more"], self.buckets):
+            below += number
+            if number:
+                rows.append((name, number, below / self.seen))
+        return rows
+
+
+def inWords(milliseconds):
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds // 1000} s"
+
+
+# ---- bad luck ----------------------------------------------------------------------------------
+
+
+class BadLuck:
+    """What happens to brokers and workers, and when. Of brokers one is away at a time, and the
+    next only when all replicas are in step again; but once in so many times two are killed
+    together, and there is no quorum."""
+
+    QUORUM_LOST = 8
+
+    def __init__(self, cluster, workers, seed, say):
+        self.cluster, self.workers, self.say = cluster, workers, say
+        self.draw = random.Random(f"{seed}/luck")
+        self.counts, self.next, self.order = Counter(), [], 0
+        self.struck = set()
+        for worker in workers:
+            self.rest(12, lambda worker=worker: self.strikeWorker(worker))
+        self.rest(15, self.strikeBroker)
+
+    def after(self, seconds, what):
+        self.order += 1
+        heapq.heappush(self.next, (time.monotonic() + seconds, self.order, what))
+
+    def rest(self, mean, what):
+        self.after(min(self.draw.expovariate(1 / mean), 4 * mean), what)
+
+    def step(self):
+        """Does what is due."""
+        while self.next and self.next[0][0] <= time.monotonic():
+            heapq.heappop(self.next)[2]()
+        self.supervise()
+
+    def supervise(self):
+        """Starts again what has ended by itself, as any supervisor does."""
+        for child in (*self.cluster.brokers, *self.workers):
+            if not child.isRunning and child not in self.struck:
+                self.counts[f"{child.name.split()[0]} that ended by itself"] += 1
+                self.say(f"{child.name} has ended by itself, with {child.process.returncode}: "
+                         f"{child.endOfLog(1)[:200]}")  # fmt: skip
+                self.struck.add(child)
+                self.after(1, lambda child=child: self.start(child))
+
+    def start(self, *children):
+        for child in children:
+            self.struck.discard(child)
+            if not child.isRunning:
+                child.start()
+
+    def strikeWorker(self, worker):
+        def goesOn(act):
+            act()
+            self.rest(30, lambda: self.strikeWorker(worker))
+
+        self.strike("worker", worker, (0.2, 4), (SESSION / 1000 + 1, SESSION / 1000 + 10), (0, 8),
+                    goesOn)  # fmt: skip
+
+    def strikeBroker(self):
+        if not self.isInStep():
+            self.after(1, self.strikeBroker)
+            return
+
+        def goesOn(act):
+            act()
+            self.rest(25, self.strikeBroker)
+
+        brokers = self.draw.sample(self.cluster.brokers, min(2, self.cluster.count))
+        if self.draw.randrange(self.QUORUM_LOST) == 0:
+            away = self.draw.uniform(4, 15)
+            self.counts["losses of the quorum"] += 1
+            self.say(f"{red('kill -9')} {' and '.join(b.name for b in brokers)} for {away:.1f} s")
+            self.struck.update(brokers)
+            for broker in brokers:
+                broker.kill()
+            self.after(away, lambda: goesOn(lambda: self.start(*brokers)))
+        else:
+            self.strike("broker", brokers[0], (0.5, 6), (10, 25), (0, 10), goesOn)
+
+    def strike(self, what, child, short, long, away, goesOn):
+        kind = self.draw.choice(("killed", "killed", "paused", "paused for long"))
+        if kind == "killed":
+            seconds = self.draw.uniform(*away)
+            self.struck.add(child)
+            child.kill()
+            self.after(seconds, lambda: goesOn(lambda: self.start(child)))
+        else:
+            seconds = self.draw.uniform(*(short if kind == "paused" else long))
+            child.pause()
+            self.after(seconds, lambda: goesOn(child.resume))
+        self.counts[f"{what} {kind}"] += 1
+        sign = red("kill -9") if kind == "killed" else red("SIGSTOP")
+        self.say(f"{sign} {child.name} for {seconds:.1f} s")
+
+    def isInStep(self):
+        """Whether each broker says that all have what the others have."""
+        for broker, port in zip(self.cluster.brokers, self.cluster.ports):
+            metadata = self.cluster.metadata(port) if broker.isRunning else None
+            if metadata is None or any(
+                len(partition.isrs) < self.cluster.replication
+                for topic in metadata.topics.values() for partition in topic.partitions.values()
+            ):  # fmt: skip
+                return False
+        return True
+
+    def end(self):
+        """All run again."""
+        for child in (*self.cluster.brokers, *self.workers):
+            child.resume()
+            self.start(child)
+        self.next.clear()
+        self.cluster.wait()
+
+    def told(self):
+        names = sorted(self.counts)
+        return ", ".join(f"{self.counts[name]} × {name}" for name in names)
+
+
+# ---- all of it ---------------------------------------------------------------------------------
+
+
+class Attack:
+    def __init__(self, options, screen):
+        self.options, self.screen = options, screen
+        self.cluster = Cluster(options.build / "attack", options.build / "jars", options.brokers)
+        self.workers = [
+            Worker(options.program, number + 1, self.cluster,
+                   ["--session-timeout-ms", SESSION, "--transaction-timeout-ms", TRANSACTION])
+            for number in range(options.workers)
+        ]  # fmt: skip
+        self.users = self.watch = self.luck = None
+
+    def run(self):
+        """Whether the ledger balances."""
+        self.screen.say(f"seed {self.options.seed}: {self.options.brokers} brokers, "
+                        f"{self.options.workers} workers, {self.options.partitions} partitions, "
+                        f"{self.options.minutes:g} minutes")  # fmt: skip
+        self.cluster.start()
+        prepare(self.cluster, self.options.partitions, self.options.program)
+        for worker in self.workers:
+            worker.start()
+        addresses = self.cluster.addresses
+        self.users = Users(addresses, self.options.rate, self.options.seed)
+        self.watch = Watch(addresses)
+        self.users.start()
+        self.watch.start()
+        self.luck = BadLuck(self.cluster, self.workers, self.options.seed, self.screen.say)
+        self.strike()
+        self.screen.say("no more bad luck: all run again, and users come to their end")
+        self.luck.end()
+        self.users.end()
+        self.drain()
+        return self.users.ledger.settle()
+
+    def strike(self):
+        until, drawn = time.monotonic() + 60 * self.options.minutes, 0
+        while time.monotonic() < until:
+            for thread in (self.users, self.watch):
+                if thread.failure is not None:
+                    raise thread.failure
+            self.luck.step()
+            if time.monotonic() - drawn > max(1, self.screen.pause):
+                drawn = time.monotonic()
+                self.draw()
+            time.sleep(0.02)
+
+    def draw(self):
+        states = []
+        for child in (*self.cluster.brokers, *self.workers):
+            state = red("killed") if not child.isRunning else \
+                red("paused") if child.isPaused else green("runs")  # fmt: skip
+            states.append((child.name, state))
+        numbers = f"commands {len(self.users.ledger.kinds):,}  timers {self.users.timers:,}  " \
+            f"delivered {self.watch.seen:,}"  # fmt: skip
+        away = [f"{name} {state}" for name, state in states if state != green("runs")]
+        live = [f"  {name:<10} {state}" for name, state in states]
+        self.screen.draw([f"  {numbers}", "", *live], "  | ".join([numbers, *away]))
+
+    def drain(self):
+        """Reads all that was said and delivered, until nothing more comes."""
+        ledger, letters = self.users.ledger, Counter()
+        reader = Reader(self.cluster.addresses, [REPLIES, TARGET, DEAD_LETTERS])
+        last, drawn, lastDue = time.monotonic(), 0, max(ledger.ats)
+        while True:
+            self.luck.step()
+            found = reader.read()
+            for message in found:
+                self.account(message, letters)
+            if found:
+                last = time.monotonic()
+            quiet = time.monotonic() - last
+            isDone = ledger.unanswered() <= 0 and now() > lastDue and self.isEmpty()
+            if (isDone and quiet > SETTLES) or quiet > PATIENCE:
+                break
+            if time.monotonic() - drawn > self.screen.pause:
+                drawn = time.monotonic()
+                text = f"without reply {ledger.unanswered():,}, " \
+                    f"delivered {ledger.deliveries.total():,}"  # fmt: skip
+                self.screen.draw(["  " + text], text)
+        reader.close()
+        for key, at in stillPending(self.cluster.addresses).items():
+            ledger.isPending(int(key[6:]), at)
+        for command, kind in enumerate(ledger.kinds):
+            if letters[command] != (kind == MISTAKE and ledger.outcomes[command] is not None):
+                ledger.wrong("dead letters", f"{letters[command]} for command {command}")
+        self.watch.isEnding.set()
+        self.watch.join(30)
+
+    def account(self, message, letters):
+        ledger = self.users.ledger
+        if message.topic() == REPLIES:
+            readReply(message, ledger)
+        elif message.topic() == DEAD_LETTERS:
+            letters[int(header(message, "timingwheel-reply") or -1)] += 1
+        else:
+            headers = dict(message.headers())
+            timer = int(headers["timingwheel-id"][6:])
+            at, when = int(headers["timingwheel-at"]), message.timestamp()[1]
+            ledger.delivered(timer, at, when)
+            if (message.key(), message.value(), headers.get("order")) != (
+                keyOf(timer).encode(), valueOf(timer), str(timer).encode(),
+            ):  # fmt: skip
+                ledger.wrong("another key, value or header", f"timer {timer}")
+
+    def isEmpty(self):
+        """Whether the workers say so, each partition once."""
+        pending = [(name, value) for worker in self.workers
+                   for name, value in worker.metrics().items() if name[0] == "pending"]  # fmt: skip
+        partitions = [name for name, _ in pending]
+        return len(set(partitions)) == len(partitions) == self.options.partitions and \
+            sum(value for _, value in pending) == 0  # fmt: skip
+
+
+# ---- what is told ------------------------------------------------------------------------------
+
+
+def report(attack):
+    """For people at a terminal."""
+    ledger, watch = attack.users.ledger, attack.watch
+    print("\n" + bold("Bad luck") + "\n\n  " + attack.luck.told())
+    print("\n" + bold("The ledger") + "\n")
+    for line in ledger.told():
+        print("  " + line)
+    print("\n" + bold("How late readers got it") + "\n")
+    for name, number, below in watch.table():
+        print(f"  {name:<12} {number:>10,}  {100 * below:6.2f} %  " + dim("▇" * round(
+            40 * number / watch.seen)))  # fmt: skip
+    print(f"\n  the latest: {watch.latest / 1000:.1f} s\n")
+    for line in ledger.toldProblems():
+        print("  " + red("wrong: ") + line)
+    print(f"  {green('It balances')}: none lost, none twice, none early, none after its cancel"
+          if not ledger.problems else f"  again: --seed {attack.options.seed}")  # fmt: skip
+
+
+def section(run, attack):
+    """For the page."""
+    ledger, watch, options = attack.users.ledger, attack.watch, attack.options
+    counts, machine = ledger.counts, run["machine"]
+    rows = "\n".join(f"| {name} | {number:,} | {100 * below:.2f} % |"
+                     for name, number, below in watch.table())  # fmt: skip
+    return seal.sealed("\n" + "\n\n".join(filter(None, (
+        about.generated(run),
+        f"On {machine['processor']}; {machine['cores']} cores; {machine['memory']}; "
+        f"{machine['system']}. Seed {options.seed}.",
+        about.warnings(run),
+        f"{options.brokers} brokers and {options.workers} workers shared {options.partitions} "
+        f"partitions. Bad luck: {attack.luck.told()}.",
+        f"Users wrote {len(ledger.kinds):,} commands for {attack.users.timers:,} timers. "
+        f"{counts['accepted']:,} schedules were confirmed = {counts['delivered']:,} delivered + "
+        f"{counts['cancelled']:,} cancelled + {counts['replaced']:,} replaced + "
+        f"{counts['pending']:,} pending. {counts['pushed-back']:,} were pushed back, "
+        f"{counts['too-late']:,} cancels and push-backs were told that they came too late, and "
+        f"{counts['refused']:,} commands with mistakes became dead letters. None was lost, "
+        "delivered twice or early, or after its cancel was confirmed.",
+        "How late a reader of committed records got them:",
+        f"| late | deliveries | up to here |\n|---|---|---|\n{rows}",
+        f"The latest came after {watch.latest / 1000:.1f} s.",
+    ))))  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("program", type=Path)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=3)
+    parser.add_argument("--workers", type=int, default=3)
+    parser.add_argument("--partitions", type=int, default=6)
+    parser.add_argument("--rate", type=int, default=3_000, help="commands a second")
+    parser.add_argument("--write", action="store_true", help="into docs/testing.md")
+    parser.add_argument("--command", default="./dev kafka attack", help="what the page says")
+    options = parser.parse_args()
+    machine, began = about.describeMachine(), time.monotonic()
+    with allEnded(), Screen() as screen:
+        attack = Attack(options, screen)
+        isRight = attack.run()
+    report(attack)
+    seconds = round(time.monotonic() - began)
+    isLong = 60 * options.minutes >= FULL
+    run = {"command": options.command, "date": datetime.date.today().isoformat(),
+           "seconds": seconds, "size": "full" if isLong else "short",
+           "machine": machine | {"loadAfter": os.getloadavg()[0]}}  # fmt: skip
+    if isRight:
+        text = section(run, attack)
+        if options.write and isLong:
+            seal.writePart(PAGE, "./dev kafka attack", text)
+            print(f"== written into {PAGE.name}")
+        else:
+            (options.build / "attack.md").write_text(text, encoding="utf-8")
+            print(f"== written to {options.build / 'attack.md'}")
+    return 0 if isRight else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

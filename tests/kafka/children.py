@@ -1,0 +1,122 @@
+"""Programs that are started, paused, killed and ended, and never left behind."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+PATIENCE = 20  # seconds for what is asked to end; then it is killed
+
+_children, _ports = [], set()
+
+
+class Child:
+    """A program in a process group of its own, whose output goes to a file.
+
+    It dies with this process, however that ends. REQUIRES: the main thread starts it, for the
+    kernel kills it when the thread that started it ends.
+    """
+
+    def __init__(self, name, command, log, environment=None):
+        self.name, self.command, self.log = name, [str(word) for word in command], log
+        self.environment = environment
+        self.process = None
+        self.isPaused = False
+        _children.append(self)
+
+    def start(self):
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "--", *self.command], stdin=subprocess.DEVNULL,
+                stdout=log, stderr=log, env=self.environment, start_new_session=True,
+            )  # fmt: skip
+        self.isPaused = False
+
+    @property
+    def isRunning(self):
+        return self.process is not None and self.process.poll() is None
+
+    def signal(self, number):
+        if self.isRunning:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, number)
+
+    def kill(self):
+        """As a machine that loses its power."""
+        self.signal(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+        self.isPaused = False
+
+    def pause(self):
+        self.signal(signal.SIGSTOP)
+        self.isPaused = True
+
+    def resume(self):
+        self.signal(signal.SIGCONT)
+        self.isPaused = False
+
+    def stop(self, patience=PATIENCE):
+        """Asks it to end; its exit status, or None where it had to be killed."""
+        if not self.isRunning:
+            return None if self.process is None else self.process.returncode
+        self.resume()
+        self.signal(signal.SIGTERM)
+        try:
+            return self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
+
+    def endOfLog(self, lines=15):
+        with contextlib.suppress(OSError):
+            return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
+        return ""
+
+    def residentBytes(self):
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextlib.contextmanager
+def allEnded():
+    """Ends all children at the end of the block, also at Ctrl-C, SIGTERM and SIGHUP."""
+    # An exception in the main thread: what stands in `finally` is done.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        for child in _children:
+            child.kill()
+        _children.clear()
+
+
+def freePorts(count):
+    """Ports that nobody listens to or was given before. They are below those that the system gives
+    to clients: a broker that was killed finds its port free again."""
+    found, candidate = [], 20_000 + os.getpid() * 7 % 10_000
+    while len(found) < count:
+        candidate = candidate + 1 if candidate < 31_999 else 20_000
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", candidate))
+            if candidate not in _ports:
+                found.append(candidate)
+                _ports.add(candidate)
+    return found
+
+
+def waitUntil(condition, seconds, what, every=0.1):
+    """What the condition returns, once that is true. Gives up with an error."""
+    until = time.monotonic() + seconds
+    while not (result := condition()):
+        if time.monotonic() > until:
+            raise TimeoutError(f"after {seconds} s: {what}")
+        time.sleep(every)
+    return result
