@@ -1,6 +1,6 @@
 """What timingwheel-kafka does when something fails: a broker, workers, and one mistake at a time.
 
-    failures.py <timingwheel-kafka> [Failures.test... Disk.test...]
+    failures.py <timingwheel-kafka> <folder> [Failures.test... Disk.test...]
 
 docs/beyond.md has the table of failures, and names these tests.
 """
@@ -27,11 +27,9 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
-WORK = ROOT / "build/kafka"
 SOON = 60  # seconds, for what must happen
 PARTITIONS = 2
-PROGRAM = None
+PROGRAM = WORK = None
 
 
 def now():
@@ -497,8 +495,8 @@ class Disk(unittest.TestCase):
 
 
 def main():
-    global PROGRAM
-    PROGRAM = Path(sys.argv.pop(1)).resolve()
+    global PROGRAM, WORK
+    PROGRAM, WORK = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
     with allEnded(), contextlib.suppress(KeyboardInterrupt):
         unittest.main(verbosity=2)
 
