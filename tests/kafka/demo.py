@@ -157,7 +157,7 @@ class Demo:
                 held = sum(metrics["pending", p] for p in mine)
                 short = " ".join(mine)
                 state = f"partition {short}: {thousands(held)} pending, " \
-                    f"{metrics['memory_bytes', ''] / 1e6:.0f} MB"  # fmt: skip
+                    f"{metrics['memory_bytes', ''] / 1e6:.1f} MB"  # fmt: skip
             live.append(f"  {worker.name:<9} {state}")
             plain += f"  | {worker.name}: {short}"
         self.screen.draw(live, plain)
@@ -190,8 +190,8 @@ class Demo:
         for line in self.ledger.toldProblems():
             print("  " + red("wrong: ") + line)
         if isRight:
-            print("  " + green("It balances") + ": none lost, none twice, none early; the latest "
-                  f"was {latest / 1000:.1f} s late, when its worker was killed")
+            print("  " + green("It balances") + ": none lost, none twice, none early; the broker "
+                  f"has stamped the latest {latest / 1000:.1f} s after its time")
         return isRight
 
 
