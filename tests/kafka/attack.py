@@ -35,7 +35,7 @@ from timers import (  # noqa: E402
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
 FULL = 600  # seconds; a shorter run is not for the page
 SESSION, TRANSACTION = 6_000, 6_000  # milliseconds
-PATIENCE = 180  # seconds without anything new
+PATIENCE = 300  # seconds without anything new
 SETTLES = 10  # seconds for what should not come
 FARTHEST = 60_000  # milliseconds to what is due
 RECENT = 50_000  # timers that users still think of

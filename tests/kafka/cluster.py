@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 MAVEN = Path.home() / ".m2"
 OLDEST_JAVA = 17
-START = 90  # seconds
+START = 300  # seconds: several brokers on a busy machine take long
 
 # ---- the jars ----------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Cluster:
         topic = NewTopic(name, partitions, self.replication,
                          config={key.replace("_", "."): str(v) for key, v in settings.items()})
         for future in admin.create_topics([topic]).values():
-            future.result(30)
+            future.result(60)
 
     def diskBytes(self):
         return sum(file.stat().st_size for file in self.folder.rglob("*.log")

@@ -50,8 +50,8 @@ class Demo:
         prepare(self.cluster, PARTITIONS, self.options.program)
         for worker in self.workers:
             worker.start()
-        waitUntil(lambda: sum(len(self.partitionsOf(w)) for w in self.workers) == PARTITIONS, 60,
-                  "the workers have not taken all partitions")  # fmt: skip
+        waitUntil(lambda: sum(len(self.partitionsOf(w)) for w in self.workers) == PARTITIONS,
+                  PATIENCE, "the workers have not taken all partitions")  # fmt: skip
         self.orders.begin = now() + 500
         self.ledger.shift(self.orders.begin)
         self.customers = Child(

@@ -125,7 +125,7 @@ def delivering(options, number, say):
     say(f"delivers {number:,} that are due at once")
     measured = Set(options, "deliver", PARTITIONS)
     worker = measured.worker(1)
-    waitUntil(lambda: hasAll(worker, PARTITIONS), 60, "the worker has not all partitions")
+    waitUntil(lambda: hasAll(worker, PARTITIONS), PATIENCE, "the worker has not all partitions")
     reader = Reader(measured.cluster.addresses, [TARGET])
     at = now() + number // 20 + 5_000
     measured.schedule(at for _ in range(number))
@@ -170,7 +170,7 @@ def takingOver(options, number, say):
         successor = other if name == "killed" else owner
         if name == "stopped":
             owner.start()  # waits for its turn
-            waitUntil(successor.metrics, 60, "the worker does not answer")
+            waitUntil(successor.metrics, PATIENCE, "the worker does not answer")
             time.sleep(2)
         began = time.monotonic()
         end()

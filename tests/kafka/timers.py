@@ -1,6 +1,5 @@
 """Timers on Kafka as their users see them, and the workers that keep them."""
 
-import contextlib
 import re
 import time
 import urllib.request
@@ -10,7 +9,6 @@ from children import Child, freePorts, waitUntil
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
-    IsolationLevel,
     KafkaError,
     KafkaException,
     Producer,
@@ -76,7 +74,7 @@ def prepare(cluster, partitions, program=None, targets=(TARGET,)):
         cluster.createTopic(target, partitions, message_timestamp_type="LogAppendTime")
     wanted = {REPLIES, *targets} | ({COMMANDS, STATE, DEAD_LETTERS} if program else set())
     # The controller has said yes before all brokers know.
-    waitUntil(lambda: all(wanted <= cluster.topics(port) for port in cluster.ports), 30,
+    waitUntil(lambda: all(wanted <= cluster.topics(port) for port in cluster.ports), 120,
               f"not all brokers know the topics {wanted}")  # fmt: skip
 
 
@@ -134,7 +132,7 @@ class User:
             headers.append(("timingwheel-reply", str(number).encode()))
         self.write(key, headers, value, number)
 
-    def flush(self, seconds=120):
+    def flush(self, seconds=600):
         if left := self.producer.flush(seconds):
             raise TimeoutError(f"{left} commands are not confirmed after {seconds} s")
 
@@ -156,7 +154,7 @@ class Reader:
             **settings,
         })  # fmt: skip
         self.ended = set()
-        metadata = self.consumer.list_topics(timeout=30).topics
+        metadata = self.consumer.list_topics(timeout=60).topics
         self.all = [(topic, number) for topic in topics for number in metadata[topic].partitions]
         self.consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in self.all])
 
@@ -169,12 +167,11 @@ class Reader:
                 found.append(message)
             elif error.code() == KafkaError._PARTITION_EOF:
                 self.ended.add((message.topic(), message.partition()))
-            elif error.fatal() or not error.retriable():
-                if error.code() not in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
-                    raise KafkaException(error)
+            elif error.fatal():  # what brokers that are away cause is over when they are back
+                raise KafkaException(error)
         return found
 
-    def readAll(self, seconds=180):
+    def readAll(self, seconds=600):
         """What there is: until each partition has been at its end."""
         until = time.monotonic() + seconds
         while len(self.ended) < len(self.all):
@@ -231,16 +228,6 @@ def readReply(message, ledger):
     """Its command's number stands in it."""
     headers = dict(message.headers())
     ledger.replied(int(headers["timingwheel-reply"]), headers["timingwheel-outcome"].decode())
-
-
-@contextlib.contextmanager
-def closing(*things):
-    try:
-        yield things
-    finally:
-        for thing in things:
-            with contextlib.suppress(Exception):
-                thing.close()
 
 
 def thousands(number):
