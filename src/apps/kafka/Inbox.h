@@ -2,6 +2,7 @@
 
 #include "kafka/Client.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -21,6 +22,7 @@ namespace kafka {
 /// gone there: what came before is dropped.
 class Inbox {
 public:
+    /// Of messages. Of bytes there is a bound as well: kMaxBytes, and what is larger comes alone.
     explicit Inbox(std::size_t capacity) : capacity_{capacity} {}
 
     // The partition's thread.
@@ -41,7 +43,9 @@ public:
         hasNews_.wait_for(lock, patience, [this] { return !messages_.empty() || isWoken_; });
         isWoken_ = false;
         std::vector<Message> taken;
-        while (!messages_.empty() && taken.size() < atMost) {
+        std::size_t const stopAt = bytes_ - std::min(bytes_, kMaxBytes / 2);
+        while (!messages_.empty() && taken.size() < atMost && (bytes_ > stopAt || taken.empty())) {
+            bytes_ -= bytesOf(*messages_.front());
             taken.push_back(std::move(messages_.front()));
             messages_.pop_front();
         }
@@ -68,16 +72,17 @@ public:
     void put(Message message) {
         std::lock_guard const lock{mutex_};
         if (!isOpen_ || message->offset < *begin_) return;
+        bytes_ += bytesOf(*message);
         messages_.push_back(std::move(message));
         hasNews_.notify_one();
     }
     bool isFull() const {
         std::lock_guard const lock{mutex_};
-        return messages_.size() >= capacity_;
+        return messages_.size() >= capacity_ || bytes_ >= kMaxBytes;
     }
     bool isHalfEmpty() const {
         std::lock_guard const lock{mutex_};
-        return messages_.size() <= capacity_ / 2;
+        return messages_.size() <= capacity_ / 2 && bytes_ <= kMaxBytes / 2;
     }
     void wake() {
         std::lock_guard const lock{mutex_};
@@ -86,8 +91,15 @@ public:
     }
 
 private:
+    static constexpr std::size_t kMaxBytes = 32'000'000;
+
+    static std::size_t bytesOf(rd_kafka_message_t const& message) noexcept {
+        constexpr std::size_t kOwn = 500;  // librdkafka's, and its headers
+        return kOwn + message.key_len + message.len;
+    }
     void close(std::lock_guard<std::mutex> const&) {
         messages_.clear();
+        bytes_ = 0;
         begin_.reset();
         isOpen_ = false;
     }
@@ -96,6 +108,7 @@ private:
     mutable std::mutex mutex_;
     std::condition_variable hasNews_;
     std::deque<Message> messages_;
+    std::size_t bytes_ = 0;
     std::optional<std::int64_t> begin_;
     bool isOpen_ = false;
     bool isWoken_ = false;

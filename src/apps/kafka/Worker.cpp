@@ -129,7 +129,8 @@ void Worker::assign(rd_kafka_topic_partition_list_t* partitions) {
     check(rd_kafka_pause_partitions(consumer_.get(), partitions), "to pause");
     for (int i = 0; i < partitions->cnt; ++i) {
         std::int32_t const number = partitions->elems[i].partition;
-        partitions_[number] = std::make_unique<Partition>(shared_, number);
+        partitions_.erase(number);  // its metrics go before there are new ones
+        partitions_.emplace(number, std::make_unique<Partition>(shared_, number));
     }
 }
 
