@@ -22,11 +22,13 @@ class TimingwheelConan(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "with_calendar": [True, False],
+        "with_store": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "with_calendar": False,
+        "with_store": False,
         "date/*:use_system_tz_db": True,  # needs no libcurl
     }
     implements = ["auto_shared_fpic"]
@@ -71,6 +73,8 @@ class TimingwheelConan(ConanFile):
         self.requires("boost/[>=1.74 <2]", transitive_headers=True)
         if self._needs_date:
             self.requires("date/[>=3.0 <4]")
+        if self.options.with_store:
+            self.requires("sqlite3/[>=3.33 <4]")
 
     def build_requirements(self):
         if self._with_tests:
@@ -89,6 +93,7 @@ class TimingwheelConan(ConanFile):
         if str(self.settings.compiler) in ("gcc", "clang"):  # compiled more often than run
             tc.cache_variables["TIMINGWHEEL_TEST_FLAGS"] = "-O0"
         tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
+        tc.cache_variables["TIMINGWHEEL_BUILD_STORE"] = bool(self.options.with_store)
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()
@@ -131,3 +136,11 @@ class TimingwheelConan(ConanFile):
                 calendar.requires.append("date::date-tz")
             if self.options.shared:
                 calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]
+        if self.options.with_store:
+            store = self.cpp_info.components["store"]
+            store.set_property("cmake_target_name", "timingwheel::store")
+            store.set_property("pkg_config_name", "timingwheel-store")
+            store.libs = ["timingwheel-store"]
+            store.requires = ["timers", "sqlite3::sqlite"]
+            if self.options.shared:
+                store.defines = ["TIMINGWHEEL_STORE_SHARED"]

@@ -19,9 +19,12 @@ COMPONENTS = {
     "timingwheel_Calendar": r"include/timingwheel/calendar/.*\.h|lib/libtimingwheel-calendar\..*"
     r"|lib/cmake/timingwheel/timingwheelCalendar.*\.cmake|lib/pkgconfig/timingwheel-calendar\.pc"
     r"|bin/timingwheel-calendar",
+    "timingwheel_Store": r"include/timingwheel/store/.*\.h|lib/libtimingwheel-store\..*"
+    r"|lib/cmake/timingwheel/timingwheelStore.*\.cmake|lib/pkgconfig/timingwheel-store\.pc",
     "timingwheel_Demo": r"bin/timingwheel-demo",
 }
-DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development", "timingwheel_Calendar")
+DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development", "timingwheel_Calendar",
+             "timingwheel_Store")  # fmt: skip
 # Debian's CMake may have lib/<triplet>.
 TRIPLET = re.compile(r"^lib/\w+-linux-\w+/")
 

@@ -12,9 +12,11 @@ option=; [ "$linkage" = shared ] || option=--static
 "$compiler" -std=c++20 "$program" "$@" $(pkg-config --cflags --libs $option timingwheel) \
     -o pkg-config-consumer
 ./pkg-config-consumer
-if [ -e "${pcFile%/*}/timingwheel-calendar.pc" ]; then
+for pair in calendar:market-opening store:orders-that-survive; do
+    component=${pair%:*} example=${pair#*:}
+    [ -e "${pcFile%/*}/timingwheel-$component.pc" ] || continue
     # shellcheck disable=SC2046,SC2086
-    "$compiler" -std=c++20 "$(dirname "$0")/../../docs/examples/market-opening.cpp" "$@" \
-        $(pkg-config --cflags --libs $option timingwheel-calendar) -o pkg-config-by-calendar
-    ./pkg-config-by-calendar
-fi
+    "$compiler" -std=c++20 "$(dirname "$0")/../../docs/examples/$example.cpp" "$@" \
+        $(pkg-config --cflags --libs $option "timingwheel-$component") -o "pkg-config-$component"
+    "./pkg-config-$component"
+done

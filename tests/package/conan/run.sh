@@ -35,6 +35,8 @@ case $boost in *_*_*) ;; *) boost=${boost}_0 ;; esac # 1_74 means 1.74.0
 export BOOST_VERSION=${boost//_/.}
 GTEST_VERSION=$(pkg-config --modversion gtest)
 export GTEST_VERSION
+SQLITE_VERSION=$(pkg-config --modversion sqlite3)
+export SQLITE_VERSION
 
 rm -rf "$CONAN_HOME"
 quietly "profile" conan profile detect
@@ -49,6 +51,7 @@ END
 conan export "$here/boost" --name=system-boost --version="$BOOST_VERSION" >/dev/null 2>&1
 conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
 conan export "$here/date" --version=3.0.1 >/dev/null 2>&1
+conan export "$here/sqlite3" --version="$SQLITE_VERSION" >/dev/null 2>&1
 
 rm -f "$work/junit.xml"
 if [ "${1-}" = --tests ]; then
@@ -70,21 +73,22 @@ if [ "${1-}" = --quick ]; then
     exit
 fi
 if [ "${1-}" = --some ]; then noTests+=(-c "$few"); fi
+all=(-o "timingwheel/*:with_calendar=True" -o "timingwheel/*:with_store=True")
 for shared in False True; do
     [ "$shared,${1-}" != True,--some ] || continue
     options=(--build=missing --build="timingwheel/*" -o "timingwheel/*:shared=$shared")
     [ "$shared,${1-}" = False,--some ] ||
         quietly "create, shared=$shared, [platform_requires]" \
             conan create . -pr "$here/platform.profile" "${noTests[@]}" "${options[@]}"
-    quietly "create, shared=$shared, with calendars, [replace_requires]" \
+    quietly "create, shared=$shared, with all, [replace_requires]" \
         conan create . -pr "$here/wrapper.profile" "${noTests[@]}" "${options[@]}" \
-        -o "timingwheel/*:with_calendar=True"
+        "${all[@]}"
 
     consumer=$work/consumer-$shared
     rm -rf "$consumer"
     quietly "a consumer installs it" conan install tests/package/consumer -of "$consumer" \
         -pr "$here/wrapper.profile" "${noTests[@]}" -o "timingwheel/*:shared=$shared" \
-        -o "timingwheel/*:with_calendar=True"
+        "${all[@]}"
     quietly "it finds the package and Boost::headers" cmake -S tests/package/consumer \
         -B "$consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_TOOLCHAIN_FILE="$consumer/conan_toolchain.cmake"

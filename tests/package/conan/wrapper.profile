@@ -1,4 +1,4 @@
-# The system's Boost, GoogleTest and date as Conan packages: a consumer gets Boost::headers from
+# The system's Boost, GoogleTest, date and SQLite as Conan packages: a consumer gets Boost::headers from
 # Conan, as with ConanCenter's own.
 include(default)
 
@@ -9,3 +9,4 @@ compiler.cppstd=20
 boost/*: system-boost/{{ os.environ["BOOST_VERSION"] }}
 gtest/*: system-gtest/{{ os.environ["GTEST_VERSION"] }}
 date/*: system-date/3.0.1
+sqlite3/*: system-sqlite3/{{ os.environ["SQLITE_VERSION"] }}

@@ -23,11 +23,13 @@ class TimingwheelConan(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "with_calendar": [True, False],
+        "with_store": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "with_calendar": False,
+        "with_store": False,
         "date/*:use_system_tz_db": True,  # needs no libcurl
         "boost/*:header_only": True,  # only headers are used
     }
@@ -60,6 +62,8 @@ class TimingwheelConan(ConanFile):
         self.requires("boost/1.86.0", transitive_headers=True)
         if self._needs_date:
             self.requires("date/3.0.3")
+        if self.options.with_store:
+            self.requires("sqlite3/[>=3.45.0 <4]")
 
     def build_requirements(self):
         self.tool_requires("cmake/[>=3.25]")
@@ -80,6 +84,7 @@ class TimingwheelConan(ConanFile):
     def generate(self):
         tc = CMakeToolchain(self)
         tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
+        tc.cache_variables["TIMINGWHEEL_BUILD_STORE"] = bool(self.options.with_store)
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
         tc.generate()
@@ -119,3 +124,11 @@ class TimingwheelConan(ConanFile):
                 calendar.requires.append("date::date-tz")
             if self.options.shared:
                 calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]
+        if self.options.with_store:
+            store = self.cpp_info.components["store"]
+            store.set_property("cmake_target_name", "timingwheel::store")
+            store.set_property("pkg_config_name", "timingwheel-store")
+            store.libs = ["timingwheel-store"]
+            store.requires = ["timers", "sqlite3::sqlite"]
+            if self.options.shared:
+                store.defines = ["TIMINGWHEEL_STORE_SHARED"]
