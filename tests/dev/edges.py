@@ -21,7 +21,7 @@ REFUSED = {
     "nosuch": ["nosuch"],
     "test --fast": ["--fast"],
     "test slow": ["slow"],
-    "build nosuchpreset": ["nosuchpreset", "dev, fuzz, release"],
+    "build nosuchpreset": ["nosuchpreset", "dev, fuzz, orders, release"],
     "build base": ["base", "release"],
     "build dev release": ["release"],
     "demo --bogus": ["--bogus"],
@@ -30,6 +30,8 @@ REFUSED = {
     "demo --duration x": ["--duration", '"x"', "0.0 to 86400"],
     "demo --threads 0": ["--threads", '"0"', "1 to 64"],
     "demo --threads=65": ["--threads", '"65"', "1 to 64"],
+    "orders --bogus": ["--bogus"],
+    "orders --paid 2": ["--paid", '"2"', "0.0 to 1"],
     "demo --executor thread": ["--executor", '"thread"', "inline, pool"],
     "bench --rounds": ["--rounds", "1 to 1000"],
     "bench --rounds 0": ["--rounds", '"0"', "1 to 1000"],
@@ -80,6 +82,7 @@ REFUSED = {
 # Arguments that are looked at and taken: the first stand-in is called.
 TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "soak 0.5 --seed 7",
          "fuzz 60", "fuzz --fixed", "demo --duration 1.5 --watch", "demo --help",
+         "orders --after 20s", "orders place 4711",
          "bench wheel --only wheel heap", "platforms musl libc++"]  # fmt: skip
 # The arguments of these are looked at by a script in Python.
 OTHERS = {"bugs", "help"}

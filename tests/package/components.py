@@ -21,7 +21,7 @@ COMPONENTS = {
     r"|bin/timingwheel-calendar",
     "timingwheel_Store": r"include/timingwheel/store/.*\.h|lib/libtimingwheel-store\..*"
     r"|lib/cmake/timingwheel/timingwheelStore.*\.cmake|lib/pkgconfig/timingwheel-store\.pc",
-    "timingwheel_Demo": r"bin/timingwheel-demo",
+    "timingwheel_Demo": r"bin/timingwheel-(demo|orders)",
 }
 DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development", "timingwheel_Calendar",
              "timingwheel_Store")  # fmt: skip

@@ -1,0 +1,223 @@
+#include "apps/orders/Book.h"
+
+#include <algorithm>
+#include <sqlite3.h>
+#include <stdexcept>
+
+namespace orders {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+std::int64_t toFile(Time time) {
+    return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
+}
+Time fromFile(std::int64_t time) { return Time{milliseconds{time}}; }
+
+}  // namespace
+
+/// Bind all parameters, then step through the rows.
+class Book::Statement {
+public:
+    Statement(Book& book, char const* sql) : book_{book}, sql_{sql} {
+        if (sqlite3_prepare_v2(book.connection_, sql, -1, &statement_, nullptr) != SQLITE_OK)
+            book.fail(sql);
+    }
+    Statement(Statement const&) = delete;
+    Statement& operator=(Statement const&) = delete;
+    ~Statement() { sqlite3_finalize(statement_); }
+
+    Statement& bind(int parameter, std::int64_t value) {
+        if (sqlite3_bind_int64(statement_, parameter, value) != SQLITE_OK) book_.fail(sql_);
+        return *this;
+    }
+    Statement& bind(int parameter, std::string const& value) {
+        if (sqlite3_bind_text(statement_, parameter, value.c_str(), -1, SQLITE_TRANSIENT) !=
+            SQLITE_OK)
+            book_.fail(sql_);
+        return *this;
+    }
+    /// True if there is a row. After the last the statement begins anew.
+    bool step() {
+        int const result = sqlite3_step(statement_);
+        if (result == SQLITE_ROW) return true;
+        sqlite3_reset(statement_);
+        if (result != SQLITE_DONE) book_.fail(sql_);
+        return false;
+    }
+    /// For one that gives no rows: whether it has changed something.
+    bool change() {
+        step();
+        return sqlite3_changes(book_.connection_) > 0;
+    }
+    std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+    std::string text(int column) const {
+        return reinterpret_cast<char const*>(sqlite3_column_text(statement_, column));
+    }
+    /// Of the columns id, state, placed, deadline.
+    Order order() const {
+        return {text(0), static_cast<State>(number(1)), fromFile(number(2)), fromFile(number(3))};
+    }
+
+private:
+    Book& book_;
+    char const* sql_;
+    sqlite3_stmt* statement_ = nullptr;
+};
+
+/// Rolled back unless it is committed.
+class Book::Transaction {
+public:
+    explicit Transaction(Book& book) : book_{book} { book_.execute("BEGIN IMMEDIATE"); }
+    Transaction(Transaction const&) = delete;
+    Transaction& operator=(Transaction const&) = delete;
+    ~Transaction() {
+        if (!isOver_) sqlite3_exec(book_.connection_, "ROLLBACK", nullptr, nullptr, nullptr);
+    }
+    void commit() {
+        book_.execute("COMMIT");
+        isOver_ = true;
+    }
+
+private:
+    Book& book_;
+    bool isOver_ = false;
+};
+
+Book::Book(std::filesystem::path const& file) : name_{file.string()} {
+    try {
+        if (sqlite3_open(name_.c_str(), &connection_) != SQLITE_OK) fail("it cannot be opened");
+        sqlite3_busy_timeout(connection_, 60'000);
+        makeTable();
+    } catch (...) {
+        sqlite3_close(connection_);
+        throw;
+    }
+}
+
+Book::~Book() { sqlite3_close(connection_); }
+
+void Book::makeTable() {
+    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    Transaction transaction{*this};
+    bool isNew = false;
+    {
+        Statement tables{*this, "SELECT COUNT(*) FROM sqlite_schema"};
+        tables.step();
+        isNew = tables.number(0) == 0;
+    }
+    if (isNew)
+        execute(
+            "CREATE TABLE orders (id TEXT PRIMARY KEY, state INTEGER NOT NULL,"
+            " placed INTEGER NOT NULL, deadline INTEGER NOT NULL, isTold INTEGER NOT NULL)"
+            " WITHOUT ROWID;"
+            "CREATE INDEX orders_by_state ON orders (state, deadline);"
+            "CREATE INDEX orders_untold ON orders (id) WHERE isTold = 0;"
+            "PRAGMA application_id = 1415017327; PRAGMA user_version = 1");  // "TWso"
+    Statement version{*this, "SELECT * FROM pragma_application_id, pragma_user_version"};
+    version.step();
+    if (version.number(0) != 1415017327 || version.number(1) != 1)
+        throw std::runtime_error{name_ + ": is not a file of this program"};
+    transaction.commit();
+}
+
+std::size_t Book::place(std::vector<std::string> const& ids, Time now, Time deadline) {
+    std::size_t placed = 0;
+    Transaction transaction{*this};
+    Statement insert{*this, "INSERT OR IGNORE INTO orders VALUES (?1, 0, ?2, ?3, 0)"};
+    for (std::string const& id : ids)
+        if (insert.bind(1, id).bind(2, toFile(now)).bind(3, toFile(deadline)).change()) ++placed;
+    transaction.commit();
+    return placed;
+}
+
+std::vector<std::string> Book::pay(std::vector<std::string> const& ids, Time now) {
+    std::vector<std::string> paid;
+    Transaction transaction{*this};
+    Statement update{*this,
+                     "UPDATE orders SET state = 1, isTold = 0"
+                     " WHERE id = ?1 AND state = 0 AND deadline > ?2"};
+    for (std::string const& id : ids)
+        if (update.bind(1, id).bind(2, toFile(now)).change()) paid.push_back(id);
+    transaction.commit();
+    return paid;
+}
+
+bool Book::cancel(std::string const& id) {
+    Statement update{*this, "UPDATE orders SET state = 2, isTold = 1 WHERE id = ?1 AND state = 0"};
+    return update.bind(1, id).change();
+}
+
+std::optional<Order> Book::find(std::string const& id) {
+    Statement select{*this, "SELECT id, state, placed, deadline FROM orders WHERE id = ?1"};
+    if (!select.bind(1, id).step()) return {};
+    return select.order();
+}
+
+std::vector<Order> Book::open() {
+    Statement select{*this,
+                     "SELECT id, state, placed, deadline FROM orders WHERE state = 0"
+                     " ORDER BY deadline, id"};
+    std::vector<Order> orders;
+    while (select.step()) orders.push_back(select.order());
+    return orders;
+}
+
+std::vector<Order> Book::untold(std::size_t limit) {
+    Statement select{*this,
+                     "SELECT id, state, placed, deadline FROM orders WHERE isTold = 0 LIMIT ?1"};
+    select.bind(1, static_cast<std::int64_t>(limit));
+    std::vector<Order> orders;
+    while (select.step()) orders.push_back(select.order());
+    return orders;
+}
+
+void Book::told(std::vector<Order> const& orders) {
+    Transaction transaction{*this};
+    Statement update{*this, "UPDATE orders SET isTold = 1 WHERE id = ?1 AND state = ?2"};
+    for (Order const& one : orders)
+        update.bind(1, one.id).bind(2, static_cast<std::int64_t>(one.state)).change();
+    transaction.commit();
+}
+
+bool Book::isTold(std::string const& id) {
+    Statement select{*this, "SELECT isTold FROM orders WHERE id = ?1"};
+    return select.bind(1, id).step() && select.number(0) == 1;
+}
+
+Totals Book::totals() {
+    Statement select{*this,
+                     "SELECT COUNT(*), (SELECT COUNT(*) FROM orders WHERE state = 1),"
+                     " (SELECT COUNT(*) FROM orders WHERE state = 2),"
+                     " (SELECT COUNT(*) FROM orders WHERE state = 0) FROM orders"};
+    select.step();
+    auto const count = [&](int column) {
+        return static_cast<std::uint64_t>(select.number(column));
+    };
+    return {count(0), count(1), count(2), count(3)};
+}
+
+std::vector<std::uint64_t> Book::pendingByDeadline(Time now, milliseconds part, std::size_t parts) {
+    std::vector<std::uint64_t> counts(parts);
+    Statement select{*this,
+                     "SELECT (deadline - ?1) / ?2, COUNT(*) FROM orders WHERE state = 0"
+                     " GROUP BY 1"};
+    select.bind(1, toFile(now)).bind(2, part.count());
+    while (select.step()) {
+        auto const last = static_cast<std::int64_t>(parts) - 1;
+        auto const which = std::clamp<std::int64_t>(select.number(0), 0, last);
+        counts[static_cast<std::size_t>(which)] += static_cast<std::uint64_t>(select.number(1));
+    }
+    return counts;
+}
+
+void Book::execute(char const* sql) {
+    if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
+}
+
+void Book::fail(std::string const& what) const {
+    throw std::runtime_error{name_ + ": " + what + ": " + sqlite3_errmsg(connection_)};
+}
+
+}  // namespace orders

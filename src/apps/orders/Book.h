@@ -1,0 +1,82 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+struct sqlite3;
+
+namespace orders {
+
+using Time = std::chrono::system_clock::time_point;
+
+enum class State { open, paid, cancelled };
+
+struct Order {
+    std::string id;
+    State state = State::open;
+    Time placed;
+    Time deadline;
+};
+
+struct Totals {
+    std::uint64_t placed = 0;
+    std::uint64_t paid = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t pending = 0;
+};
+
+/// The shop's own table: what has become of each order. Every change is on the disk when its call
+/// returns. A change is marked until the timer has been told of it: whoever has the timer does so,
+/// at once or after a restart. So the two files agree, whenever a process is killed.
+///
+/// Thread safety  one thread at a time for each Book; several threads and processes may have the
+///                file open
+class Book {
+public:
+    /// Opens the file or makes it. Throws std::runtime_error, as all of its functions do.
+    explicit Book(std::filesystem::path const& file);
+    Book(Book const&) = delete;
+    Book& operator=(Book const&) = delete;
+    ~Book();
+
+    /// All of them together. Of those that are there already nothing changes. How many were placed.
+    std::size_t place(std::vector<std::string> const& ids, Time now, Time deadline);
+    /// Those of them that were open, and not overdue.
+    std::vector<std::string> pay(std::vector<std::string> const& ids, Time now);
+    /// False if it was not open. What cancels it is the timer, which knows it then.
+    bool cancel(std::string const& id);
+
+    std::optional<Order> find(std::string const& id);
+    /// By deadline.
+    std::vector<Order> open();
+    /// Those of which the timer has not been told.
+    std::vector<Order> untold(std::size_t limit);
+    /// The timer has been told that they are in these states.
+    void told(std::vector<Order> const& orders);
+    bool isTold(std::string const& id);
+
+    Totals totals();
+    /// Of the open orders, how many have their deadline in each part of a time from now. The first
+    /// part has also what is overdue, the last what is later.
+    std::vector<std::uint64_t> pendingByDeadline(Time now, std::chrono::milliseconds part,
+                                                 std::size_t parts);
+
+private:
+    class Statement;
+    class Transaction;
+
+    [[noreturn]] void fail(std::string const& what) const;
+    void execute(char const* sql);
+    void makeTable();
+
+    std::string name_;
+    sqlite3* connection_ = nullptr;
+};
+
+}  // namespace orders

@@ -1,0 +1,61 @@
+#include "apps/orders/Shop.h"
+
+#include <cstddef>
+#include <future>
+#include <sqlite3.h>
+#include <thread>
+#include <vector>
+
+namespace orders {
+
+using timingwheel::store::DurableTimeout;
+using timingwheel::store::StoreError;
+
+Shop::Shop(std::filesystem::path const& file)
+    : book_{file},
+      timersBook_{file},
+      timer_{file.string() + "-timeouts",
+             [this](DurableTimeout const& order) { timersBook_.cancel(order.id); },
+             {.errorHandler = [this](std::exception_ptr error) { note(error); }}} {
+    tellTimer();
+}
+
+bool Shop::isInUse(StoreError const& error) { return (error.code() & 0xff) == SQLITE_BUSY; }
+
+void Shop::tellTimer() {
+    constexpr std::size_t kAtOnce = 10'000;
+    for (;;) {
+        std::vector<Order> const orders = book_.untold(kAtOnce);
+        if (orders.empty()) return;
+        std::vector<std::future<bool>> answers;
+        for (Order const& one : orders)
+            answers.push_back(one.state == State::open ? timer_.schedule(one.id, one.deadline)
+                                                       : timer_.cancel(one.id));
+        for (auto& answer : answers) answer.get();
+        book_.told(orders);
+    }
+}
+
+void Shop::settle() {
+    do {
+        tellTimer();
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    } while (timer_.pendingTimeouts() != book_.totals().pending);
+    timer_.stop();
+}
+
+std::string Shop::lastError() const {
+    std::lock_guard const lock{mutex_};
+    return lastError_;
+}
+
+void Shop::note(std::exception_ptr const& error) {
+    std::lock_guard const lock{mutex_};
+    try {
+        std::rethrow_exception(error);
+    } catch (std::exception const& exception) {
+        lastError_ = exception.what();
+    }
+}
+
+}  // namespace orders

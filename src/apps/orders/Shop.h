@@ -1,0 +1,51 @@
+#pragma once
+
+#include "apps/orders/Book.h"
+
+#include <timingwheel/store/DurableTimer.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+namespace orders {
+
+/// Who has the timer: cancels orders when they are due, and tells the timer what the book says.
+///
+/// The book comes first. Until the timer knows of a change, the book has it as untold. If the
+/// process dies anywhere between, the next one tells the timer again, which is harmless: an open
+/// order is scheduled once more at the same deadline, another one is cancelled once more. And a
+/// timeout that comes again finds that its order is not open.
+///
+/// Thread safety  one thread
+class Shop {
+public:
+    /// Throws store::StoreError if another process has the timer: see isInUse().
+    explicit Shop(std::filesystem::path const& file);
+
+    static bool isInUse(timingwheel::store::StoreError const& error);
+
+    Book& book() { return book_; }
+    /// Returns when the timer has confirmed all that was untold.
+    void tellTimer();
+    std::uint64_t timeouts() const { return timer_.pendingTimeouts(); }
+    /// Returns when the timer has a timeout for each open order, and no other: for the ledger.
+    void settle();
+    /// What went wrong last where nobody waited; empty: nothing.
+    std::string lastError() const;
+
+private:
+    void note(std::exception_ptr const& error);
+
+    Book book_;
+    Book timersBook_;  // the handler's
+    std::mutex mutable mutex_;
+    std::string lastError_;
+    timingwheel::store::DurableTimer timer_;  // the last: its handler uses the others
+};
+
+}  // namespace orders

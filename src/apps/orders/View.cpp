@@ -1,0 +1,106 @@
+#include "apps/orders/View.h"
+
+#include "apps/demo/Format.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace orders {
+
+using demo::counted;
+using demo::grouped;
+using demo::readable;
+using demo::Terminal;
+using demo::text;
+using Style = Terminal::Style;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The title, a blank, the heading; a blank, the totals, the timer, the last error, the legend.
+constexpr std::size_t kOtherRows = 8;
+constexpr std::size_t kMostParts = 30;
+
+std::size_t partsFor(Terminal::Size size) {
+    return std::clamp<std::size_t>(size.rows, kOtherRows + 1, kOtherRows + kMostParts) - kOtherRows;
+}
+
+/// "   27 min to   30 min"
+std::string spanOf(std::size_t part, Picture const& picture) {
+    auto const from = picture.part * static_cast<int>(part);
+    std::string const until = readable(from + picture.part);
+    if (part + 1 == picture.pending.size()) return text("%9s or more ", readable(from).c_str());
+    if (part == 0) return text("%9s to %8s", "now", until.c_str());
+    return text("%9s to %8s", readable(from).c_str(), until.c_str());
+}
+
+}  // namespace
+
+std::vector<std::string> draw(Picture const& picture, Terminal::Size size,
+                              Terminal const& terminal) {
+    constexpr std::size_t kBeforeBars = 33;
+    std::vector<std::string> lines;
+    lines.push_back(" " + terminal.heading("Orders in " + picture.file) +
+                    ": each cancels itself after " + readable(picture.limit) +
+                    " unless it is paid");
+    lines.emplace_back();
+    lines.push_back(terminal.styled(Style::dim, "       cancels itself in   pending"));
+    std::uint64_t const most = std::max<std::uint64_t>(
+        1, *std::max_element(picture.pending.begin(), picture.pending.end()));
+    std::size_t const cells = size.columns > kBeforeBars + 1 ? size.columns - kBeforeBars - 1 : 1;
+    for (std::size_t part = 0; part < picture.pending.size(); ++part) {
+        std::uint64_t const count = picture.pending[part];
+        double const share = static_cast<double>(count) / static_cast<double>(most);
+        lines.push_back(spanOf(part, picture) + text("%10s ", grouped(count).c_str()) +
+                        terminal.styled(Style::accent, terminal.bar(share, cells)));
+    }
+    lines.emplace_back();
+    lines.push_back(" placed " + grouped(picture.totals.placed) + " = paid " +
+                    terminal.styled(Style::good, grouped(picture.totals.paid)) + " + cancelled " +
+                    terminal.styled(Style::bad, grouped(picture.totals.cancelled)) + " + pending " +
+                    grouped(picture.totals.pending));
+    lines.push_back(terminal.styled(
+        Style::dim, " " + counted(picture.timeouts, "timeout") +
+                        " in the timer's file; after Ctrl-C they wait for the next start"));
+    if (!picture.lastError.empty())
+        lines.push_back(" " + terminal.styled(Style::bad, picture.lastError));
+    for (std::string& line : lines) {
+        std::string const visible{demo::cut(line, size.columns)};
+        bool const isInStyle = visible.size() < line.size() && visible.find('\033') != line.npos;
+        line = isInStyle ? visible + demo::kEndOfStyle : visible;
+    }
+    if (lines.size() > size.rows) lines.resize(size.rows);
+    return lines;
+}
+
+View::View(std::filesystem::path const& file, std::chrono::milliseconds limit, Terminal& terminal)
+    : file_{file}, limit_{limit}, terminal_{terminal} {
+    if (terminal_.canRedraw()) screen_.emplace();
+}
+
+void View::show(Book& book, std::uint64_t timeouts, std::string const& lastError, Time now) {
+    next_ = now + (screen_ ? 250ms : 1s);
+    Terminal::Size const size = terminal_.size();
+    std::size_t const parts = partsFor(size);
+    auto const ofLimit = limit_ / static_cast<int>(std::max<std::size_t>(parts - 1, 1));
+    Picture picture{.file = file_.filename().string(),
+                    .limit = limit_,
+                    .part = std::max<std::chrono::milliseconds>(ofLimit, 1ms),
+                    .pending = {},
+                    .totals = book.totals(),
+                    .timeouts = timeouts,
+                    .lastError = lastError};
+    if (screen_) {
+        picture.pending = book.pendingByDeadline(now, picture.part, parts);
+        screen_->show(draw(picture, size, terminal_), size);
+        return;
+    }
+    Totals const& totals = picture.totals;
+    terminal_.line("placed " + grouped(totals.placed) + ", paid " + grouped(totals.paid) +
+                   ", cancelled " + grouped(totals.cancelled) + ", pending " +
+                   grouped(totals.pending));
+    if (!lastError.empty()) terminal_.line(lastError);
+}
+
+}  // namespace orders

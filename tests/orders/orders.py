@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""orders.py <timingwheel-orders> [test...]: runs the program as its users do, and kills it."""
+
+import contextlib
+import fcntl
+import os
+import pty
+import random
+import re
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = None
+COLUMNS = 80
+LEDGER = re.compile(r"^placed (\S+) = paid (\S+) \+ cancelled (\S+) \+ pending ([\d,]+)", re.M)
+BALANCES = "The ledger balances."
+ESCAPE = re.compile(r"\033\[[\d;?]*([A-Za-z])")
+LEAVES = "\033[?1049l"  # the alternate screen
+
+
+def start(*options, **where):
+    # A shell that starts something in the background has it ignore Ctrl-C.
+    def asInTheForeground():
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.Popen(
+        [PROGRAM, *options], stdin=subprocess.DEVNULL, encoding="utf-8",
+        env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"},
+        preexec_fn=asInTheForeground,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **where},
+    )  # fmt: skip
+
+
+def run(*options, **where):
+    """Exit status, standard output and standard error."""
+    process = start(*options, **where)
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def ledgerOf(out):
+    """Placed, paid, cancelled, pending."""
+    return [int(number.replace(",", "")) for number in LEDGER.findall(out)[-1]]
+
+
+class Orders(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.file = self.folder / "orders.db"
+
+    def orders(self, *options, **where):
+        return run("--file", str(self.file), *options, **where)
+
+    @contextlib.contextmanager
+    def shop(self, *options):
+        """A shop that is open, until Ctrl-C."""
+        process = start("--file", str(self.file), "run", *options)
+        try:
+            process.stdout.readline()
+            yield process
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate()
+        self.assertEqual((process.returncode, err), (130, ""), out)
+        self.assertIn(BALANCES, out)
+
+    def read(self):
+        """What the file says: ids by state, and what the timer has."""
+        with contextlib.closing(sqlite3.connect(self.file)) as book:
+            rows = book.execute("SELECT state, id FROM orders").fetchall()
+        with contextlib.closing(sqlite3.connect(f"{self.file}-timeouts")) as timer:
+            timeouts = timer.execute("SELECT CAST(id AS TEXT) FROM timeout").fetchall()
+        states = [{id_ for state, id_ in rows if state == one} for one in range(3)]
+        return *states, {id_ for id_, in timeouts}
+
+    def testLosesNoOrderWhenItIsKilled(self):
+        options = ["--orders", "400", "--rate", "300", "--paid", "0.6", "--after", "1500ms"]
+        seed = random.randrange(1 << 30)
+        dice, ends = random.Random(seed), [set(), set(), set()]
+        for _ in range(4):
+            process = start("--file", str(self.file), "run", *options)
+            self.assertNotEqual(process.stdout.readline(), "", seed)
+            time.sleep(dice.random() * 0.4)
+            process.kill()
+            process.communicate()
+            found = self.read()
+            # An order does not vanish, and what it has come to does not change.
+            self.assertLessEqual(ends[0], found[0] | found[1] | found[2], seed)
+            self.assertLessEqual(ends[1], found[1], seed)
+            self.assertLessEqual(ends[2], found[2], seed)
+            ends = found[:3]
+        status, out, err = self.orders("run", *options)
+        self.assertEqual((status, err), (0, ""), f"{out} seed {seed}")
+        self.assertIn(BALANCES, out)
+        placed, paid, cancelled, pending = ledgerOf(out)
+        self.assertEqual((placed, paid + cancelled, pending), (400, 400, 0), seed)
+        open_, paidIds, cancelledIds, timeouts = self.read()
+        self.assertEqual((len(paidIds), len(cancelledIds)), (paid, cancelled), seed)
+        self.assertEqual((open_, timeouts), (set(), set()), seed)
+        self.assertGreater(cancelled, 0, seed)
+
+    def testGoesOnWhereItWasAfterCtrlC(self):
+        with self.shop("--rate", "200", "--paid", "0", "--after", "1h") as process:
+            process.stdout.readline()  # a second later
+        open_, _, _, timeouts = self.read()
+        self.assertGreater(len(open_), 0)
+        self.assertEqual(timeouts, open_)
+        with self.shop("--rate", "0"):
+            pass
+        self.assertEqual(self.read()[0], open_)
+
+    def testPlacesAndPaysWithAShopAndWithout(self):
+        self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
+        self.check(["pay", "a"], 0, "a: paid\n")
+        with self.shop("--rate", "0"):
+            self.check(["place", "b", "--after", "1h"], 0, "b: placed, to be paid within 1h\n")
+            self.check(["place", "c", "--after", "1h"], 0, "c: placed, to be paid within 1h\n")
+            self.check(["pay", "b"], 0, "b: paid\n")
+            self.check(["pay", "b"], 0, "b: paid before\n")
+            soon = ["place", "d", "--after", "100ms"]
+            self.check(soon, 0, "d: placed, to be paid within 100ms\n")
+            while ledgerOf(self.orders("list")[1])[2] == 0:
+                time.sleep(0.01)
+            self.check(["pay", "d"], 1, "d: too late\n")
+        self.assertEqual(self.read(), ({"c"}, {"a", "b"}, {"d"}, {"c"}))
+        status, out, _ = self.orders("list")
+        self.assertEqual((status, ledgerOf(out)), (0, [4, 2, 1, 1]))
+        self.assertRegex(out, r"(?m)^c: pending, .* left$")
+
+    def check(self, command, status, out):
+        self.assertEqual(self.orders(*command), (status, out, ""))
+
+    def testCancelsWhatWasDueWhileItDidNotRun(self):
+        self.check(["place", "a", "--after", "100ms"], 0, "a: placed, to be paid within 100ms\n")
+        time.sleep(0.1)
+        self.check(["pay", "a"], 1, "a: too late\n")
+        with self.shop("--rate", "0"):
+            while ledgerOf(self.orders("list")[1]) != [1, 0, 1, 0]:
+                time.sleep(0.01)
+
+    def testDrawsWhatIsPending(self):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+        process = start("--file", str(self.file), "run", "--rate", "500", "--after", "30min",
+                        stdout=theirs, stderr=theirs)  # fmt: skip
+        os.close(theirs)
+        written, isEnding = b"", False
+        try:
+            while chunk := os.read(ours, 65536):
+                written += chunk
+                if "█".encode() in written and not isEnding:
+                    process.send_signal(signal.SIGINT)
+                    isEnding = True
+        except OSError:  # the other side has gone
+            pass
+        os.close(ours)
+        text = written.decode()
+        self.assertEqual(process.wait(), 130, text)
+        screen, after = text.split(LEAVES)
+        self.assertIn("each cancels itself after 30 min unless it is paid", screen)
+        self.assertRegex(screen, r"28 min to +30 min +[1-9]")
+        self.assertIn(BALANCES, after)
+        # What goes to a row, to another screen or to a line's beginning begins a line.
+        plain = ESCAPE.sub(lambda found: "\n" if found[1] in "Hhl" else "", text)
+        for line in re.split(r"[\r\n]+", plain):
+            self.assertLessEqual(len(line), COLUMNS, line)
+
+    def testRefusesWhatItCannotDo(self):
+        self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
+        for command, told in [(["place", "a"], "there is an order a"),
+                              (["pay", "b"], "there is no order b")]:  # fmt: skip
+            self.assertEqual(self.orders(*command), (1, "", f"timingwheel-orders: {told}\n"))
+        with self.shop("--rate", "0"):
+            status, out, err = self.orders("run")
+            self.assertEqual((status, out), (1, ""))
+            self.assertIn("database is locked", err)
+        for options in ([], ["run", "--after", "3"], ["run", "--paid", "2"], ["pay"]):
+            self.assertEqual(self.orders(*options)[0], 2, options)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            status, _, err = self.orders("list", stdout=full)
+        self.assertEqual((status, err),
+                         (1, "timingwheel-orders: its output could not be written\n"))  # fmt: skip
+        self.file = self.folder / "foreign.db"
+        with contextlib.closing(sqlite3.connect(self.file)) as foreign:
+            foreign.execute("CREATE TABLE address (name TEXT)")
+        status, out, err = self.orders("list")
+        self.assertEqual((status, out), (1, ""))
+        self.assertIn("foreign.db: is not a file of this program", err)
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    unittest.main(verbosity=2)
