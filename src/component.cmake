@@ -42,12 +42,13 @@ function(timingwheel_add_program program component)
     endif()
 endfunction()
 
-# timingwheel_install_component(<name> <target> <description> [PACKAGE <what find_package takes>
-# PACKAGE_TARGET <its target> PACKAGE_NAME <words> PC <its .pc> | LIBS <flags>]): the library, and
-# what finds it. The package is one that the library uses and its users do not see: who links the
-# shared library needs none of their own.
+# timingwheel_install_component(<name> <target> <description> [PACKAGE_NAME <words> PACKAGE <what
+# find_package takes> | PACKAGE_FINDER <file> PACKAGE_TARGET <what either makes> PC <its .pc> | LIBS
+# <flags>]): the library, and what finds it. The package is one that the library uses and its users
+# do not see: who links the shared library needs none of their own.
 function(timingwheel_install_component name target description)
-    cmake_parse_arguments(PARSE_ARGV 3 arg "" "PACKAGE;PACKAGE_TARGET;PACKAGE_NAME;PC;LIBS" "")
+    cmake_parse_arguments(PARSE_ARGV 3 arg ""
+                          "PACKAGE_NAME;PACKAGE;PACKAGE_FINDER;PACKAGE_TARGET;PC;LIBS" "")
     string(TOUPPER ${name} NAME)
     string(SUBSTRING ${NAME} 0 1 initial)
     string(SUBSTRING ${name} 1 -1 rest)
@@ -75,8 +76,14 @@ function(timingwheel_install_component name target description)
     if(BUILD_SHARED_LIBS)
         set(componentDefines -DTIMINGWHEEL_${NAME}_SHARED)
         set(arg_PC)
-    elseif(arg_PACKAGE)
+    elseif(arg_PACKAGE_TARGET)
         set(needsPackage ON)
+    endif()
+    set(findPackage "find_package(${arg_PACKAGE} QUIET)")
+    if(arg_PACKAGE_FINDER)
+        cmake_path(GET arg_PACKAGE_FINDER FILENAME finder)
+        set(findPackage "include(\${CMAKE_CURRENT_LIST_DIR}/${finder})")
+        install(FILES ${arg_PACKAGE_FINDER} DESTINATION ${configDir} ${component})
     endif()
     file(RELATIVE_PATH fromPkgConfigToPrefix ${CMAKE_INSTALL_PREFIX}/${pkgConfigDir}
          ${CMAKE_INSTALL_PREFIX})
