@@ -12,15 +12,17 @@ Database::Database(std::filesystem::path const& file, std::string const& fileSys
         sqlite3_open_v2(name_.c_str(), &connection_,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
                         fileSystem.empty() ? nullptr : fileSystem.c_str());
-    if (result == SQLITE_OK) {
+    // SQLite is content to read what it may not write, and no change would ever be accepted.
+    bool const isReadOnly = result == SQLITE_OK && sqlite3_db_readonly(connection_, "main") == 1;
+    if (result == SQLITE_OK && !isReadOnly) {
         sqlite3_extended_result_codes(connection_, 1);
         return;
     }
-    StoreError const error{name_ + ": cannot be opened: " +
-                               (connection_ ? sqlite3_errmsg(connection_) : sqlite3_errstr(result)),
-                           result};
+    std::string const why = isReadOnly    ? "it may only be read"
+                            : connection_ ? sqlite3_errmsg(connection_)
+                                          : sqlite3_errstr(result);
     sqlite3_close(connection_);
-    throw error;
+    throw StoreError{name_ + ": cannot be opened: " + why, isReadOnly ? SQLITE_READONLY : result};
 }
 
 Database::~Database() { sqlite3_close(connection_); }

@@ -155,31 +155,46 @@ private:
             Row{row.number(0), row.number(1), row.text(2), row.text(3)});
     }
 
-    /// Everything that is confirmed is on the disk (FULL). Nobody else may write meanwhile.
+    /// Everything that is confirmed is on the disk (FULL). Nobody else may write meanwhile. The
+    /// file of something else is left as it is: so it is looked at first.
     bool open() {
         database_.execute("PRAGMA locking_mode = EXCLUSIVE");
+        bool isNew = false;
+        {
+            Transaction transaction{database_};  // which takes the lock
+            isNew = checkWhose();
+            transaction.commit();
+        }
         database_.execute("PRAGMA journal_mode = WAL");
         database_.execute("PRAGMA synchronous = FULL");
-        database_.execute("BEGIN IMMEDIATE");  // which takes the lock
+        if (!isNew) return true;
+        Transaction transaction{database_};
+        database_.execute(
+            "CREATE TABLE timeout (key INTEGER PRIMARY KEY AUTOINCREMENT,"
+            " id BLOB NOT NULL UNIQUE, deadline INTEGER NOT NULL, payload BLOB NOT NULL);"
+            "CREATE INDEX timeout_by_deadline ON timeout (deadline);"
+            "PRAGMA application_id = 1415017332; PRAGMA user_version = 1");
+        transaction.commit();
+        return true;
+    }
+
+    /// True if the file is empty.
+    bool checkWhose() {
         std::int64_t const application = database_.number("PRAGMA application_id");
         std::int64_t const schema = database_.number("PRAGMA user_version");
         if (application == 0 && schema == 0 &&
-            database_.number("SELECT COUNT(*) FROM sqlite_schema") == 0) {
-            database_.execute(
-                "CREATE TABLE timeout (key INTEGER PRIMARY KEY AUTOINCREMENT,"
-                " id BLOB NOT NULL UNIQUE, deadline INTEGER NOT NULL, payload BLOB NOT NULL);"
-                "CREATE INDEX timeout_by_deadline ON timeout (deadline);"
-                "PRAGMA application_id = 1415017332; PRAGMA user_version = 1");
-        } else if (application != kApplication) {
+            database_.number("SELECT COUNT(*) FROM sqlite_schema") == 0)
+            return true;
+        if (application != kApplication)
             database_.refuse("is a database of something else: its application_id is " +
                              std::to_string(application) + ", it must be " +
                              std::to_string(kApplication));
-        } else if (schema != kSchema) {
+        if (schema != kSchema)
             database_.refuse("its schema is of version " + std::to_string(schema) +
                              ": it must be " + std::to_string(kSchema));
-        }
-        database_.execute("COMMIT");
-        return true;
+        // Throws if a column is not there.
+        database_.number("SELECT key, id, deadline, payload FROM timeout LIMIT 1");
+        return false;
     }
 
     Database database_;

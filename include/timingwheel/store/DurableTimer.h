@@ -104,7 +104,8 @@ public:
     using Handler = std::function<void(DurableTimeout const&)>;
 
     /// Opens the file or makes it, and reads what is near. Throws StoreError if the file cannot be
-    /// opened, is in use, is the database of something else, or of a later version of this.
+    /// opened, may only be read, is in use, is damaged where it looks, is no database, or that of
+    /// something else or of a later version of this. It is left as it was.
     DurableTimer(std::filesystem::path const& file, Handler handler,
                  DurableTimerOptions options = {});
     DurableTimer(DurableTimer const&) = delete;

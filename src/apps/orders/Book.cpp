@@ -99,27 +99,29 @@ Book::Book(std::filesystem::path const& file) : name_{file.string()} {
 Book::~Book() { sqlite3_close(connection_); }
 
 void Book::makeTable() {
+    static_cast<void>(isEmpty());  // before anything is changed
     execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
     Transaction transaction{*this};
-    bool isNew = false;
-    {
-        Statement tables{*this, "SELECT COUNT(*) FROM sqlite_schema"};
-        tables.step();
-        isNew = tables.number(0) == 0;
-    }
-    if (isNew)
-        execute(
-            "CREATE TABLE orders (id TEXT PRIMARY KEY, state INTEGER NOT NULL,"
-            " placed INTEGER NOT NULL, deadline INTEGER NOT NULL, isTold INTEGER NOT NULL)"
-            " WITHOUT ROWID;"
-            "CREATE INDEX orders_by_state ON orders (state, deadline);"
-            "CREATE INDEX orders_untold ON orders (id) WHERE isTold = 0;"
-            "PRAGMA application_id = 1415017327; PRAGMA user_version = 1");  // "TWso"
-    Statement version{*this, "SELECT * FROM pragma_application_id, pragma_user_version"};
-    version.step();
-    if (version.number(0) != 1415017327 || version.number(1) != 1)
-        throw std::runtime_error{name_ + ": is not a file of this program"};
+    if (!isEmpty()) return;
+    execute(
+        "CREATE TABLE orders (id TEXT PRIMARY KEY, state INTEGER NOT NULL,"
+        " placed INTEGER NOT NULL, deadline INTEGER NOT NULL, isTold INTEGER NOT NULL)"
+        " WITHOUT ROWID;"
+        "CREATE INDEX orders_by_state ON orders (state, deadline);"
+        "CREATE INDEX orders_untold ON orders (id) WHERE isTold = 0;"
+        "PRAGMA application_id = 1415017327; PRAGMA user_version = 1");  // "TWso"
     transaction.commit();
+}
+
+bool Book::isEmpty() {
+    Statement whose{*this,
+                    "SELECT application_id, user_version, (SELECT COUNT(*) FROM sqlite_schema)"
+                    " FROM pragma_application_id, pragma_user_version"};
+    whose.step();
+    if (whose.number(2) == 0) return true;
+    if (whose.number(0) != 1415017327 || whose.number(1) != 1)
+        throw std::runtime_error{name_ + ": is not a file of this program"};
+    return false;
 }
 
 std::size_t Book::place(std::vector<std::string> const& ids, Time now, Time deadline) {

@@ -74,6 +74,8 @@ private:
     [[noreturn]] void fail(std::string const& what) const;
     void execute(char const* sql);
     void makeTable();
+    /// Throws if it is a file of something else.
+    bool isEmpty();
 
     std::string name_;
     sqlite3* connection_ = nullptr;

@@ -1,8 +1,11 @@
-// Timeouts that survive the process: in a file, and on a disk whose power is cut.
+// Timeouts that survive the process, on a disk in memory and in files.
 
+#include "Deliveries.h"
 #include "PowerCut.h"
 
+#include <support/AllocationCounter.h>
 #include <support/Effort.h>
+#include <support/TemporaryFile.h>
 #include <support/Threads.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/store/DurableTimer.h>
@@ -15,16 +18,17 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
-#include <iostream>
-#include <map>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <sqlite3.h>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,39 +36,11 @@ namespace timingwheel::store {
 namespace {
 
 using namespace std::chrono_literals;
+using test::Deliveries;
 using test::PowerCut;
 using test::waitUntil;
 using test::Watchdog;
 using Time = DurableTimer::TimePoint;
-
-/// What handlers were called with.
-class Deliveries {
-public:
-    explicit Deliveries(ManualClock const& clock) : clock_{clock} {}
-
-    DurableTimer::Handler handler() {
-        return [this](DurableTimeout const& timeout) {
-            std::lock_guard const lock{mutex_};
-            EXPECT_LE(timeout.deadline, Clock::systemTime(clock_.now())) << "early: " << timeout.id;
-            all_.push_back(timeout);
-        };
-    }
-    std::vector<std::string> ids() const {
-        std::lock_guard const lock{mutex_};
-        std::vector<std::string> ids;
-        for (DurableTimeout const& one : all_) ids.push_back(one.id);
-        return ids;
-    }
-    std::vector<DurableTimeout> take() {
-        std::lock_guard const lock{mutex_};
-        return std::exchange(all_, {});
-    }
-
-private:
-    ManualClock const& clock_;
-    std::mutex mutable mutex_;
-    std::vector<DurableTimeout> all_;
-};
 
 /// A timer on a disk in memory, at noon of some day.
 class DurableTimerTest : public testing::Test {
@@ -294,6 +270,46 @@ TEST_F(DurableTimerTest, CommitsWhatWasAcceptedBeforeItStops) {
     EXPECT_EQ(timer->pendingTimeouts(), 100U);
 }
 
+// On the real clock: a ManualClock wakes everybody. If nothing woke the driver, it would sleep for
+// minutes.
+TEST_F(DurableTimerTest, WakesForATimeoutThatIsEarlierThanWhatItWaitsFor) {
+    DurableTimerOptions real = options();
+    real.clock = Clock::wall();
+    std::promise<void> delivered;
+    timer.emplace(
+        "timeouts.db", [&](DurableTimeout const&) { delivered.set_value(); }, real);
+    timer->schedule("late", std::chrono::system_clock::now() + 9min).get();
+    std::this_thread::sleep_for(20ms);  // it may fall asleep
+    timer->schedule("soon", std::chrono::system_clock::now() + 20ms).get();
+    delivered.get_future().wait();
+    waitForPending(1);
+}
+
+// It looks into the file after each delivery, and arms its next look anew.
+TEST_F(DurableTimerTest, KeepsOneWakeUpHoweverOftenItReads) {
+    start();
+    std::uint64_t const count = test::scaled(10'000, 1'000);
+    std::vector<std::future<bool>> answers;
+    for (std::uint64_t i = 0; i < count; ++i)
+        answers.push_back(timer->schedule(std::to_string(i), now() + 1s));
+    for (auto& answer : answers) answer.get();
+    timer.reset();
+    clock.advance(1s);
+    std::uint64_t calls = 0;
+    long long atFirst = 0, atLast = 0;
+    DurableTimerOptions few = options();
+    few.maxRead = 1;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const&) {
+            if (++calls == count / 10) atFirst = test::livingBlocks();
+            if (calls == count) atLast = test::livingBlocks();
+        },
+        few);
+    waitForPending(0);
+    EXPECT_LT(atLast - atFirst, static_cast<long long>(count / 10));
+}
+
 TEST_F(DurableTimerTest, FollowsAClockThatIsSetForward) {
     start();
     timer->schedule("a", now() + 48h).get();
@@ -352,12 +368,27 @@ public:
         sqlite3_open(path.string().c_str(), &connection);
         EXPECT_EQ(sqlite3_exec(connection, sql, nullptr, nullptr, nullptr), SQLITE_OK);
         sqlite3_close(connection);
+        content_ = read();
     }
-    ~ForeignFile() { std::filesystem::remove(path); }
+    ForeignFile(ForeignFile const&) = delete;
+    ForeignFile& operator=(ForeignFile const&) = delete;
+    /// Nobody has changed it.
+    ~ForeignFile() {
+        EXPECT_TRUE(read() == content_);
+        std::filesystem::remove(path);
+    }
 
     std::filesystem::path const path =
         std::filesystem::temp_directory_path() /
         ("timingwheel-store-" + std::to_string(std::random_device{}()) + ".db");
+
+private:
+    std::string read() const {
+        std::ifstream file{path, std::ios::binary};
+        return {std::istreambuf_iterator<char>{file}, {}};
+    }
+
+    std::string content_;
 };
 
 TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingElse) {
@@ -386,135 +417,90 @@ TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingElse) {
         "/nowhere/timeouts.db: cannot be opened: unable to open database file");
 }
 
+TEST_F(DurableTimerTest, RefusesAFileOfItsOwnWithoutItsTable) {
+    DurableTimerOptions real = options();
+    real.fileSystem = "";
+    ForeignFile const other{
+        "PRAGMA application_id = 1415017332; PRAGMA user_version = 1;"
+        "CREATE TABLE address (name TEXT)"};
+    expectError(
+        [&] {
+            DurableTimer{other.path, deliveries.handler(), real};
+        },
+        "no such table: timeout");
+}
+
+TEST_F(DurableTimerTest, RefusesToStartOnADiskThatIsFull) {
+    disk.fill(true);
+    expectError([&] { start(); }, "timeouts.db: ");
+    disk.fill(false);
+    start();
+    EXPECT_FALSE(timer->schedule("a", now() + 1s).get());
+}
+
+TEST_F(DurableTimerTest, RefusesAFileThatItMayOnlyRead) {
+    start();
+    timer->schedule("a", now() + 1s).get();
+    timer.reset();
+    disk.protect(true);
+    expectError([&] { start(); }, "timeouts.db: cannot be opened: it may only be read");
+    disk.protect(false);
+    start();
+    EXPECT_EQ(timer->pendingTimeouts(), 1U);
+}
+
+TEST_F(DurableTimerTest, RefusesAFileThatIsNoDatabase) {
+    std::string const letter = "Dear Sir or Madam, " + std::string(10'000, '.');
+    disk.files()["timeouts.db"].content = letter;
+    expectError([&] { start(); }, "file is not a database");
+    EXPECT_EQ(disk.files()["timeouts.db"].content, letter);
+}
+
+// Wherever a file is damaged: what SQLite finds is told, at the start or by what was asked for, and
+// nothing else happens. What it does not come across is delivered.
+TEST_F(DurableTimerTest, TellsOfADamagedFile) {
+    start();
+    std::vector<std::future<bool>> answers;
+    for (int i = 0; i < 300; ++i)
+        answers.push_back(timer->schedule(std::to_string(i), now() + 1h, std::string(100, 'x')));
+    for (auto& answer : answers) answer.get();
+    timer.reset();
+    std::string const whole = disk.files()["timeouts.db"].content;
+    constexpr std::size_t kPage = 4096;
+    ASSERT_GT(whole.size(), 10 * kPage);
+    std::mt19937_64 random{1};
+    int refused = 0, told = 0;
+    for (std::size_t page = 0; page < whole.size() / kPage; ++page) {
+        disk.files().clear();
+        std::string& content = disk.files()["timeouts.db"].content = whole;
+        for (std::size_t i = 0; i < kPage; ++i)
+            content[page * kPage + i] = static_cast<char>(random());
+        try {
+            start();
+        } catch (StoreError const& error) {
+            ++refused;
+            continue;
+        }
+        for (int i = 0; i < 300; ++i) {
+            try {
+                timer->reschedule(std::to_string(i), now() + 2h).get();
+            } catch (StoreError const& error) {
+                ++told;
+                EXPECT_EQ(error.code() & 0xff, SQLITE_CORRUPT) << error.what();
+            }
+        }
+        timer.reset();
+    }
+    EXPECT_GT(refused, 0);
+    EXPECT_GT(told, 0);
+}
+
 TEST_F(DurableTimerTest, RefusesAFileThatIsInUse) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
-    ForeignFile const empty{"SELECT 1"};
-    DurableTimer const first{empty.path, deliveries.handler(), real};
-    expectError(
-        [&] {
-            DurableTimer{empty.path, deliveries.handler(), real};
-        },
-        "database is locked");
-}
-
-// ---- the power is cut --------------------------------------------------------------------------
-
-/// What must be, by what was confirmed. Where an answer did not come, one of two things may be.
-struct Known {
-    std::optional<Time> deadline;    // pending
-    std::optional<Time> orDeadline;  // or this, if isUnsure
-    bool isUnsure = false;
-};
-
-TEST(DurableTimerPowerCut, LosesNothingThatWasConfirmed) {
-    Watchdog const watchdog{"power cuts", 60s};
-    std::uint64_t const rounds = test::rounds(60, 3'000);
-    std::uint64_t const seed = std::random_device{}();
-    std::uint64_t cuts = 0, unsure = 0;
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-        SCOPED_TRACE("seed " + std::to_string(seed + round));
-        std::mt19937_64 random{seed + round};
-        PowerCut disk{random()};
-        ManualClock clock{Clock::wallTime(Time{20'000 * 24h}), Clock::Kind::wall};
-        Deliveries deliveries{clock};
-        DurableTimerOptions const options{.maxRead = 1 + random() % 20,
-                                          .maxGroup = 1 + random() % 20,
-                                          .errorHandler = [](std::exception_ptr) {},
-                                          .clock = clock,
-                                          .fileSystem = PowerCut::kName};
-        auto const now = [&] { return Clock::systemTime(clock.now()); };
-        std::map<std::string, Known> known;
-        disk.cutAfter(1 + random() % 400);
-
-        // Until the power is cut, in the middle of anything, a start included.
-        std::optional<DurableTimer> timer;
-        try {
-            timer.emplace("timeouts.db", deliveries.handler(), options);
-            while (!disk.isCut()) {
-                std::vector<std::pair<std::string, std::function<void()>>> waiting;
-                for (std::uint64_t i = 0; i <= random() % 4; ++i) {
-                    std::string const id(1, static_cast<char>('a' + random() % 6));
-                    Known& one = known[id];
-                    // One change of an id at a time, so that what may be is one of two.
-                    if (std::any_of(waiting.begin(), waiting.end(),
-                                    [&](auto const& other) { return other.first == id; }))
-                        continue;
-                    Time const deadline = now() + std::chrono::seconds{1 + random() % 3'000};
-                    std::uint64_t const kind = random() % 4;
-                    std::optional<Time> next = deadline;
-                    std::shared_future<bool> answer;
-                    if (kind == 0) {
-                        next.reset();
-                        answer = timer->cancel(id).share();
-                    } else if (kind == 1 && one.deadline) {
-                        answer = timer->reschedule(id, deadline).share();
-                    } else {
-                        answer = timer->schedule(id, deadline).share();
-                    }
-                    waiting.emplace_back(id, [&one, next, answer] {
-                        try {
-                            answer.get();
-                            one.deadline = next;
-                        } catch (StoreError const&) {
-                            one.isUnsure = true;
-                            one.orDeadline = next;
-                        }
-                    });
-                }
-                for (auto const& [id, wait] : waiting) wait();
-                clock.advance(std::chrono::seconds{random() % 600});
-                std::uint64_t pending = 0;
-                for (auto& [id, one] : known) {
-                    if (one.isUnsure) continue;
-                    if (one.deadline && *one.deadline <= now()) continue;
-                    pending += one.deadline ? 1U : 0U;
-                }
-                waitUntil([&] { return disk.isCut() || timer->pendingTimeouts() == pending; });
-                if (disk.isCut()) break;
-                for (auto& [id, one] : known)
-                    if (one.deadline && *one.deadline <= now()) one.deadline.reset();
-            }
-        } catch (StoreError const&) {
-            EXPECT_TRUE(disk.isCut());
-        }
-        timer.reset();
-        ++cuts;
-        std::multimap<std::string, Time> before;
-        for (DurableTimeout const& one : deliveries.take()) before.emplace(one.id, one.deadline);
-
-        disk.restore();
-        Time const atRestart = now();
-        timer.emplace("timeouts.db", deliveries.handler(), options);
-        clock.advance(24h);
-        waitUntil([&] { return timer->pendingTimeouts() == 0; });
-        timer.reset();
-        std::map<std::string, std::vector<Time>> after;
-        for (DurableTimeout const& one : deliveries.take()) after[one.id].push_back(one.deadline);
-        for (auto const& [name, one] : known) {
-            std::string const& id = name;  // clang 14 lets no lambda have it otherwise
-            unsure += one.isUnsure;
-            auto const wasDelivered = [&](Time deadline) {
-                auto const [from, to] = before.equal_range(id);
-                return std::any_of(from, to, [&](auto const& d) { return d.second == deadline; });
-            };
-            std::vector<Time> const& found = after[id];
-            EXPECT_LE(found.size(), 1U) << id;
-            if (found.empty()) {
-                bool const mayBeNone =
-                    !one.deadline || wasDelivered(*one.deadline) ||
-                    (one.isUnsure && (!one.orDeadline || wasDelivered(*one.orDeadline)));
-                EXPECT_TRUE(mayBeNone) << id << " is lost";
-            } else {
-                bool const isKnown = found[0] == one.deadline ||
-                                     (one.isUnsure && found[0] == one.orDeadline) ||
-                                     (wasDelivered(found[0]) && found[0] <= atRestart);
-                EXPECT_TRUE(isKnown) << id << " came back";
-            }
-        }
-        if (testing::Test::HasFailure()) break;
-    }
-    std::cout << "[  FIGURE  ] " << cuts << " cuts, " << unsure << " changes without an answer\n";
+    test::TemporaryFile const file;
+    DurableTimer const first{file.path, deliveries.handler(), real};
+    expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
 }
 
 }  // namespace

@@ -123,6 +123,8 @@ int openFile(sqlite3_vfs*, char const* name, sqlite3_file* handle, int flags, in
     open(handle).name = new std::string{path};
     handle->pMethods = &kMethods;
     if (outFlags != nullptr) *outFlags = flags;
+    if (outFlags != nullptr && thePowerCut->isProtected())
+        *outFlags = (flags & ~SQLITE_OPEN_READWRITE) | SQLITE_OPEN_READONLY;
     return SQLITE_OK;
 }
 
@@ -163,7 +165,7 @@ sqlite3_vfs& fileSystem() {
 
 }  // namespace
 
-PowerCut::PowerCut(std::uint64_t seed) : random_{seed} {
+PowerCut::PowerCut(std::uint64_t seed, Unsynced unsynced) : random_{seed}, unsynced_{unsynced} {
     if (thePowerCut != nullptr) throw std::logic_error{"there is a power cut already"};
     thePowerCut = this;
     sqlite3_vfs_register(&fileSystem(), 0);
@@ -186,13 +188,28 @@ bool PowerCut::isCut() const {
 
 void PowerCut::restore() {
     std::lock_guard const lock{mutex_};
-    isCut_ = false;
-    cutAt_ = 0;
+    isCut_ = isFull_ = false;
+    cutAt_ = fullAt_ = 0;
 }
 
 void PowerCut::fill(bool isFull) {
     std::lock_guard const lock{mutex_};
     isFull_ = isFull;
+}
+
+void PowerCut::fillAfter(std::uint64_t calls) {
+    std::lock_guard const lock{mutex_};
+    fullAt_ = calls_ + calls;
+}
+
+bool PowerCut::isWell() const {
+    std::lock_guard const lock{mutex_};
+    return !isCut_ && !isFull_;
+}
+
+void PowerCut::protect(bool isProtected) {
+    std::lock_guard const lock{mutex_};
+    isProtected_ = isProtected;
 }
 
 std::uint64_t PowerCut::calls() const {
@@ -204,6 +221,7 @@ int PowerCut::mayWrite() {
     ++calls_;
     if (!isCut_ && cutAt_ != 0 && calls_ >= cutAt_) cut();
     if (isCut_) return SQLITE_IOERR;
+    if (fullAt_ != 0 && calls_ >= fullAt_) isFull_ = true;
     return isFull_ ? SQLITE_FULL : SQLITE_OK;
 }
 
@@ -211,19 +229,23 @@ int PowerCut::mayRead() const { return isCut_ ? SQLITE_IOERR : SQLITE_OK; }
 
 void PowerCut::cut() {
     isCut_ = true;
-    std::erase_if(files_,
-                  [&](auto const& file) { return !file.second.isOnDisk && random_() % 2 == 0; });
+    std::erase_if(files_, [&](auto const& file) { return !file.second.isOnDisk && !isKept(); });
     for (auto& [name, file] : files_) {
         for (std::size_t i = 0; i < file.unsynced.size(); ++i) {
-            if (random_() % 2 == 0) continue;
+            if (!isKept()) continue;
             Write const& write = file.unsynced[i];
-            bool const isTorn = i + 1 == file.unsynced.size() && !write.bytes.empty();
+            bool const isTorn = unsynced_ == Unsynced::byChance && i + 1 == file.unsynced.size() &&
+                                !write.bytes.empty();
             apply(file.synced, write, isTorn ? random_() % write.bytes.size() : write.bytes.size());
         }
         file.content = file.synced;
         file.unsynced.clear();
         file.isOnDisk = true;
     }
+}
+
+bool PowerCut::isKept() {
+    return unsynced_ == Unsynced::there || (unsynced_ == Unsynced::byChance && random_() % 2 != 0);
 }
 
 void PowerCut::apply(std::string& content, Write const& one, std::size_t bytes) {

@@ -10,14 +10,17 @@
 
 /// A file system for SQLite, in memory, whose power can be cut.
 ///
-/// What was written and not synced then is there or not, each write by chance, the last of a file
-/// perhaps in part. Files that were never synced are there or not. Until `restore()` every call
-/// fails.
+/// What was written and not synced then is there or not: each write by chance, the last of a file
+/// perhaps in part, or none, or all. So are files that were never synced. Until `restore()` every
+/// call fails.
 namespace timingwheel::test {
 
 class PowerCut {
 public:
-    explicit PowerCut(std::uint64_t seed);
+    /// What becomes of writes that were not synced.
+    enum class Unsynced { byChance, lost, there };
+
+    explicit PowerCut(std::uint64_t seed, Unsynced unsynced = Unsynced::byChance);
     PowerCut(PowerCut const&) = delete;
     PowerCut& operator=(PowerCut const&) = delete;
     ~PowerCut();
@@ -25,14 +28,19 @@ public:
     /// SQLite's name for it: at most one is there at a time.
     static constexpr char const* kName = "power-cut";
 
-    /// Cuts the power at the so-manieth write or sync from now.
+    /// Cuts the power at the so-manieth write, sync, truncation or removal, which is not done.
     void cutAfter(std::uint64_t calls);
     bool isCut() const;
-    /// The power comes back: files are as they were found.
+    /// The power comes back, and there is room: files are as they were found.
     void restore();
-    /// From now on the disk is full: writes fail, and change nothing.
+    /// From now, or from the so-manieth such call, the disk is full: they fail and change nothing.
     void fill(bool isFull);
-    /// Writes and syncs until now.
+    void fillAfter(std::uint64_t calls);
+    /// Neither cut nor full.
+    bool isWell() const;
+    /// Whoever opens a file may only read it.
+    void protect(bool isProtected);
+    /// Writes, syncs, truncations and removals until now.
     std::uint64_t calls() const;
 
     // What follows is for SQLite's functions.
@@ -52,18 +60,23 @@ public:
     /// SQLITE_OK, or why the next write or sync fails.
     int mayWrite();
     int mayRead() const;
+    bool isProtected() const { return isProtected_; }
 
 private:
     void cut();
+    bool isKept();
     void apply(std::string& content, Write const& write, std::size_t bytes);
 
     std::mutex mutable mutex_;
     std::mt19937_64 random_;
+    Unsynced unsynced_;
     std::map<std::string, File> files_;
     std::uint64_t calls_ = 0;
     std::uint64_t cutAt_ = 0;
     bool isCut_ = false;
+    std::uint64_t fullAt_ = 0;
     bool isFull_ = false;
+    bool isProtected_ = false;
 };
 
 }  // namespace timingwheel::test
