@@ -24,7 +24,7 @@ SETS = ["wheel", "timers", "compare", "choosing"]
 FILES = {"compare": "results.json"}  # where it is not <set>.json
 PAGES = {"benchmarks": ["wheel", "timers"], "comparison": ["compare"], "choosing": ["choosing"],
          "wheel": ["wheel"], "timers": ["timers"], "server": ["server"],
-         "calendars": ["calendars"]}  # fmt: skip
+         "calendars": ["calendars"], "durable": ["durable"]}  # fmt: skip
 
 
 def module(set_):

@@ -34,6 +34,7 @@ PAGES = {
     "docs/calendars.md": "docs/calendars",
     "docs/choosing.md": "docs/choosing",
     "docs/comparison.md": "docs/comparison",
+    "docs/durable.md": "docs/durable",
     "docs/server.md": "docs/server",
     "docs/testing.md": None,
 }
