@@ -146,6 +146,18 @@ class Orders(unittest.TestCase):
             while ledgerOf(self.orders("list")[1]) != [1, 0, 1, 0]:
                 time.sleep(0.01)
 
+    def testSaysIfATimeoutIsMissing(self):
+        self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
+        with contextlib.closing(sqlite3.connect(f"{self.file}-timeouts")) as timer:
+            timer.execute("DELETE FROM timeout")
+            timer.commit()
+        process = start("--file", str(self.file), "run", "--rate", "0")
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+        self.assertEqual((process.returncode, err), (1, ""), out)
+        self.assertIn("The ledger DOES NOT balance.", out)
+
     def testDrawsWhatIsPending(self):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))

@@ -192,12 +192,13 @@ Totals Book::totals() {
     Statement select{*this,
                      "SELECT COUNT(*), (SELECT COUNT(*) FROM orders WHERE state = 1),"
                      " (SELECT COUNT(*) FROM orders WHERE state = 2),"
-                     " (SELECT COUNT(*) FROM orders WHERE state = 0) FROM orders"};
+                     " (SELECT COUNT(*) FROM orders WHERE state = 0),"
+                     " (SELECT COUNT(*) FROM orders WHERE state = 0 AND isTold = 0) FROM orders"};
     select.step();
     auto const count = [&](int column) {
         return static_cast<std::uint64_t>(select.number(column));
     };
-    return {count(0), count(1), count(2), count(3)};
+    return {count(0), count(1), count(2), count(3), count(4)};
 }
 
 std::vector<std::uint64_t> Book::pendingByDeadline(Time now, milliseconds part, std::size_t parts) {

@@ -29,6 +29,7 @@ struct Totals {
     std::uint64_t paid = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t pending = 0;
+    std::uint64_t untold = 0;  // of the pending ones
 };
 
 /// The shop's own table: what has become of each order. Every change is on the disk when its call

@@ -36,12 +36,17 @@ void Shop::tellTimer() {
     }
 }
 
-void Shop::settle() {
-    do {
+Ledger Shop::close() {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{1})) {
         tellTimer();
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    } while (timer_.pendingTimeouts() != book_.totals().pending);
-    timer_.stop();
+        // In this order: if an order is cancelled in between, there seems to be a timeout too many.
+        Ledger ledger;
+        ledger.timeouts = timer_.pendingTimeouts();
+        ledger.totals = book_.totals();
+        if (ledger.timeouts > ledger.totals.pending - ledger.totals.untold) continue;
+        timer_.stop();
+        return ledger;
+    }
 }
 
 std::string Shop::lastError() const {

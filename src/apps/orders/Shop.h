@@ -14,6 +14,16 @@
 
 namespace orders {
 
+/// The book's side and the timer's. Other processes may have placed orders meanwhile.
+struct Ledger {
+    Totals totals;
+    std::uint64_t timeouts = 0;
+    std::uint64_t pending() const noexcept { return timeouts + totals.untold; }
+    bool balances() const noexcept {
+        return totals.placed == totals.paid + totals.cancelled + pending();
+    }
+};
+
 /// Who has the timer: cancels orders when they are due, and tells the timer what the book says.
 ///
 /// The book comes first. Until the timer knows of a change, the book has it as untold. If the
@@ -33,8 +43,9 @@ public:
     /// Returns when the timer has confirmed all that was untold.
     void tellTimer();
     std::uint64_t timeouts() const { return timer_.pendingTimeouts(); }
-    /// Returns when the timer has a timeout for each open order, and no other: for the ledger.
-    void settle();
+    /// The books at the end, once the timer has no timeout of an order that is not open. After a
+    /// restart it may: such a one is overdue, or is cancelled again.
+    Ledger close();
     /// What went wrong last where nobody waited; empty: nothing.
     std::string lastError() const;
 

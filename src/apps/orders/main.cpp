@@ -141,16 +141,15 @@ int run(Options const& options) {
     demo::noteInterrupts();
     Shop shop{options.file};
     trade(options, shop, terminal);
-    shop.settle();
-    Totals const totals = shop.book().totals();
-    std::uint64_t const ends = totals.paid + totals.cancelled + shop.timeouts();
+    Ledger const ledger = shop.close();
+    Totals const& totals = ledger.totals;
     terminal.line("placed " + grouped(totals.placed) + " = paid " + grouped(totals.paid) +
                   " + cancelled " + grouped(totals.cancelled) + " + pending " +
-                  grouped(shop.timeouts()) + ", which the timer has");
-    bool const isWhole = ends == totals.placed;
-    terminal.line(isWhole ? terminal.styled(Terminal::Style::good, "The ledger balances.")
-                          : terminal.styled(Terminal::Style::bad, "The ledger DOES NOT balance."));
-    if (!isWhole) return kFailed;
+                  grouped(ledger.pending()) + ", by the timer's file");
+    terminal.line(ledger.balances()
+                      ? terminal.styled(Terminal::Style::good, "The ledger balances.")
+                      : terminal.styled(Terminal::Style::bad, "The ledger DOES NOT balance."));
+    if (!ledger.balances()) return kFailed;
     return demo::isInterrupted() ? kInterrupted : 0;
 }
 
