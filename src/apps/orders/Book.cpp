@@ -204,7 +204,7 @@ Totals Book::totals() {
 std::vector<std::uint64_t> Book::pendingByDeadline(Time now, milliseconds part, std::size_t parts) {
     std::vector<std::uint64_t> counts(parts);
     Statement select{*this,
-                     "SELECT (deadline - ?1) / ?2, COUNT(*) FROM orders WHERE state = 0"
+                     "SELECT (deadline - ?1 - 1) / ?2, COUNT(*) FROM orders WHERE state = 0"
                      " GROUP BY 1"};
     select.bind(1, toFile(now)).bind(2, part.count());
     while (select.step()) {

@@ -256,7 +256,7 @@ TEST(DurableTimerPowerCut, LosesNothingAtAnyCallOfACourse) {
 
 TEST(DurableTimerPowerCut, LosesNothingAtAnyCallOfACourseThatFillsTheLog) {
     Watchdog const watchdog{"a cut at each call", 60s};
-    haveAccidents(Accident::cut, test::rounds(20, 2'000), 990'000);
+    haveAccidents(Accident::cut, test::rounds(20, 1'000), 990'000);
 }
 
 TEST(DurableTimerPowerCut, LosesNothingOnADiskThatIsFullFromAnyCallOfACourse) {
