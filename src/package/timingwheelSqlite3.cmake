@@ -1,4 +1,4 @@
-# timingwheel::sqlite3 is SQLite, which CMake calls SQLite3::SQLite3 as of 4.3, SQLite::SQLite3 before.
+# timingwheel::sqlite3: SQLite, by the name that this CMake gives it.
 find_package(SQLite3 3.33 QUIET)
 foreach(target SQLite3::SQLite3 SQLite::SQLite3)
     if(TARGET ${target} AND NOT TARGET timingwheel::sqlite3)

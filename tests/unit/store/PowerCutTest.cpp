@@ -80,7 +80,8 @@ public:
     Wait reschedule(std::string const& id, Time deadline) {
         return noted(id, deadline, timer->reschedule(id, deadline).share(), false);
     }
-    Wait cancel(std::string const& id) { return noted(id, {}, timer->cancel(id).share(), true); }
+    /// What is due is not cancelled, and may be delivered after the next start.
+    Wait cancel(std::string const& id) { return noted(id, {}, timer->cancel(id).share(), false); }
 
     /// Time passes, and what is due is delivered.
     void advance(Duration time) {
