@@ -20,7 +20,8 @@ COMPONENTS = {
     r"|lib/cmake/timingwheel/timingwheelCalendar.*\.cmake|lib/pkgconfig/timingwheel-calendar\.pc"
     r"|bin/timingwheel-calendar",
     "timingwheel_Store": r"include/timingwheel/store/.*\.h|lib/libtimingwheel-store\..*"
-    r"|lib/cmake/timingwheel/timingwheel(Store.*|Sqlite3)\.cmake|lib/pkgconfig/timingwheel-store\.pc",
+    r"|lib/cmake/timingwheel/timingwheel(Store.*|Sqlite3)\.cmake"
+    r"|lib/pkgconfig/timingwheel-store\.pc",
     "timingwheel_Demo": r"bin/timingwheel-(demo|orders)",
 }
 DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development", "timingwheel_Calendar",
