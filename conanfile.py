@@ -22,12 +22,14 @@ class TimingwheelConan(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "with_calendar": [True, False],
+        "with_kafka": [True, False],
         "with_store": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "with_calendar": False,
+        "with_kafka": False,
         "with_store": False,
         "date/*:use_system_tz_db": True,  # needs no libcurl
     }
@@ -73,6 +75,8 @@ class TimingwheelConan(ConanFile):
         self.requires("boost/[>=1.74 <2]", transitive_headers=True)
         if self._needs_date:
             self.requires("date/[>=3.0 <4]")
+        if self.options.with_kafka:
+            self.requires("librdkafka/[>=1.9 <3]")
         if self.options.with_store:
             self.requires("sqlite3/[>=3.33 <4]")
 
@@ -93,6 +97,8 @@ class TimingwheelConan(ConanFile):
         if str(self.settings.compiler) in ("gcc", "clang"):  # compiled more often than run
             tc.cache_variables["TIMINGWHEEL_TEST_FLAGS"] = "-O0"
         tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
+        tc.cache_variables["TIMINGWHEEL_BUILD_KAFKA"] = bool(self.options.with_kafka)
+        tc.cache_variables["TIMINGWHEEL_BUILD_KAFKA_DAEMON"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_STORE"] = bool(self.options.with_store)
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
@@ -136,6 +142,14 @@ class TimingwheelConan(ConanFile):
                 calendar.requires.append("date::date-tz")
             if self.options.shared:
                 calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]
+        if self.options.with_kafka:
+            kafka = self.cpp_info.components["kafka"]
+            kafka.set_property("cmake_target_name", "timingwheel::kafka")
+            kafka.set_property("pkg_config_name", "timingwheel-kafka")
+            kafka.libs = ["timingwheel-kafka"]
+            kafka.requires = ["timers", "librdkafka::rdkafka"]
+            if self.options.shared:
+                kafka.defines = ["TIMINGWHEEL_KAFKA_SHARED"]
         if self.options.with_store:
             store = self.cpp_info.components["store"]
             store.set_property("cmake_target_name", "timingwheel::store")

@@ -19,13 +19,16 @@ COMPONENTS = {
     "timingwheel_Calendar": r"include/timingwheel/calendar/.*\.h|lib/libtimingwheel-calendar\..*"
     r"|lib/cmake/timingwheel/timingwheelCalendar.*\.cmake|lib/pkgconfig/timingwheel-calendar\.pc"
     r"|bin/timingwheel-calendar",
+    "timingwheel_Kafka": r"include/timingwheel/kafka/.*\.h|lib/libtimingwheel-kafka\..*"
+    r"|lib/cmake/timingwheel/timingwheel(Kafka.*|Rdkafka)\.cmake"
+    r"|lib/pkgconfig/timingwheel-kafka\.pc|bin/timingwheel-kafka",
     "timingwheel_Store": r"include/timingwheel/store/.*\.h|lib/libtimingwheel-store\..*"
     r"|lib/cmake/timingwheel/timingwheel(Store.*|Sqlite3)\.cmake"
     r"|lib/pkgconfig/timingwheel-store\.pc",
     "timingwheel_Demo": r"bin/timingwheel-(demo|orders)",
 }
 DEVELOPED = ("timingwheel_Runtime", "timingwheel_Development", "timingwheel_Calendar",
-             "timingwheel_Store")  # fmt: skip
+             "timingwheel_Kafka", "timingwheel_Store")  # fmt: skip
 # Debian's CMake may have lib/<triplet>.
 TRIPLET = re.compile(r"^lib/\w+-linux-\w+/")
 

@@ -12,11 +12,16 @@ option=; [ "$linkage" = shared ] || option=--static
 "$compiler" -std=c++20 "$program" "$@" $(pkg-config --cflags --libs $option timingwheel) \
     -o pkg-config-consumer
 ./pkg-config-consumer
-for pair in calendar:market-opening store:orders-that-survive; do
-    component=${pair%:*} example=${pair#*:}
+here=$(dirname "$0") examples=$(dirname "$0")/../../docs/examples
+for pair in calendar:"$examples/market-opening.cpp" kafka:"$here/consumer/kafka.cpp" \
+    store:"$examples/orders-that-survive.cpp"; do
+    component=${pair%%:*} example=${pair#*:}
     [ -e "${pcFile%/*}/timingwheel-$component.pc" ] || continue
+    wanted="$option timingwheel-$component"
+    # --static would ask for static libraries under librdkafka, too.
+    [ "$component" != kafka ] || wanted="timingwheel-kafka rdkafka"
     # shellcheck disable=SC2046,SC2086
-    "$compiler" -std=c++20 "$(dirname "$0")/../../docs/examples/$example.cpp" "$@" \
-        $(pkg-config --cflags --libs $option "timingwheel-$component") -o "pkg-config-$component"
+    "$compiler" -std=c++20 "$example" "$@" $(pkg-config --cflags --libs $wanted) \
+        -o "pkg-config-$component"
     "./pkg-config-$component"
 done

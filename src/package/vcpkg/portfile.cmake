@@ -10,6 +10,7 @@ vcpkg_check_features(
     OUT_FEATURE_OPTIONS FEATURE_OPTIONS
     FEATURES
         calendar TIMINGWHEEL_BUILD_CALENDAR
+        kafka TIMINGWHEEL_BUILD_KAFKA
         store TIMINGWHEEL_BUILD_STORE
 )
 vcpkg_cmake_configure(

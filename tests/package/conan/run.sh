@@ -36,7 +36,8 @@ export BOOST_VERSION=${boost//_/.}
 GTEST_VERSION=$(pkg-config --modversion gtest)
 export GTEST_VERSION
 SQLITE_VERSION=$(pkg-config --modversion sqlite3)
-export SQLITE_VERSION
+RDKAFKA_VERSION=$(pkg-config --modversion rdkafka)
+export SQLITE_VERSION RDKAFKA_VERSION
 
 rm -rf "$CONAN_HOME"
 quietly "profile" conan profile detect
@@ -52,6 +53,7 @@ conan export "$here/boost" --name=system-boost --version="$BOOST_VERSION" >/dev/
 conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
 conan export "$here/date" --version=3.0.1 >/dev/null 2>&1
 conan export "$here/sqlite3" --version="$SQLITE_VERSION" >/dev/null 2>&1
+conan export "$here/librdkafka" --version="$RDKAFKA_VERSION" >/dev/null 2>&1
 
 rm -f "$work/junit.xml"
 if [ "${1-}" = --tests ]; then
@@ -73,7 +75,8 @@ if [ "${1-}" = --quick ]; then
     exit
 fi
 if [ "${1-}" = --some ]; then noTests+=(-c "$few"); fi
-all=(-o "timingwheel/*:with_calendar=True" -o "timingwheel/*:with_store=True")
+all=(-o "timingwheel/*:with_calendar=True" -o "timingwheel/*:with_kafka=True"
+    -o "timingwheel/*:with_store=True")
 for shared in False True; do
     [ "$shared,${1-}" != True,--some ] || continue
     options=(--build=missing --build="timingwheel/*" -o "timingwheel/*:shared=$shared")

@@ -1,5 +1,5 @@
-# The system's Boost, GoogleTest, date and SQLite as Conan packages: a consumer gets Boost::headers from
-# Conan, as with ConanCenter's own.
+# The system's Boost, GoogleTest, date, librdkafka and SQLite as Conan packages: a consumer gets
+# Boost::headers from Conan, as with ConanCenter's own.
 include(default)
 
 [settings]
@@ -9,4 +9,5 @@ compiler.cppstd=20
 boost/*: system-boost/{{ os.environ["BOOST_VERSION"] }}
 gtest/*: system-gtest/{{ os.environ["GTEST_VERSION"] }}
 date/*: system-date/3.0.1
+librdkafka/*: system-librdkafka/{{ os.environ["RDKAFKA_VERSION"] }}
 sqlite3/*: system-sqlite3/{{ os.environ["SQLITE_VERSION"] }}

@@ -23,12 +23,14 @@ class TimingwheelConan(ConanFile):
         "shared": [True, False],
         "fPIC": [True, False],
         "with_calendar": [True, False],
+        "with_kafka": [True, False],
         "with_store": [True, False],
     }
     default_options = {
         "shared": False,
         "fPIC": True,
         "with_calendar": False,
+        "with_kafka": False,
         "with_store": False,
         "date/*:use_system_tz_db": True,  # needs no libcurl
         "boost/*:header_only": True,  # only headers are used
@@ -62,6 +64,8 @@ class TimingwheelConan(ConanFile):
         self.requires("boost/1.86.0", transitive_headers=True)
         if self._needs_date:
             self.requires("date/3.0.3")
+        if self.options.with_kafka:
+            self.requires("librdkafka/2.8.0")
         if self.options.with_store:
             self.requires("sqlite3/[>=3.45.0 <4]")
 
@@ -84,6 +88,8 @@ class TimingwheelConan(ConanFile):
     def generate(self):
         tc = CMakeToolchain(self)
         tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
+        tc.cache_variables["TIMINGWHEEL_BUILD_KAFKA"] = bool(self.options.with_kafka)
+        tc.cache_variables["TIMINGWHEEL_BUILD_KAFKA_DAEMON"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_STORE"] = bool(self.options.with_store)
         tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
         tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
@@ -124,6 +130,14 @@ class TimingwheelConan(ConanFile):
                 calendar.requires.append("date::date-tz")
             if self.options.shared:
                 calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]
+        if self.options.with_kafka:
+            kafka = self.cpp_info.components["kafka"]
+            kafka.set_property("cmake_target_name", "timingwheel::kafka")
+            kafka.set_property("pkg_config_name", "timingwheel-kafka")
+            kafka.libs = ["timingwheel-kafka"]
+            kafka.requires = ["timers", "librdkafka::rdkafka"]
+            if self.options.shared:
+                kafka.defines = ["TIMINGWHEEL_KAFKA_SHARED"]
         if self.options.with_store:
             store = self.cpp_info.components["store"]
             store.set_property("cmake_target_name", "timingwheel::store")
