@@ -125,7 +125,8 @@ def check(root):
             wrong.append(str(error))
         if bug.old == bug.new:
             wrong.append(f"{bug.name()}: its new text is the old one")
-        if bug.breaks not in promises and not (root / "include" / bug.breaks).is_file():
+        headers = (root / folder / bug.breaks for folder in ("include", "src"))
+        if bug.breaks not in promises and not any(path.is_file() for path in headers):
             wrong.append(f"{bug.name()}: there is no promise {bug.breaks}")
         if not bug.red:
             wrong.append(f"{bug.name()}: names no test")
