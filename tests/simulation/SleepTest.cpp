@@ -1,6 +1,7 @@
 // A coroutine that sleeps among other threads: whoever comes when, it goes on once and for one
 // reason, and not after its frame is gone.
 
+#include "Loop.h"
 #include "Trial.h"
 
 #include <support/Coroutine.h>
@@ -11,36 +12,12 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <utility>
-#include <vector>
 
 namespace timingwheel::test::simulation {
 namespace {
-
-/// A loop of one thread, to which the timer hands what is due.
-class Loop {
-public:
-    void execute(Claim claim) {
-        std::lock_guard const lock{mutex_};
-        claims_.push_back(std::move(claim));
-    }
-    void runAll() {
-        std::vector<Claim> claims;
-        {
-            std::lock_guard const lock{mutex_};
-            claims.swap(claims_);
-        }
-        for (Claim& claim : claims) claim();
-    }
-
-private:
-    std::mutex mutex_;
-    std::vector<Claim> claims_;
-};
 
 /// A timer, and a coroutine that sleeps on it.
 struct World {

@@ -1,6 +1,7 @@
 // A sender's operation among other threads: whoever comes when, it completes once, and with a value
 // only on the timer.
 
+#include "Loop.h"
 #include "Trial.h"
 
 #include <support/Receiver.h>
@@ -10,35 +11,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <thread>
-#include <utility>
-#include <vector>
 
 namespace timingwheel::test::simulation {
 namespace {
-
-/// A loop of one thread, to which the timer hands what is due.
-class Loop {
-public:
-    void execute(Claim claim) {
-        std::lock_guard const lock{mutex_};
-        claims_.push_back(std::move(claim));
-    }
-    void runAll() {
-        std::vector<Claim> claims;
-        {
-            std::lock_guard const lock{mutex_};
-            claims.swap(claims_);
-        }
-        for (Claim& claim : claims) claim();
-    }
-
-private:
-    std::mutex mutex_;
-    std::vector<Claim> claims_;
-};
 
 /// A timer, and an operation whose completion destroys it.
 class World {

@@ -121,28 +121,17 @@ class TimingwheelConan(ConanFile):
         if self.settings.os in ("Linux", "FreeBSD"):
             timers.system_libs = ["pthread"]
         if self.options.with_calendar:
-            calendar = self.cpp_info.components["calendar"]
-            calendar.set_property("cmake_target_name", "timingwheel::calendar")
-            calendar.set_property("pkg_config_name", "timingwheel-calendar")
-            calendar.libs = ["timingwheel-calendar"]
-            calendar.requires = ["timers"]
-            if self._needs_date:
-                calendar.requires.append("date::date-tz")
-            if self.options.shared:
-                calendar.defines = ["TIMINGWHEEL_CALENDAR_SHARED"]
+            self._add_component("calendar", *(["date::date-tz"] if self._needs_date else []))
         if self.options.with_kafka:
-            kafka = self.cpp_info.components["kafka"]
-            kafka.set_property("cmake_target_name", "timingwheel::kafka")
-            kafka.set_property("pkg_config_name", "timingwheel-kafka")
-            kafka.libs = ["timingwheel-kafka"]
-            kafka.requires = ["timers", "librdkafka::rdkafka"]
-            if self.options.shared:
-                kafka.defines = ["TIMINGWHEEL_KAFKA_SHARED"]
+            self._add_component("kafka", "librdkafka::rdkafka")
         if self.options.with_store:
-            store = self.cpp_info.components["store"]
-            store.set_property("cmake_target_name", "timingwheel::store")
-            store.set_property("pkg_config_name", "timingwheel-store")
-            store.libs = ["timingwheel-store"]
-            store.requires = ["timers", "sqlite3::sqlite"]
-            if self.options.shared:
-                store.defines = ["TIMINGWHEEL_STORE_SHARED"]
+            self._add_component("store", "sqlite3::sqlite")
+
+    def _add_component(self, name, *needs):
+        component = self.cpp_info.components[name]
+        component.set_property("cmake_target_name", f"timingwheel::{name}")
+        component.set_property("pkg_config_name", f"timingwheel-{name}")
+        component.libs = [f"timingwheel-{name}"]
+        component.requires = ["timers", *needs]
+        if self.options.shared:
+            component.defines = [f"TIMINGWHEEL_{name.upper()}_SHARED"]
