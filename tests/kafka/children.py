@@ -82,16 +82,26 @@ class Child:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+class AskedToEnd(KeyboardInterrupt):
+    """By a signal. unittest lets it pass, as it does not SystemExit."""
+
+
 @contextlib.contextmanager
 def allEnded():
     """Ends all children at the end of the block, also at Ctrl-C, SIGTERM and SIGHUP."""
-    # An exception in the main thread: what stands in `finally` is done.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+    def end(number, _):
+        raise AskedToEnd(number)
+
+    signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in signals:
+        signal.signal(number, end)
     try:
         yield
+    except AskedToEnd as asked:
+        sys.exit(128 + asked.args[0])
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in signals:
             signal.signal(number, signal.SIG_IGN)
         for child in _children:
             child.kill()

@@ -5,7 +5,6 @@
 docs/beyond.md has the table of failures, and names these tests.
 """
 
-import contextlib
 import re
 import shutil
 import sys
@@ -497,7 +496,7 @@ class Disk(unittest.TestCase):
 def main():
     global PROGRAM, WORK
     PROGRAM, WORK = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
-    with allEnded(), contextlib.suppress(KeyboardInterrupt):
+    with allEnded():
         unittest.main(verbosity=2)
 
 
