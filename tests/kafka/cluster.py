@@ -161,7 +161,8 @@ class Cluster:
         """Returns when all brokers answer."""
         formatting = []
         for broker in self.brokers:
-            command = [*self._java("error"), "kafka.tools.StorageTool", "format", "-t", self.id,
+            command = [*self._java("error"), "kafka.tools.StorageTool", "format",
+                       f"--cluster-id={self.id}",  # which may begin with a dash
                        "-c", broker.command[-1]]  # fmt: skip
             formatting.append(Child(f"{broker.name}'s storage", command, broker.log))
             formatting[-1].start()
