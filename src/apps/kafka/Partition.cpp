@@ -203,6 +203,8 @@ void Partition::readState() {
     settings["enable.partition.eof"] = "true";
     settings["isolation.level"] = "read_committed";
     settings["queued.max.messages.kbytes"] = "32768";
+    // Of small records, too: a client that has as many as it wants sleeps for a second.
+    settings["queued.min.messages"] = "1000000";
     settings["fetch.wait.max.ms"] = "10";  // the end is near
     Configuration configuration{settings};
     logTo(configuration);

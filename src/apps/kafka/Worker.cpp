@@ -43,6 +43,8 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     settings["session.timeout.ms"] = std::to_string(options.sessionTimeout.count());
     settings.emplace("heartbeat.interval.ms", std::to_string(options.sessionTimeout.count() / 4));
     settings.emplace("queued.max.messages.kbytes", "16384");
+    // Of small records, too: a client that has as many as it wants sleeps for a second.
+    settings.emplace("queued.min.messages", "1000000");
     Configuration configuration{settings};
     logTo(configuration);
     rd_kafka_conf_set_opaque(configuration.get(), this);
