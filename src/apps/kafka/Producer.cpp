@@ -66,6 +66,8 @@ Producer::Producer(Options const& options, std::int32_t partition,
     settings["message.timeout.ms"] = std::to_string(options.transactionTimeout.count());
     settings["partitioner"] = "murmur2_random";
     settings.emplace("linger.ms", "2");
+    // A broker that still writes the ends of the last transaction refuses to begin the next.
+    settings.emplace("retry.backoff.ms", "10");
     settings.emplace("queue.buffering.max.messages", "100000");
     settings.emplace("queue.buffering.max.kbytes", "32768");
     settings.emplace("topic.metadata.propagation.max.ms", "2000");
