@@ -191,11 +191,8 @@ std::int64_t Partition::offsetToBeginAt() {
     return std::max(committed, low);
 }
 
-/// Reads what is committed, up to an end that is asked for after the offset. What is open at that
-/// end is waited for.
-void Partition::readState() {
-    std::int64_t const end = shared_.topics.endOfState(number_);
-    if (end == 0) return;
+/// A client at the beginning of this partition of the state.
+Client Partition::openState() const {
     Settings settings = shared_.options.librdkafka;
     settings["bootstrap.servers"] = shared_.options.brokers;
     settings["group.id"] = shared_.options.group;  // librdkafka wants one; it joins none
@@ -208,12 +205,20 @@ void Partition::readState() {
     settings["fetch.wait.max.ms"] = "10";  // the end is near
     Configuration configuration{settings};
     logTo(configuration);
-    Client const reader = configuration.makeClient(RD_KAFKA_CONSUMER);
+    Client reader = configuration.makeClient(RD_KAFKA_CONSUMER);
     check(rd_kafka_poll_set_consumer(reader.get()), "to read the state");
     PartitionList const list =
         partitionList(shared_.options.state, number_, RD_KAFKA_OFFSET_BEGINNING);
     check(rd_kafka_assign(reader.get(), list.get()), "to read the state");
+    return reader;
+}
 
+/// Reads what is committed, up to an end that is asked for after the offset. What is open at that
+/// end is waited for.
+void Partition::readState() {
+    std::int64_t const end = shared_.topics.endOfState(number_);
+    if (end == 0) return;
+    Client const reader = openState();
     std::int64_t read = 0;
     std::size_t malformed = 0;
     while (read < end && !isStopping_) {
