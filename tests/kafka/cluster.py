@@ -140,6 +140,7 @@ class Cluster:
             "offsets.topic.num.partitions": 6,
             "transaction.state.log.num.partitions": 6,
             "group.initial.rebalance.delay.ms": 0,
+            "broker.session.timeout.ms": 6_000,
             "auto.create.topics.enable": "false",
         }
 
@@ -191,6 +192,18 @@ class Cluster:
             return admin.list_topics(timeout=1)
         except KafkaException:
             return None
+
+    def isLeader(self, broker):
+        """Whether another broker takes it for the leader of anything, or none answers."""
+        number = self.brokers.index(broker) + 1
+        for other, port in zip(self.brokers, self.ports):
+            if other is broker or not other.isRunning or other.isPaused:
+                continue
+            metadata = self.metadata(port)
+            if metadata is not None:
+                return any(partition.leader == number for topic in metadata.topics.values()
+                           for partition in topic.partitions.values())  # fmt: skip
+        return True
 
     def _answers(self, port):
         metadata = self.metadata(port)
