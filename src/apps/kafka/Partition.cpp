@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kWait = 10'000;
+constexpr int kOffsetTimeout = 10'000;
 // So often the thread looks at the clock, which somebody may set.
 constexpr milliseconds kGlance{1'000};
 constexpr milliseconds kPauseAfterFailure{1'000};
@@ -168,14 +168,15 @@ bool Partition::isOurs(std::string_view key) const noexcept {
 std::int64_t Partition::offsetToBeginAt() {
     std::string const& commands = shared_.options.commands;
     PartitionList const list = partitionList(commands, number_);
-    check(rd_kafka_committed(shared_.consumer, list.get(), kWait), "to ask for the offset");
+    check(rd_kafka_committed(shared_.consumer, list.get(), kOffsetTimeout),
+          "to ask for the offset");
     check(list->elems[0].err, "to ask for the offset");
     std::int64_t const committed = list->elems[0].offset;
 
     std::int64_t low = 0;
     std::int64_t high = 0;
     check(rd_kafka_query_watermark_offsets(shared_.consumer, commands.c_str(), number_, &low, &high,
-                                           kWait),
+                                           kOffsetTimeout),
           "to ask where " + commands + " begins");
     hasOffset_ = committed >= 0;
     if (!hasOffset_) return low;

@@ -17,7 +17,7 @@ using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 using std::chrono::steady_clock;
 
 // One call of librdkafka waits so long, and then looks whether the program stops.
-constexpr int kWait = 500;
+constexpr int kCallTimeout = 500;
 constexpr std::chrono::seconds kPatienceOfAStop{5};
 
 void add(rd_kafka_headers_t* headers, std::string_view name,
@@ -77,7 +77,7 @@ Producer::Producer(Options const& options, std::int32_t partition,
     rd_kafka_conf_set_opaque(configuration.get(), this);
     client_ = configuration.makeClient(RD_KAFKA_PRODUCER);
     repeat("to begin as a producer of transactions",
-           [this] { return rd_kafka_init_transactions(client_.get(), kWait); });
+           [this] { return rd_kafka_init_transactions(client_.get(), kCallTimeout); });
 }
 
 template <class Call>
@@ -209,13 +209,14 @@ void Producer::commit(rd_kafka_t* consumer, std::int64_t offset) {
     PartitionList const offsets = partitionList(options_.commands, partition_, offset);
     repeat("to send the offset", [&] {
         return rd_kafka_send_offsets_to_transaction(client_.get(), offsets.get(), metadata.get(),
-                                                    kWait);
+                                                    kCallTimeout);
     });
-    repeat("to commit", [this] { return rd_kafka_commit_transaction(client_.get(), kWait); });
+    repeat("to commit",
+           [this] { return rd_kafka_commit_transaction(client_.get(), kCallTimeout); });
 }
 
 void Producer::abort() {
-    repeat("to abort", [this] { return rd_kafka_abort_transaction(client_.get(), kWait); });
+    repeat("to abort", [this] { return rd_kafka_abort_transaction(client_.get(), kCallTimeout); });
 }
 
 }  // namespace kafka

@@ -15,7 +15,7 @@ namespace kafka {
 
 namespace {
 
-constexpr int kWait = 10'000;
+constexpr int kRequestTimeout = 10'000;
 constexpr std::int64_t kHour = 3'600'000;
 constexpr std::int64_t kDay = 24 * kHour;
 
@@ -26,7 +26,7 @@ using NewTopic = Owned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using ConfigResource = Owned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 
 Event await(Queue const& queue, char const* what) {
-    Event event{rd_kafka_queue_poll(queue.get(), 2 * kWait)};
+    Event event{rd_kafka_queue_poll(queue.get(), 2 * kRequestTimeout)};
     if (!event) throw ClientError{what, RD_KAFKA_RESP_ERR__TIMED_OUT};
     if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR)
         throw std::runtime_error{std::string{what} + ": " +
@@ -37,7 +37,8 @@ Event await(Queue const& queue, char const* what) {
 AdminOptions adminOptions(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
     AdminOptions options{rd_kafka_AdminOptions_new(client, operation)};
     char reason[256];
-    check(rd_kafka_AdminOptions_set_request_timeout(options.get(), kWait, reason, sizeof reason),
+    check(rd_kafka_AdminOptions_set_request_timeout(options.get(), kRequestTimeout, reason,
+                                                    sizeof reason),
           "a time-out");
     return options;
 }
@@ -219,7 +220,7 @@ std::string Topics::whyNotTo(std::string_view topic) {
 /// REQUIRES: the mutex.
 void Topics::refresh() {
     struct rd_kafka_metadata const* read = nullptr;
-    kafka::check(rd_kafka_metadata(client_.get(), 1, nullptr, &read, kWait),
+    kafka::check(rd_kafka_metadata(client_.get(), 1, nullptr, &read, kRequestTimeout),
                  "to ask " + options_.brokers + " for the topics");
     Owned<struct rd_kafka_metadata const, rd_kafka_metadata_destroy> const metadata{read};
     partitions_.clear();
@@ -234,7 +235,7 @@ std::int64_t Topics::endOfState(std::int32_t partition) {
     std::int64_t low = 0;
     std::int64_t high = 0;
     kafka::check(rd_kafka_query_watermark_offsets(client_.get(), options_.state.c_str(), partition,
-                                                  &low, &high, kWait),
+                                                  &low, &high, kRequestTimeout),
                  "to ask for the end of " + options_.state);
     return high;
 }

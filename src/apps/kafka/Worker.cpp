@@ -17,7 +17,7 @@ namespace {
 
 // So long the consumer waits for commands before it looks after its partitions.
 constexpr std::chrono::milliseconds kAttention{10};
-constexpr int kWait = 5'000;
+constexpr int kSeekTimeout = 5'000;
 
 std::string listed(rd_kafka_topic_partition_list_t const& partitions) {
     std::string numbers;
@@ -89,7 +89,7 @@ void Worker::attend() {
         if (auto const begin = inbox.wantedBegin()) {
             list->elems[0].offset = *begin;
             rd_kafka_error_t* const error =
-                rd_kafka_seek_partitions(consumer_.get(), list.get(), kWait);
+                rd_kafka_seek_partitions(consumer_.get(), list.get(), kSeekTimeout);
             // Too early: it is tried again.
             if (error != nullptr) {
                 rd_kafka_error_destroy(error);
