@@ -220,6 +220,7 @@ TEST_F(DurableTimerTest, IsTooLateForACancelWhileTheHandlerRuns) {
     mayEnd.set_value();
     waitForPending(1);
     EXPECT_TRUE(timer->cancel("a").get());
+    timer.reset();  // waits for the handler, which uses the promises
 }
 
 TEST_F(DurableTimerTest, MayBeUsedFromItsHandler) {
