@@ -16,7 +16,7 @@ using timingwheel::store::DurableTimeout;
 using timingwheel::store::DurableTimer;
 
 int main() {
-    auto const file = std::filesystem::temp_directory_path() / "timingwheel-orders.db";
+    std::filesystem::path const file = "orders.db";
     std::filesystem::remove(file);
     // A program leaves `clock` alone: the default is the time of day. This one plays an afternoon.
     auto const start = std::chrono::sys_days{std::chrono::year{2026} / 3 / 27} + 15h;

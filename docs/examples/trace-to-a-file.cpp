@@ -36,7 +36,7 @@ int main() {
     std::cout << lines.str();
 
     // The same to look at: open the file in https://ui.perfetto.dev or chrome://tracing.
-    auto const file = std::filesystem::temp_directory_path() / "timer-trace-example.json";
+    std::filesystem::path const file = "timer-trace-example.json";
     {
         timingwheel::ChromeTrace trace{file};
         work(trace);
