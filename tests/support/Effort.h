@@ -15,17 +15,24 @@
 /// How much a test with threads does, and how long it may take.
 namespace timingwheel::test {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-#    if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-inline constexpr bool kIsSanitized = true;
-#    else
-inline constexpr bool kIsSanitized = false;
-#    endif
+// g++ has macros for its sanitizers, clang has features.
+#if defined(__has_feature)
+#    define TIMINGWHEEL_HAS_FEATURE(name) __has_feature(name)
 #else
-inline constexpr bool kIsSanitized = false;
+#    define TIMINGWHEEL_HAS_FEATURE(name) 0
 #endif
+#if defined(__SANITIZE_ADDRESS__) || TIMINGWHEEL_HAS_FEATURE(address_sanitizer)
+inline constexpr bool kHasAddressSanitizer = true;
+#else
+inline constexpr bool kHasAddressSanitizer = false;
+#endif
+#if defined(__SANITIZE_THREAD__) || TIMINGWHEEL_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool kHasThreadSanitizer = true;
+#else
+inline constexpr bool kHasThreadSanitizer = false;
+#endif
+#undef TIMINGWHEEL_HAS_FEATURE
+inline constexpr bool kIsSanitized = kHasAddressSanitizer || kHasThreadSanitizer;
 
 /// The constant by which a sanitizer build divides all counts.
 inline constexpr std::uint64_t kSanitizerDivisor = 10;

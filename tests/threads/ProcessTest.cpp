@@ -170,14 +170,12 @@ bool runsATask() {
 // The child has its copies of the parent's timers and no thread that drives them. It leaves them
 // alone, and uses timers that it has made.
 TEST_F(ProcessThatForks, MayHaveAChildWithTimersOfItsOwn) {
-#if defined(__SANITIZE_THREAD__)
-    flat_.stop();
-    GTEST_SKIP() << "the thread sanitizer allows no thread in a forked child";
-#elif defined(__SANITIZE_ADDRESS__)
+    if (kIsSanitized) flat_.stop();
+    if (kHasThreadSanitizer)
+        GTEST_SKIP() << "the thread sanitizer allows no thread in a forked child";
     // Unlike the system's, whatever another thread did with its lock at the fork.
-    flat_.stop();
-    GTEST_SKIP() << "the address sanitizer's allocator may stay locked in a forked child";
-#endif
+    if (kHasAddressSanitizer)
+        GTEST_SKIP() << "the address sanitizer's allocator may stay locked in a forked child";
     int const status = statusOf([] {
         if (!runsATask<SystemTimer>()) _exit(2);
         if (!runsATask<HashedWheelTimer>()) _exit(3);
