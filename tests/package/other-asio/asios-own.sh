@@ -44,8 +44,9 @@ run() {
             s/\([^:]\)asio::system_timer/\1::timingwheel::asio::system_timer/g' "$name"/*
         set -- "$@" -DTIMINGWHEEL_ASIO_STANDALONE
     fi
-    (cd "$name" && exec sh "$here/../pkg-config.sh" "$compiler" "$prefix" "$linkage" "$PWD/test.cpp" "$@") \
-        >"$name/log" 2>&1 && grep -q 'No errors detected' "$name/log" && echo "passed: $name"
+    (cd "$name" && exec sh "$here/../pkg-config.sh" timingwheel "$compiler" "$prefix" "$linkage" \
+        "$PWD/test.cpp" "$@") >"$name/log" 2>&1 &&
+        grep -q 'No errors detected' "$name/log" && echo "passed: $name"
 }
 
 running=()
