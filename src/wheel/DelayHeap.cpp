@@ -7,26 +7,20 @@
 namespace timingwheel {
 inline namespace v1 {
 
-namespace {
-
-/// When a level's first bucket expires.
-struct Earliest {
-    std::int64_t expiration;
-    std::uint32_t level;
-};
-
-// Boost.Heap keeps the largest on top, so the earliest has to be the largest.
-struct Later {
-    bool operator()(Earliest const& a, Earliest const& b) const noexcept {
-        if (a.expiration != b.expiration) return a.expiration > b.expiration;
-        return a.level > b.level;
-    }
-};
-
-}  // namespace
-
 /// An item for each level except the finest, whether one of its buckets is armed or not.
 struct DelayHeap::CoarserLevels {
+    /// When a level's first bucket expires.
+    struct Earliest {
+        std::int64_t expiration;
+        std::uint32_t level;
+    };
+    // Boost.Heap keeps the largest on top, so the earliest has to be the largest.
+    struct Later {
+        bool operator()(Earliest const& a, Earliest const& b) const noexcept {
+            if (a.expiration != b.expiration) return a.expiration > b.expiration;
+            return a.level > b.level;
+        }
+    };
     using Heap = boost::heap::d_ary_heap<Earliest, boost::heap::arity<4>,
                                          boost::heap::mutable_<true>, boost::heap::compare<Later>>;
     Heap heap;
