@@ -10,7 +10,7 @@ namespace calendar {
 
 namespace {
 
-std::uint64_t bit(unsigned value) { return std::uint64_t{1} << value; }
+std::uint64_t bitOf(unsigned value) { return std::uint64_t{1} << value; }
 
 /// The lowest value of the set that is at least `from`, or -1.
 int lowest(std::uint64_t set, int from) {
@@ -79,16 +79,16 @@ std::uint64_t daysOf(CalendarFields const& fields, int year, unsigned month) {
     std::uint64_t byWeekday = 0;
     for (unsigned day = 1; day <= length; ++day) {
         unsigned const weekday = (first + day - 1) % 7;
-        if ((fields.daysFromEnd & bit(length - day)) != 0) {
-            byDay |= bit(day);
+        if ((fields.daysFromEnd & bitOf(length - day)) != 0) {
+            byDay |= bitOf(day);
         }
-        if ((fields.nearestWorkdays & bit(day)) != 0) {
-            byDay |= bit(nearestWorkday(day, length, weekday));
+        if ((fields.nearestWorkdays & bitOf(day)) != 0) {
+            byDay |= bitOf(nearestWorkday(day, length, weekday));
         }
-        if ((fields.weekdays & bit(weekday)) != 0 ||
-            (fields.nthWeekdays & bit((day - 1) / 7 * 7 + weekday)) != 0 ||
-            (day + 7 > length && (fields.lastWeekdays & bit(weekday)) != 0)) {
-            byWeekday |= bit(day);
+        if ((fields.weekdays & bitOf(weekday)) != 0 ||
+            (fields.nthWeekdays & bitOf((day - 1) / 7 * 7 + weekday)) != 0 ||
+            (day + 7 > length && (fields.lastWeekdays & bitOf(weekday)) != 0)) {
+            byWeekday |= bitOf(day);
         }
     }
     if (fields.lastWorkday) {
@@ -96,9 +96,9 @@ std::uint64_t daysOf(CalendarFields const& fields, int year, unsigned month) {
         while (!isWorkday((first + day - 1) % 7)) {
             --day;
         }
-        byDay |= bit(day);
+        byDay |= bitOf(day);
     }
-    std::uint64_t const inMonth = bit(length + 1) - 2;
+    std::uint64_t const inMonth = bitOf(length + 1) - 2;
     return inMonth & (fields.eitherDay ? byDay | byWeekday : byDay & byWeekday);
 }
 

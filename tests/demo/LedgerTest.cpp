@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Ledger::TimePoint kPast{};
+constexpr TimePoint kPast{};
 
 /// One timeout for each outcome but rejected, on a timer and, as the load keeps it, in a ledger.
 class LedgerOfATimer : public ::testing::Test {

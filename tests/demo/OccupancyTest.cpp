@@ -84,7 +84,7 @@ protected:
     static TimerEvent woken(std::uint32_t shard, Tick expiration) {
         TimerEvent event{.stage = Stage::wake, .shard = shard};
         event.expiration = expiration;
-        event.time = Occupancy::TimePoint{1s} + 1ms * expiration.value();
+        event.time = TimePoint{1s} + 1ms * expiration.value();
         return event;
     }
 
@@ -99,7 +99,7 @@ TEST_F(OccupancyOfEvents, AddsTheShardsUpAndWakesEachForItself) {
     EXPECT_THAT(occupancy.snapshot().buckets, ElementsAre(Bucket{Tick{3}, 0, 3, 2}));
     occupancy.onEvent(woken(7, Tick{3}));
     EXPECT_THAT(occupancy.snapshot().buckets, ElementsAre(Bucket{Tick{3}, 0, 3, 1}));
-    EXPECT_EQ(occupancy.snapshot().start, Occupancy::TimePoint{1s});
+    EXPECT_EQ(occupancy.snapshot().start, TimePoint{1s});
 }
 
 TEST_F(OccupancyOfEvents, IgnoresAPlaceThatIsDeliveredAfterTheBucketsWake) {

@@ -24,8 +24,6 @@ using timingwheel::kafka::OwnRecord;
 using timingwheel::kafka::PendingTimers;
 using timingwheel::kafka::Tally;
 
-constexpr std::int64_t kNow = 1'000'000;
-
 std::string headerOf(OwnRecord const& record, std::string_view name) {
     for (auto const& [key, value] : record.headers)
         if (key == name) return value.value_or("(none)");

@@ -20,8 +20,6 @@ using ::testing::IsEmpty;
 using timingwheel::kafka::PendingTimer;
 using timingwheel::kafka::PendingTimers;
 
-constexpr std::int64_t kNow = 1'700'000'000'000;
-
 std::vector<std::string> idsOf(std::vector<PendingTimer::Owner> const& timers) {
     std::vector<std::string> ids;
     for (auto const& timer : timers) ids.emplace_back(timer->id());

@@ -5,6 +5,7 @@
 #include "apps/kafka/Command.h"
 #include "apps/kafka/Record.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ namespace timingwheel::test::kafka {
 using timingwheel::kafka::Command;
 using timingwheel::kafka::Header;
 using timingwheel::kafka::Record;
+
+/// In milliseconds of Unix time.
+inline constexpr std::int64_t kNow = 1'000'000;
 
 /// Lives as long as what is read from it: a Record is views.
 inline Record record(std::optional<std::string_view> key, std::vector<Header> headers,

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <model/TimerScenario.h>
 #include <ostream>
 
@@ -8,9 +7,6 @@ namespace timingwheel::model {
 namespace {
 
 using std::chrono::nanoseconds;
-
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 std::int64_t saturatedProduct(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;

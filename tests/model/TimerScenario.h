@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,10 @@
 /// command. Any bytes are a scenario. So rapidcheck draws and shrinks them, a fuzzer mutates them,
 /// and what one finds the other replays.
 namespace timingwheel::model {
+
+/// The ends of time, as a clock counts it.
+inline constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 
 /// Timeouts are named by the slot that keeps their handle; the last slots are hooks.
 inline constexpr std::size_t kHandles = 6;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <model/TimerSimulation.h>
 #include <sstream>
 #include <stdexcept>
@@ -11,8 +10,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
 /// A periodic task cancels itself then: it would run for ever when the clock jumps to its end.
 constexpr int kMostRuns = 12;
 

@@ -13,7 +13,7 @@ namespace timingwheel::test::kafka {
 namespace {
 
 /// What happens to one timer, in each order that is possible.
-enum class Step { append, appendAgain, read, readAgain, decide, bury };
+enum class Action { append, appendAgain, read, readAgain, decide, bury };
 
 constexpr std::array kWords{"the user schedules A",  "the user schedules A anew",
                             "the worker reads that", "the worker reads the second",
@@ -26,24 +26,24 @@ struct Outcome {
 
 /// The compacted topic's last record counts. A worker that has read the second schedule in time
 /// delivers nothing yet.
-Outcome play(std::vector<Step> const& order) {
+Outcome play(std::vector<Action> const& order) {
     Outcome outcome;
     bool hasDecided = false, hasReadAgain = false;
-    for (Step const step : order) {
-        switch (step) {
-            case Step::append:
-            case Step::appendAgain:
+    for (Action const action : order) {
+        switch (action) {
+            case Action::append:
+            case Action::appendAgain:
                 outcome.isPending = true;
                 break;
-            case Step::read:
+            case Action::read:
                 break;
-            case Step::readAgain:
+            case Action::readAgain:
                 hasReadAgain = true;
                 break;
-            case Step::decide:
+            case Action::decide:
                 hasDecided = !hasReadAgain;
                 break;
-            case Step::bury:
+            case Action::bury:
                 if (!hasDecided) break;
                 outcome.isDelivered = true;
                 outcome.isPending = false;
@@ -53,29 +53,32 @@ Outcome play(std::vector<Step> const& order) {
     return outcome;
 }
 
-bool isPossible(std::vector<Step> const& order) {
-    auto const at = [&](Step step) { return std::find(order.begin(), order.end(), step); };
-    return at(Step::append) < at(Step::appendAgain) && at(Step::append) < at(Step::read) &&
-           at(Step::appendAgain) < at(Step::readAgain) && at(Step::read) < at(Step::readAgain) &&
-           at(Step::read) < at(Step::decide) && at(Step::decide) < at(Step::bury);
+bool isPossible(std::vector<Action> const& order) {
+    auto const at = [&](Action action) { return std::find(order.begin(), order.end(), action); };
+    return at(Action::append) < at(Action::appendAgain) && at(Action::append) < at(Action::read) &&
+           at(Action::appendAgain) < at(Action::readAgain) &&
+           at(Action::read) < at(Action::readAgain) && at(Action::read) < at(Action::decide) &&
+           at(Action::decide) < at(Action::bury);
 }
 
 TEST(OneTopic, LosesATimerThatIsScheduledAnewWhileItsDeliveryIsUnderWay) {
-    std::vector<Step> order{Step::append,    Step::appendAgain, Step::read,
-                            Step::readAgain, Step::decide,      Step::bury};
+    std::vector<Action> order{Action::append,    Action::appendAgain, Action::read,
+                              Action::readAgain, Action::decide,      Action::bury};
     std::size_t orders = 0, lost = 0;
     do {
         if (!isPossible(order)) continue;
         ++orders;
         // The second schedule was accepted. If the first was delivered, it must be pending still.
         if (!play(order).isDelivered || play(order).isPending) continue;
-        auto const at = [&](Step step) { return std::find(order.begin(), order.end(), step); };
-        bool const isOfTheSecond = at(Step::readAgain) < at(Step::decide);
+        auto const at = [&](Action action) {
+            return std::find(order.begin(), order.end(), action);
+        };
+        bool const isOfTheSecond = at(Action::readAgain) < at(Action::decide);
         EXPECT_FALSE(isOfTheSecond);
         if (lost++ != 0) continue;
         std::cout << "lost, as in\n";
-        for (Step const step : order)
-            std::cout << "  " << kWords[static_cast<std::size_t>(step)] << '\n';
+        for (Action const action : order)
+            std::cout << "  " << kWords[static_cast<std::size_t>(action)] << '\n';
     } while (std::next_permutation(order.begin(), order.end()));
     std::cout << "[  FIGURE  ] " << lost << " of " << orders << " orders lose it\n";
     EXPECT_GT(lost, 0U);

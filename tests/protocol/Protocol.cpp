@@ -45,16 +45,8 @@ struct Step {
     }
 };
 
-// What can be broken.
-enum : Byte { kRight, kTakenInTwice, kNotPending, kEarly, kStateDiffers, kStuck };
-constexpr std::array<std::string_view, 6> kWrongs{
-    "",
-    "a command was taken in twice, or one was left out",
-    "something was delivered that was not pending",
-    "something was delivered early",
-    "the state is not what is pending",
-    "nothing more happens, and something was not taken in or is due",
-};
+constexpr std::array<std::string_view, 6> kWrongs{"",     kTakenInTwice, kNotPending,
+                                                  kEarly, kStateDiffers, kStuck};
 
 static_assert(std::has_unique_object_representations_v<World>, "worlds are compared as bytes");
 
@@ -100,7 +92,7 @@ private:
 
     void take(World& next, Step step) {
         anyStep_ = true;
-        if (!next.isWrong) next.isWrong = brokenByState(next);
+        if (next.wrong == Wrong::nothing) next.wrong = wrongOfState(next);
         take_(next, step);
     }
 
@@ -427,7 +419,7 @@ private:
         Worker& worker = next.workers[who];
         next.transactions[who].phase = TxPhase::committing;
         if (worker.work == Work::takeIn) {
-            if (next.takenIn != worker.position) next.isWrong = kTakenInTwice;
+            if (next.takenIn != worker.position) next.wrong = Wrong::takenInTwice;
             apply(scenario_.commands[indexOf(worker.position)], worker.position, next.pending);
             ++next.takenIn;
             worker.timers = takenIn(worker);
@@ -450,8 +442,8 @@ private:
     static void deliver(World& world, Worker const& worker) {
         Pending& pending = world.pending[indexOf(worker.key)];
         Pending const& timer = worker.timers[indexOf(worker.key)];
-        if (timer != pending) world.isWrong = kNotPending;
-        if (pending.due > world.now) world.isWrong = kEarly;
+        if (timer != pending) world.wrong = Wrong::notPending;
+        if (pending.due > world.now) world.wrong = Wrong::early;
         pending = {};
         ++world.delivered;
     }
@@ -466,14 +458,14 @@ private:
 
     // ---- what must be true at any moment -------------------------------------------------------
 
-    static Byte brokenByState(World const& world) {
+    static Wrong wrongOfState(World const& world) {
         for (Transaction const& transaction : world.transactions)
-            if (transaction.phase != TxPhase::none) return kRight;
+            if (transaction.phase != TxPhase::none) return Wrong::nothing;
         Timers state;
         for (std::size_t i = 0; i < indexOf(world.stateCount); ++i)
             if (world.state[i].fate == Fate::committed)
                 state[indexOf(world.state[i].key)] = world.state[i].timer;
-        return state == world.pending ? kRight : kStateDiffers;
+        return state == world.pending ? Wrong::nothing : Wrong::stateDiffers;
     }
 
     Scenario const& scenario_;
@@ -514,22 +506,22 @@ Explored explore(Scenario const& scenario) {
     find(start, 0, {"it begins"});
 
     std::size_t at = 0;
-    Byte wrong = kRight;
+    Wrong wrong = Wrong::nothing;
     for (; at < worlds.size(); ++at) {
         World const& world = *worlds[at];
-        wrong = world.isWrong;
-        if (wrong) break;
+        wrong = world.wrong;
+        if (wrong != Wrong::nothing) break;
         Steps steps{scenario, [&](World const& next, Step step) { find(next, at, step); }};
         if (steps.from(world)) continue;
         ++explored.ends;
         if (!isFinished(world, scenario)) {
-            wrong = kStuck;
+            wrong = Wrong::stuck;
             break;
         }
     }
     explored.worlds = worlds.size();
-    explored.wrong = kWrongs[indexOf(wrong)];
-    if (wrong) {
+    explored.wrong = kWrongs[static_cast<std::size_t>(wrong)];
+    if (wrong != Wrong::nothing) {
         for (; at != 0; at = ways[at].from) explored.course.push_back(ways[at].step.words());
         std::reverse(explored.course.begin(), explored.course.end());
     }

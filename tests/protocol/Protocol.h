@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace timingwheel::test::kafka {
@@ -87,6 +88,16 @@ struct Worker {
     Byte hasSentOffset = 0;
 };
 
+/// Which promise is broken.
+enum class Wrong : Byte { nothing, takenInTwice, notPending, early, stateDiffers, stuck };
+inline constexpr std::string_view kTakenInTwice =
+    "a command was taken in twice, or one was left out";
+inline constexpr std::string_view kNotPending = "something was delivered that was not pending";
+inline constexpr std::string_view kEarly = "something was delivered early";
+inline constexpr std::string_view kStateDiffers = "the state is not what is pending";
+inline constexpr std::string_view kStuck =
+    "nothing more happens, and something was not taken in or is due";
+
 /// All there is at a moment. A copy is another future.
 struct World {
     Byte now = 0;
@@ -112,7 +123,7 @@ struct World {
     Timers pending;
     Byte takenIn = 0;
     Byte delivered = 0;
-    Byte isWrong = 0;
+    Wrong wrong = Wrong::nothing;
 };
 
 /// What a worker might do wrong. Each must be found.

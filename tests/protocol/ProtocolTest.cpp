@@ -103,12 +103,6 @@ TEST_P(ProtocolMistakes, AreFound) {
     std::cout << courseOf(explored);
 }
 
-constexpr std::string_view kTakenInTwice = "a command was taken in twice, or one was left out";
-constexpr std::string_view kNotPending = "something was delivered that was not pending";
-constexpr std::string_view kStateDiffers = "the state is not what is pending";
-constexpr std::string_view kStuck =
-    "nothing more happens, and something was not taken in or is due";
-
 INSTANTIATE_TEST_SUITE_P(
     All, ProtocolMistakes,
     testing::Values(

@@ -33,6 +33,9 @@ namespace timingwheel::test {
 
 namespace net = timingwheel::asio::detail::net;
 
+/// Longer than any test waits.
+inline constexpr std::chrono::hours kLong{1};
+
 /// One that is not steady may be set back.
 template <bool isSteady>
 struct HandClock {

@@ -76,6 +76,11 @@ private:
     Sleepers sleepers_;
 };
 
+/// Of a clock that started at zero.
+inline std::chrono::milliseconds sinceStart(Clock const& clock) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(clock.now().time_since_epoch());
+}
+
 /// What was reported to an error handler.
 class FailureLog {
 public:

@@ -2,6 +2,7 @@
 
 #include "apps/demo/Format.h"
 #include "apps/demo/Interrupt.h"
+#include "apps/demo/TimePoint.h"
 #include "apps/demo/WayDown.h"
 
 #include <timingwheel/SystemTimer.h>
@@ -23,7 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using timingwheel::TimerEvent;
-using TimePoint = timingwheel::Clock::TimePoint;
 using Style = Terminal::Style;
 
 /// Keeps the events of the timer's threads until the main thread prints them.

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <timingwheel/Clock.h>
+#include "apps/demo/TimePoint.h"
+
 #include <timingwheel/TimerStatistics.h>
 
 #include <array>
@@ -35,8 +36,6 @@ struct Account {
 /// Thread safety  every function from any thread
 class Ledger {
 public:
-    using TimePoint = timingwheel::Clock::TimePoint;
-
     /// The timer accepted one.
     void accepted(Kind kind) noexcept { add(of(kind).accepted); }
     /// A cancel() returned true.

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <timingwheel/Clock.h>
+#include "apps/demo/TimePoint.h"
+
 #include <timingwheel/Tick.h>
 #include <timingwheel/TimerObserver.h>
 
@@ -29,8 +30,6 @@ namespace demo {
 /// Thread safety  every function from any thread; a lock for each shard
 class Occupancy final : public timingwheel::TimerObserver {
 public:
-    using TimePoint = timingwheel::Clock::TimePoint;
-
     struct Bucket {
         timingwheel::Tick expiration;
         std::uint32_t level = 0;

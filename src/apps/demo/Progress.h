@@ -1,8 +1,8 @@
 #pragma once
 
 #include "apps/demo/Terminal.h"
+#include "apps/demo/TimePoint.h"
 
-#include <timingwheel/Clock.h>
 #include <timingwheel/TimerStatistics.h>
 
 #include <chrono>
@@ -13,7 +13,6 @@ namespace demo {
 /// A table that grows by a row every second or so; on a terminal its last row is live.
 class Progress {
 public:
-    using TimePoint = timingwheel::Clock::TimePoint;
     /// How often to call show().
     static constexpr std::chrono::milliseconds kEvery{100};
 

@@ -12,8 +12,6 @@
 
 namespace demo {
 
-using TimePoint = timingwheel::Clock::TimePoint;
-
 /// What the whole load shares.
 struct Server {
     timingwheel::SystemTimer& timer;

@@ -5,6 +5,7 @@
 #include "apps/demo/Picture.h"
 #include "apps/demo/Screen.h"
 #include "apps/demo/Terminal.h"
+#include "apps/demo/TimePoint.h"
 
 #include <timingwheel/TimerStatistics.h>
 
@@ -20,7 +21,6 @@ namespace demo {
 /// lines, once a second.
 class Watch {
 public:
-    using TimePoint = timingwheel::Clock::TimePoint;
     /// How often to call show(). Not every 100 ms: after five whole turns of 20 ms, the hand of the
     /// finest level would seem to stand.
     static constexpr std::chrono::milliseconds kEvery{103};

@@ -1,5 +1,7 @@
 // What the interface of all timers promises, tested through it: the same suite on each.
 
+#include "unit/api/OwnedObjects.h"
+
 #include <support/AnyTimer.h>
 #include <support/CountOfEach.h>
 #include <support/Handles.h>
@@ -581,11 +583,6 @@ TYPED_TEST(AnyTimer, TellsATaskOnceThatItWasCancelled) {
     EXPECT_EQ(runs, 1);
 }
 
-struct Session {
-    void expire() { ++expirations; }
-    int expirations = 0;
-};
-
 TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     auto const timer = this->make();
     auto const living = std::make_shared<Session>();
@@ -942,20 +939,14 @@ TYPED_TEST(AnyTimer, AScopedTimeoutMayGoInsideItsOwnTask) {
     EXPECT_EQ(runs, 1);
 }
 
-/// Holds the owner of a timeout whose task owns it. Made by `new`, so that its memory does not wait
-/// for the last weak_ptr.
-struct OwnedByItsTask {
-    ScopedTimeout timeout;
-};
-
 // Bug pattern: cancelAndWait() goes on with a handle that died with the captures.
 TYPED_TEST(AnyTimer, AScopedTimeoutMayDieWithTheCapturesOfTheTaskItCancels) {
     auto const timer = this->make();
     for (int i = 0; i < 3; ++i) {
-        std::shared_ptr<OwnedByItsTask> owned{new OwnedByItsTask};
-        std::weak_ptr<OwnedByItsTask> const weak = owned;
+        std::shared_ptr<OwnedByItsTask<ScopedTimeout>> owned{new OwnedByItsTask<ScopedTimeout>};
+        std::weak_ptr<OwnedByItsTask<ScopedTimeout>> const weak = owned;
         owned->timeout = timer->newTimeout([owned] { FAIL(); }, 1h);
-        OwnedByItsTask* const object = owned.get();
+        OwnedByItsTask<ScopedTimeout>* const object = owned.get();
         owned.reset();
         object->timeout.reset();
         EXPECT_TRUE(weak.expired());

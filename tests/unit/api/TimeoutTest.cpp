@@ -1,3 +1,5 @@
+#include "unit/api/OwnedObjects.h"
+
 #include <support/AllocationCounter.h>
 #include <support/Handles.h>
 #include <support/TestTimers.h>
@@ -318,11 +320,6 @@ TYPED_TEST(TimeoutHandle, TellsAPeriodicTaskThatItWasCancelledInsideItsRun) {
 
 // ---- objects that die first --------------------------------------------------------------------
 
-struct Session {
-    void expire() { ++expirations; }
-    int expirations = 0;
-};
-
 // Bug pattern: the check for an empty function is made on the lambda around it, and passes.
 TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
     TypeParam timer{this->options()};
@@ -434,13 +431,6 @@ TEST(TimeoutHandle, CancelAndWaitOfAQueuedTaskDoesNotDeadlock) {
 }
 
 // ---- handles that die with their captures ------------------------------------------------------
-
-/// Holds the handle, or owner, of a timeout whose task owns it. Made by `new`, so that its memory
-/// does not wait for the last weak_ptr.
-template <class Holder>
-struct OwnedByItsTask {
-    Holder timeout;
-};
 
 /// An object that is owned by nothing but the task of the timeout that it holds.
 template <class Holder>

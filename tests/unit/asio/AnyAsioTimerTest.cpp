@@ -27,8 +27,6 @@ using namespace std::chrono_literals;
 using timingwheel::asio::shared_timer;
 using timingwheel::asio::steady_timer;
 
-constexpr std::chrono::hours kLong{1};
-
 template <class T>
 class AnyAsioTimer : public testing::Test {
 protected:

@@ -34,12 +34,11 @@ namespace timingwheel::test {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = HandClock<true>;
-using TimePoint = Clock::time_point;
-using Deadline = timingwheel::asio::basic_deadline<WheelsTimer<Clock>>;
+using HandDeadline = timingwheel::asio::basic_deadline<WheelsTimer<HandClock<true>>>;
+using HandTime = HandClock<true>::time_point;
 
 void elapse(net::io_context& context, std::chrono::milliseconds by) {
-    Clock::time += by;
+    HandClock<true>::time += by;
     context.restart();
     context.poll();
 }
@@ -50,10 +49,10 @@ struct Watched {
         : deadline{context.get_executor(), [this] {
                        ++runs;
                        due.reset();
-                       if (again > 0ms) setTo(Clock::time + std::exchange(again, 0ms));
+                       if (again > 0ms) setTo(HandClock<true>::time + std::exchange(again, 0ms));
                    }} {}
 
-    void setTo(TimePoint time) {
+    void setTo(HandTime time) {
         deadline.expires_at(time);
         due = time;
     }
@@ -70,8 +69,8 @@ struct Watched {
     int aborted = 0;
     int waits = 0;                      // which are under way
     std::chrono::milliseconds again{};  // after which the function sets it again, once
-    std::optional<TimePoint> due;       // when the function is to run
-    Deadline deadline;
+    std::optional<HandTime> due;        // when the function is to run
+    HandDeadline deadline;
 };
 
 /// True if what is due by now runs once, and nothing else.
@@ -82,14 +81,14 @@ testing::AssertionResult settle(net::io_context& context,
         bool isDue;
     } before[4];
     for (std::size_t i = 0; i < all.size(); ++i)
-        before[i] = {all[i]->runs, all[i]->due && *all[i]->due <= Clock::time};
+        before[i] = {all[i]->runs, all[i]->due && *all[i]->due <= HandClock<true>::time};
     elapse(context, 0ms);
     for (std::size_t i = 0; i < all.size(); ++i) {
         Watched const& each = *all[i];
         int const expected = before[i].runs + (before[i].isDue ? 1 : 0);
         if (each.runs != expected)
             return testing::AssertionFailure() << each.runs << " runs, not " << expected;
-        if (each.deadline.expiry() <= Clock::time && each.waits > 0)
+        if (each.deadline.expiry() <= HandClock<true>::time && each.waits > 0)
             return testing::AssertionFailure() << each.waits << " are not told";
     }
     return testing::AssertionSuccess();
@@ -110,7 +109,7 @@ void expectWhatIsDue(std::uint64_t seed) {
             case 0:
             case 1:
             case 2:
-                one.setTo(Clock::time + anyDelay() - 2ms);
+                one.setTo(HandClock<true>::time + anyDelay() - 2ms);
                 break;
             case 3:
                 one.again = 1ms + anyDelay();
@@ -129,7 +128,7 @@ void expectWhatIsDue(std::uint64_t seed) {
                 break;
             }
             case 6: {
-                one.deadline = Deadline{context.get_executor()};  // the old one is destroyed
+                one.deadline = HandDeadline{context.get_executor()};  // the old one is destroyed
                 one.due.reset();
                 ASSERT_TRUE(settle(context, all));
                 for (auto& each : all)
@@ -137,7 +136,7 @@ void expectWhatIsDue(std::uint64_t seed) {
                 break;
             }
             default:
-                Clock::time += anyDelay();
+                HandClock<true>::time += anyDelay();
                 ASSERT_TRUE(settle(context, all));
         }
     }
@@ -155,7 +154,7 @@ TEST(DeadlineTest, ExpiresWhereItWasMovedToLast) {
 TEST(DeadlineTest, IsPushedBackWithoutAHandlerOrAnAllocation) {
     net::io_context context;
     int runs = 0;
-    Deadline idle{context.get_executor(), [&] { ++runs; }};
+    HandDeadline idle{context.get_executor(), [&] { ++runs; }};
     idle.expires_after(60s);
     std::size_t handlers = 0;
     for (int packet = 0; packet < 6'000; ++packet) {
@@ -164,7 +163,7 @@ TEST(DeadlineTest, IsPushedBackWithoutAHandlerOrAnAllocation) {
             idle.expires_after(60s);
             ASSERT_EQ(counter.allocations(), 0U);
         }
-        Clock::time += 100ms;
+        HandClock<true>::time += 100ms;
         context.restart();
         handlers += context.poll();
     }
@@ -177,7 +176,7 @@ TEST(DeadlineTest, IsPushedBackWithoutAHandlerOrAnAllocation) {
 TEST(DeadlineTest, MayBeDestroyedByItsFunction) {
     net::io_context context;
     auto const capture = std::make_shared<int>();
-    auto owner = std::make_shared<std::optional<Deadline>>();
+    auto owner = std::make_shared<std::optional<HandDeadline>>();
     owner->emplace(context.get_executor(), [capture, &owner] { owner.reset(); });
     (*owner)->expires_after(5ms);
     elapse(context, 5ms);
@@ -189,7 +188,7 @@ TEST(DeadlineTest, OfAnEndedContextGivesItsCapturesBack) {
     auto const capture = std::make_shared<int>();
     {
         net::io_context context;
-        Deadline deadline{context.get_executor(), [capture] {}};
+        HandDeadline deadline{context.get_executor(), [capture] {}};
         deadline.expires_after(5ms);
         deadline.async_wait([capture](auto) {});
     }
@@ -199,14 +198,14 @@ TEST(DeadlineTest, OfAnEndedContextGivesItsCapturesBack) {
 // Bug pattern: of two that wait on, each thinks that the other's wait is still under way.
 TEST(DeadlineTest, LetsSeveralWaitOnWithoutTurningInCircles) {
     net::io_context context;
-    Deadline deadline{context.get_executor()};
+    HandDeadline deadline{context.get_executor()};
     int reached = 0;
     for (int i = 0; i < 3; ++i) deadline.async_wait([&](auto error) { reached += error ? 0 : 1; });
     deadline.expires_after(10ms);
     context.poll();
-    Clock::time += 5ms;
+    HandClock<true>::time += 5ms;
     deadline.expires_after(10ms);
-    Clock::time += 5ms;
+    HandClock<true>::time += 5ms;
     context.restart();
     int handlers = 0;
     while (handlers < 100 && context.poll_one() > 0) ++handlers;
@@ -219,16 +218,16 @@ TEST(DeadlineTest, LetsSeveralWaitOnWithoutTurningInCircles) {
 TEST(DeadlineTest, SaturatesAndTakesWhatIsOver) {
     net::io_context context;
     int runs = 0;
-    Deadline deadline{context.get_executor(), [&] { ++runs; }};
-    EXPECT_EQ(deadline.expiry(), TimePoint::max());
-    deadline.expires_after(Clock::duration::max());
-    EXPECT_EQ(deadline.expiry(), TimePoint::max());
+    HandDeadline deadline{context.get_executor(), [&] { ++runs; }};
+    EXPECT_EQ(deadline.expiry(), HandTime::max());
+    deadline.expires_after(HandClock<true>::duration::max());
+    EXPECT_EQ(deadline.expiry(), HandTime::max());
     elapse(context, 1h);
     EXPECT_EQ(runs, 0);
     deadline.expires_after(-1s);
     elapse(context, 0ms);
     EXPECT_EQ(runs, 1);
-    deadline.expires_at(TimePoint::min());
+    deadline.expires_at(HandTime::min());
     elapse(context, 0ms);
     EXPECT_EQ(runs, 2);
 }
@@ -236,7 +235,7 @@ TEST(DeadlineTest, SaturatesAndTakesWhatIsOver) {
 #if TIMINGWHEEL_ASIO_VERSION >= 102000
 TEST(DeadlineTest, EndsOneWaitByItsSlot) {
     net::io_context context;
-    Deadline deadline{context.get_executor()};
+    HandDeadline deadline{context.get_executor()};
     net::cancellation_signal signal;
     int first = 0;
     int second = 0;
@@ -257,7 +256,7 @@ TEST(DeadlineTest, EndsOneWaitByItsSlot) {
 #if defined(BOOST_ASIO_HAS_CO_AWAIT) || defined(ASIO_HAS_CO_AWAIT)
 TEST(DeadlineTest, CanBeAwaited) {
     net::io_context context;
-    Deadline deadline{context.get_executor()};
+    HandDeadline deadline{context.get_executor()};
     bool isReached = false;
     net::co_spawn(
         context,

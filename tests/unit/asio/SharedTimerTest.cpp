@@ -50,8 +50,6 @@ struct KeptBy<HandTimer<HandClock<true>>> {
 
 namespace {
 
-constexpr std::chrono::hours kLong{1};
-
 /// What the waits of a test end with.
 struct Ends {
     auto handler() {

@@ -18,8 +18,6 @@ using calendar::CalendarTimes;
 
 using TimePoint = Clock::TimePoint;
 
-TimePoint wall(char const* time) { return Clock::wallTime(utc(time)); }
-
 TEST(CalendarTimes, CountsPartsOfASecond) {
     CalendarTimes const times{CalendarExpression::cron("* * * * * *")};
     TimePoint const noon = wall("2026-03-23 12:00:00");

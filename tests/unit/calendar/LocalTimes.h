@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/Clock.h>
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,4 +21,9 @@ inline std::chrono::sys_seconds utc(std::string const& text) {
         throw std::invalid_argument{text};
     return sys_days{year{y} / static_cast<int>(m) / static_cast<int>(d)} + hours{hour} +
            minutes{minute} + seconds{second};
+}
+
+/// The same as a time of the wall clock.
+inline timingwheel::Clock::TimePoint wall(char const* text) {
+    return timingwheel::Clock::wallTime(utc(text));
 }

@@ -32,8 +32,6 @@ using std::chrono::sys_seconds;
 using TimePoint = Clock::TimePoint;
 using Instants = std::vector<sys_seconds>;
 
-TimePoint wall(char const* time) { return Clock::wallTime(utc(time)); }
-
 sys_seconds secondsOf(TimePoint time) {
     return std::chrono::floor<std::chrono::seconds>(Clock::systemTime(time));
 }

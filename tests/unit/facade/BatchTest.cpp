@@ -1,5 +1,7 @@
 // Batches do what the calls one by one do, with one reading of the clock.
 
+#include "unit/facade/IdleSession.h"
+
 #include <support/Figure.h>
 #include <support/Recorder.h>
 #include <support/TestTimers.h>
@@ -27,12 +29,6 @@ namespace {
 using namespace std::chrono_literals;
 using Hooks = std::vector<TimerHookBase*>;
 using Handles = std::vector<Timeout const*>;
-
-struct Session {
-    void onIdle() { ++runs; }
-    int runs = 0;
-    TimerHook<&Session::onIdle> hook{*this};
-};
 
 template <class Sessions>
 Hooks hooksOf(Sessions& sessions) {
@@ -233,7 +229,7 @@ TYPED_TEST(Batch, IsRefusedOnceTheTimerHasStopped) {
 }
 
 /// Counts who asks for the time.
-class CountingClock final : public Clock {
+class ClockThatCounts final : public Clock {
 public:
     TimePoint now() const noexcept override {
         ++count;
@@ -245,7 +241,7 @@ public:
 };
 
 TEST(BatchTest, ReadsTheClockOnce) {
-    CountingClock clock;
+    ClockThatCounts clock;
     ManualTimer timer{{.clock = clock}};
     std::deque<Session> sessions(1000);
     Hooks const hooks = hooksOf(sessions);

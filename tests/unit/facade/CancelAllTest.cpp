@@ -1,5 +1,7 @@
 // cancelAll() cancels what was accepted before it, and the timer goes on.
 
+#include "unit/facade/IdleSession.h"
+
 #include <support/Executors.h>
 #include <support/Figure.h>
 #include <support/TestTimers.h>
@@ -19,12 +21,6 @@ namespace timingwheel::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct Session {
-    void onIdle() { ++runs; }
-    int runs = 0;
-    TimerHook<&Session::onIdle> hook{*this};
-};
 
 /// Counts what becomes of it.
 class Job final : public TimerTask {

@@ -97,7 +97,7 @@ TEST(ClockWaiters, ReturnWhenTheirTimeHasCome) {
 }
 
 /// Counts the waiters that it makes, or fails to.
-class CountingClock final : public Clock {
+class ClockThatMayFail final : public Clock {
 public:
     TimePoint now() const noexcept override { return TimePoint{}; }
     std::unique_ptr<Waiter> makeWaiter() override {
@@ -112,7 +112,7 @@ public:
 };
 
 TEST(ClockWaiters, ATimerHasOneIfItHasAThread) {
-    CountingClock clock;
+    ClockThatMayFail clock;
     { SystemTimer const timer{{.clock = clock}}; }
     EXPECT_EQ(clock.made, 1);
     { ManualTimer const timer{{.clock = clock}}; }
@@ -120,7 +120,7 @@ TEST(ClockWaiters, ATimerHasOneIfItHasAThread) {
 }
 
 TEST(ClockWaiters, AClockThatMakesNoneRefusesTheTimer) {
-    CountingClock clock;
+    ClockThatMayFail clock;
     clock.isUnable = true;
     EXPECT_THROW(SystemTimer({.clock = clock}), std::invalid_argument);
     EXPECT_THROW(HashedWheelTimer({.clock = clock}), std::invalid_argument);
@@ -129,7 +129,7 @@ TEST(ClockWaiters, AClockThatMakesNoneRefusesTheTimer) {
 
 // G16
 TEST(ClockWaiters, AClockThatCannotMakeOneRefusesTheTimer) {
-    CountingClock clock;
+    ClockThatMayFail clock;
     clock.isScarce = true;
     EXPECT_THROW(SystemTimer({.clock = clock}), std::bad_alloc);
     ManualTimer timer{{.clock = clock}};

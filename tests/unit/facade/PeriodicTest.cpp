@@ -21,10 +21,6 @@ TYPED_TEST_SUITE(Periodic, WheelTimers, NamesOfTimers);
 
 using Times = std::vector<milliseconds>;
 
-milliseconds sinceStart(Clock const& clock) {
-    return std::chrono::duration_cast<milliseconds>(clock.now().time_since_epoch());
-}
-
 TYPED_TEST(Periodic, RunsAtAFixedRate) {
     TypeParam timer{this->options()};
     Times times;

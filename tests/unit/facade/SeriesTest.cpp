@@ -33,10 +33,6 @@ TYPED_TEST_SUITE(Series, WheelTimers, NamesOfTimers);
 
 constexpr TimePoint at(milliseconds time) { return TimePoint{time}; }
 
-milliseconds sinceStart(Clock const& clock) {
-    return std::chrono::duration_cast<milliseconds>(clock.now().time_since_epoch());
-}
-
 /// The first square number of milliseconds that is later: no period.
 std::optional<TimePoint> nextSquare(TimePoint after) {
     std::int64_t root = 1;

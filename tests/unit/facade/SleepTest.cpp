@@ -212,11 +212,11 @@ struct Dormitory {
     std::size_t stillPending = 0;
 };
 
-constexpr std::size_t kMany = 600;  // several chunks
+constexpr std::size_t kManySleepers = 600;  // several chunks
 
 TYPED_TEST(CoroutineSleep, EndsOnTheThreadThatStopsTheTimer) {
     TypeParam timer{this->options()};
-    Dormitory dormitory{timer, kMany};
+    Dormitory dormitory{timer, kManySleepers};
     bool isRefused = false;
     dormitory.sleepers[7].then = [&] {
         EXPECT_THROW(timer.newTimeout([] {}, 1ms), std::logic_error);
@@ -226,13 +226,13 @@ TYPED_TEST(CoroutineSleep, EndsOnTheThreadThatStopsTheTimer) {
     StoppedTimeouts const stopped = timer.stop();
     dormitory.expectAll(Wake::cancelled);
     EXPECT_TRUE(isRefused);
-    EXPECT_EQ(stopped.hooks(), kMany);
+    EXPECT_EQ(stopped.hooks(), kManySleepers);
     timer.checkInvariants();
 }
 
 TYPED_TEST(CoroutineSleep, EndsInTheDestructorOfItsTimer) {
     std::optional<TypeParam> timer{this->options()};
-    Dormitory dormitory{*timer, kMany};
+    Dormitory dormitory{*timer, kManySleepers};
     timer.reset();
     dormitory.expectAll(Wake::cancelled);
     dormitory.source.request_stop();
@@ -241,11 +241,11 @@ TYPED_TEST(CoroutineSleep, EndsInTheDestructorOfItsTimer) {
 
 TYPED_TEST(CoroutineSleep, EndsInCancelAllAndTheTimerGoesOn) {
     TypeParam timer{this->options()};
-    Dormitory dormitory{timer, kMany};
+    Dormitory dormitory{timer, kManySleepers};
     Coroutine again;
     Sleeper sleeper;
-    dormitory.sleepers[kMany - 1].then = [&] { again = sleepFor(timer, sleeper, 1ms); };
-    EXPECT_EQ(timer.cancelAll(), kMany);
+    dormitory.sleepers[kManySleepers - 1].then = [&] { again = sleepFor(timer, sleeper, 1ms); };
+    EXPECT_EQ(timer.cancelAll(), kManySleepers);
     for (Sleeper const& each : dormitory.sleepers) ASSERT_EQ(each.wake, Wake::cancelled);
     this->clock.advance(1ms);
     EXPECT_EQ(sleeper.wake, Wake::expired);

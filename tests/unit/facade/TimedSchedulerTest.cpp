@@ -276,20 +276,20 @@ struct Crowd {
     std::size_t stillPending = 0;
 };
 
-constexpr std::size_t kMany = 600;  // several chunks
+constexpr std::size_t kManyOperations = 600;  // several chunks
 
 TYPED_TEST(ATimedScheduler, CompletesOnTheThreadThatStopsTheTimer) {
     TypeParam timer{this->options()};
-    Crowd crowd{timer, kMany};
+    Crowd crowd{timer, kManyOperations};
     StoppedTimeouts const stopped = timer.stop();
     crowd.expectAllStopped();
-    EXPECT_EQ(stopped.hooks(), kMany);
+    EXPECT_EQ(stopped.hooks(), kManyOperations);
     timer.checkInvariants();
 }
 
 TYPED_TEST(ATimedScheduler, CompletesInTheDestructorOfItsTimer) {
     std::optional<TypeParam> timer{this->options()};
-    Crowd crowd{*timer, kMany};
+    Crowd crowd{*timer, kManyOperations};
     timer.reset();
     crowd.expectAllStopped();
     crowd.source.request_stop();
@@ -298,8 +298,8 @@ TYPED_TEST(ATimedScheduler, CompletesInTheDestructorOfItsTimer) {
 
 TYPED_TEST(ATimedScheduler, CompletesInCancelAllAndTheTimerGoesOn) {
     TypeParam timer{this->options()};
-    Crowd crowd{timer, kMany};
-    EXPECT_EQ(timer.cancelAll(), kMany);
+    Crowd crowd{timer, kManyOperations};
+    EXPECT_EQ(timer.cancelAll(), kManyOperations);
     crowd.expectAllStopped();
     Completion completion;
     auto operation = TimedScheduler{timer}.schedule_after(1ms).connect(Receiver{&completion});
