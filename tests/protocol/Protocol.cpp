@@ -77,8 +77,9 @@ public:
     bool from(World const& world) {
         anyStep_ = false;
         users(world);
+        for (std::size_t id = 0; id < ids(); ++id) broker(world, id);
         for (std::size_t who = 0; who < kWorkers; ++who) {
-            broker(world, who);
+            assign(world, who);
             luck(world, who);
             recovery(world, who);
             transaction(world, who);
@@ -88,7 +89,13 @@ public:
     }
 
 private:
-    bool mistakes(Mistake mistake) const { return scenario_.mistake == mistake; }
+    bool mistakes(Mistake mistake) const {
+        auto const& made = scenario_.mistakes;
+        return std::find(made.begin(), made.end(), mistake) != made.end();
+    }
+    bool isOfPartition() const { return scenario_.id == Id::partition; }
+    std::size_t ids() const { return isOfPartition() ? 1 : kWorkers; }
+    std::size_t idOf(std::size_t who) const { return isOfPartition() ? 0 : who; }
 
     void take(World& next, Step step) {
         anyStep_ = true;
@@ -113,15 +120,15 @@ private:
 
     // ---- the broker: group, markers, time-outs, compaction --------------------------------------
 
-    void broker(World const& world, std::size_t who) {
-        assign(world, who);
-        Transaction const& transaction = world.transactions[who];
-        if (transaction.phase == TxPhase::open && world.timeOuts > 0) {
+    void broker(World const& world, std::size_t id) {
+        Transaction const& transaction = world.transactions[id];
+        bool const isAbandoned = transaction.phase == TxPhase::open && isLeft(world, id);
+        if (transaction.phase == TxPhase::open && (isAbandoned || world.timeOuts > 0)) {
             World next = world;
-            --next.timeOuts;
-            abort(next, who);
-            ++next.transactions[who].epoch;
-            take(next, {"the broker ends its transaction: it took too long", kNone, who});
+            if (!isAbandoned) --next.timeOuts;
+            abort(next, id);
+            fence(next, id);
+            take(next, {"the broker ends a transaction that took too long, of id", byteOf(id)});
         }
         // A transaction ends by a marker in each partition, which come in any order.
         bool const isEnding =
@@ -129,14 +136,30 @@ private:
         if (!isEnding) return;
         if (transaction.hasState) {
             World next = world;
-            markState(next, who);
-            take(next, {"the state gets its marker", kNone, who});
+            markState(next, id);
+            take(next, {"the state gets the marker of id", byteOf(id)});
         }
         if (transaction.hasOffset) {
             World next = world;
-            markOffset(next, who);
-            take(next, {"the offsets get its marker", kNone, who});
+            markOffset(next, id);
+            take(next, {"the offsets get the marker of id", byteOf(id)});
         }
+    }
+
+    /// Who opened it has died, or was fenced: it takes too long, sooner or later.
+    bool isLeft(World const& world, std::size_t id) const {
+        if (mistakes(Mistake::keepsTransactionsOpen)) return false;
+        for (std::size_t who = 0; who < kWorkers; ++who)
+            if (idOf(who) == id && !world.workers[who].isFenced &&
+                world.workers[who].phase == Phase::running)
+                return false;
+        return true;
+    }
+
+    /// Whoever has begun with it is refused from now on.
+    void fence(World& world, std::size_t id) const {
+        for (std::size_t who = 0; who < kWorkers; ++who)
+            if (idOf(who) == id) world.workers[who].isFenced = 1;
     }
 
     /// The group gives the partition to a worker. The one that had it does not know.
@@ -150,14 +173,13 @@ private:
         ++next.generation;
         Worker& worker = next.workers[who];
         worker.generation = next.generation;
-        worker.phase =
-            mistakes(Mistake::measuresBeforeFetching) ? Phase::measuring : Phase::fetching;
+        worker.phase = firstOfRecovery();
         take(next, {"gets the partition", kNone, who});
     }
 
-    static void abort(World& world, std::size_t who) {
-        world.transactions[who].phase = TxPhase::aborting;
-        endIfMarked(world.transactions[who]);
+    static void abort(World& world, std::size_t id) {
+        world.transactions[id].phase = TxPhase::aborting;
+        endIfMarked(world.transactions[id]);
     }
 
     static void endIfMarked(Transaction& transaction) {
@@ -166,20 +188,20 @@ private:
         transaction.offset = 0;
     }
 
-    static void markState(World& world, std::size_t who) {
-        Transaction& transaction = world.transactions[who];
+    static void markState(World& world, std::size_t id) {
+        Transaction& transaction = world.transactions[id];
         Fate const fate =
             transaction.phase == TxPhase::committing ? Fate::committed : Fate::aborted;
         for (std::size_t i = 0; i < indexOf(world.stateCount); ++i) {
             StateRecord& record = world.state[i];
-            if (record.writer == byteOf(who) && record.fate == Fate::open) record.fate = fate;
+            if (record.id == byteOf(id) && record.fate == Fate::open) record.fate = fate;
         }
         transaction.hasState = 0;
         endIfMarked(transaction);
     }
 
-    static void markOffset(World& world, std::size_t who) {
-        Transaction& transaction = world.transactions[who];
+    static void markOffset(World& world, std::size_t id) {
+        Transaction& transaction = world.transactions[id];
         if (transaction.phase == TxPhase::committing) world.committed = transaction.offset;
         transaction.hasOffset = 0;
         endIfMarked(transaction);
@@ -250,42 +272,90 @@ private:
         }
     }
 
-    /// A worker that starts again with its transactional id ends the transaction that it left.
+    /// A worker that has an id of its own begins with it when it starts.
     void restart(World const& world, std::size_t who) {
-        Transaction const& transaction = world.transactions[who];
-        if (transaction.phase == TxPhase::committing || transaction.phase == TxPhase::aborting)
-            return;
-        if (transaction.phase == TxPhase::open && mistakes(Mistake::keepsTransactionsOpen)) return;
         World next = world;
-        if (transaction.phase == TxPhase::open) abort(next, who);
-        next.workers[who].epoch = ++next.transactions[who].epoch;
+        if (!isOfPartition() && !canBegin(next, who)) return;
         next.workers[who].phase = Phase::idle;
         take(next, {"starts again", kNone, who});
     }
 
+    /// Begins with the worker's id. False if it has to wait for the end of a transaction: what is
+    /// open is ended.
+    bool canBegin(World& world, std::size_t who) {
+        std::size_t const id = idOf(who);
+        TxPhase const phase = world.transactions[id].phase;
+        if (phase == TxPhase::committing || phase == TxPhase::aborting) return false;
+        if (phase == TxPhase::open) {
+            if (mistakes(Mistake::keepsTransactionsOpen)) return false;
+            World next = world;
+            if (!mayDisturb(next, who)) return false;
+            abort(next, id);
+            fence(next, id);
+            take(next, {"ends the transaction that was left open", kNone, who});
+            return false;
+        }
+        fence(world, id);
+        world.workers[who].isFenced = 0;
+        return true;
+    }
+
+    /// One that does not know that the partition is another's disturbs the new owner only so often.
+    /// Then it learns.
+    bool mayDisturb(World& world, std::size_t who) const {
+        if (!isOfPartition() || world.workers[who].generation == world.generation) return true;
+        if (world.disturbances == 0) return false;
+        --world.disturbances;
+        return true;
+    }
+
     /// What it had in memory is gone. The group notices.
-    static void lose(World& world, std::size_t who, Phase phase) {
+    void lose(World& world, std::size_t who, Phase phase) const {
         Worker& worker = world.workers[who];
         if (world.owner == byteOf(who) && worker.generation == world.generation)
             world.owner = kNobody;
-        Byte const epoch = worker.epoch;
+        Byte const isFenced = isOfPartition() ? Byte{1} : worker.isFenced;
         worker = {};
         worker.phase = phase;
-        worker.epoch = epoch;
+        worker.isFenced = isFenced;
     }
 
-    /// It aborts what it has begun and gives the partition up. A fenced one begins anew.
-    static void leave(World& world, std::size_t who) {
-        Transaction& transaction = world.transactions[who];
-        bool const isFenced = transaction.epoch != world.workers[who].epoch;
-        if (!isFenced && transaction.phase == TxPhase::open) abort(world, who);
-        lose(world, who, isFenced ? Phase::dead : Phase::idle);
+    /// It aborts what it has begun and gives the partition up. One that was fenced, and has an id of
+    /// its own, starts again.
+    void leave(World& world, std::size_t who) const {
+        bool const isFenced = world.workers[who].isFenced != 0;
+        std::size_t const id = idOf(who);
+        if (!isFenced && world.transactions[id].phase == TxPhase::open) abort(world, id);
+        lose(world, who, isFenced && !isOfPartition() ? Phase::dead : Phase::idle);
     }
 
     // ---- a worker takes over -------------------------------------------------------------------
 
+    /// In this order, or in that of a mistake.
+    std::array<Phase, 5> recoveryOrder() const {
+        using enum Phase;
+        std::array order{beginning, fetching, measuring, reading, running};
+        if (mistakes(Mistake::measuresBeforeFetching)) std::swap(order[1], order[2]);
+        if (mistakes(Mistake::beginsLast))
+            std::rotate(order.begin(), order.begin() + 1, order.end() - 1);
+        return order;
+    }
+
+    /// Who has an id of its own has begun with it already.
+    Phase firstOfRecovery() const {
+        Phase const first = recoveryOrder().front();
+        return first == Phase::beginning && !isOfPartition() ? after(first) : first;
+    }
+
+    Phase after(Phase phase) const {
+        auto const order = recoveryOrder();
+        return *(std::find(order.begin(), order.end(), phase) + 1);
+    }
+
     void recovery(World const& world, std::size_t who) {
         switch (world.workers[who].phase) {
+            case Phase::beginning:
+                return begin(world, who);
             case Phase::fetching:
                 return fetch(world, who);
             case Phase::measuring:
@@ -297,6 +367,13 @@ private:
         }
     }
 
+    void begin(World const& world, std::size_t who) {
+        World next = world;
+        if (!canBegin(next, who)) return;
+        next.workers[who].phase = after(Phase::beginning);
+        take(next, {"begins with the partition's id", kNone, who});
+    }
+
     /// The committed offset, for which it waits while a transaction that sends one is not over.
     void fetch(World const& world, std::size_t who) {
         bool const isStable =
@@ -306,8 +383,7 @@ private:
         World next = world;
         Worker& worker = next.workers[who];
         worker.position = world.committed;
-        worker.phase =
-            mistakes(Mistake::measuresBeforeFetching) ? Phase::reading : Phase::measuring;
+        worker.phase = after(Phase::fetching);
         take(next, {"fetches the offset", world.committed, who});
     }
 
@@ -316,7 +392,7 @@ private:
         Worker& worker = next.workers[who];
         worker.end =
             mistakes(Mistake::measuresLastStableOffset) ? lastStableOffset(world) : world.stateEnd;
-        worker.phase = mistakes(Mistake::measuresBeforeFetching) ? Phase::fetching : Phase::reading;
+        worker.phase = after(Phase::measuring);
         take(next, {"takes for the end of the state", worker.end, who});
     }
 
@@ -330,7 +406,7 @@ private:
             std::find_if(records.begin(), records.end(),
                          [&](StateRecord const& one) { return one.offset >= worker.read; });
         if (record == records.end() || record->offset >= worker.end) {
-            reader.phase = Phase::running;
+            reader.phase = after(Phase::reading);
             reader.read = reader.end = 0;
             return take(next, {"has read the state", kNone, who});
         }
@@ -348,22 +424,22 @@ private:
         if (worker.phase != Phase::running) return;
         if (worker.work != Work::none) return proceed(world, who);
         // The next begins when the one before it is over.
-        if (world.transactions[who].phase != TxPhase::none) return;
+        if (!worker.isFenced && world.transactions[idOf(who)].phase != TxPhase::none) return;
         if (worker.position < world.produced)
-            begin(world, who, Work::takeIn, scenario_.commands[indexOf(worker.position)].key);
+            beginWork(world, who, Work::takeIn, scenario_.commands[indexOf(worker.position)].key);
         for (std::size_t key = 0; key < kKeys; ++key) {
             Pending const& timer = worker.timers[key];
             if (timer.isPending() && timer.due <= world.now)
-                begin(world, who, Work::deliver, byteOf(key));
+                beginWork(world, who, Work::deliver, byteOf(key));
         }
     }
 
-    void begin(World const& world, std::size_t who, Work work, Byte key) {
+    void beginWork(World const& world, std::size_t who, Work work, Byte key) {
         World begun = world;
-        if (isFenced(begun, who)) return;
+        if (isRefused(begun, who)) return;
         begun.workers[who].work = work;
         begun.workers[who].key = key;
-        begun.transactions[who].phase = TxPhase::open;
+        begun.transactions[idOf(who)].phase = TxPhase::open;
         proceed(begun, who);
     }
 
@@ -371,7 +447,7 @@ private:
     /// arrive in any order.
     void proceed(World const& world, std::size_t who) {
         World checked = world;
-        if (isFenced(checked, who)) return;
+        if (isRefused(checked, who)) return;
         Worker const& worker = world.workers[who];
         bool const sendsOffset =
             worker.work == Work::takeIn || !mistakes(Mistake::deliversWithoutOffset);
@@ -386,11 +462,11 @@ private:
         bool const takesIn = worker.work == Work::takeIn;
         Pending const timer = takesIn ? takenIn(worker)[indexOf(worker.key)] : Pending{};
         assert(indexOf(next.stateCount) < kStateRecords);
-        next.state[indexOf(next.stateCount)] = {next.stateEnd, worker.key, timer, byteOf(who),
+        next.state[indexOf(next.stateCount)] = {next.stateEnd, worker.key, timer, byteOf(idOf(who)),
                                                 Fate::open};
         ++next.stateCount;
         ++next.stateEnd;
-        next.transactions[who].hasState = 1;
+        next.transactions[idOf(who)].hasState = 1;
         worker.hasWritten = 1;
         if (takesIn)
             return take(next,
@@ -406,7 +482,7 @@ private:
             leave(next, who);
             return take(next, {"is refused: another has the partition", kNone, who});
         }
-        Transaction& transaction = next.transactions[who];
+        Transaction& transaction = next.transactions[idOf(who)];
         transaction.hasOffset = 1;
         transaction.offset = worker.position;
         if (worker.work == Work::takeIn) ++transaction.offset;
@@ -417,7 +493,7 @@ private:
     void commit(World const& world, std::size_t who) {
         World next = world;
         Worker& worker = next.workers[who];
-        next.transactions[who].phase = TxPhase::committing;
+        next.transactions[idOf(who)].phase = TxPhase::committing;
         if (worker.work == Work::takeIn) {
             if (next.takenIn != worker.position) next.wrong = Wrong::takenInTwice;
             apply(scenario_.commands[indexOf(worker.position)], worker.position, next.pending);
@@ -448,11 +524,26 @@ private:
         ++world.delivered;
     }
 
-    /// The broker refuses an older epoch: the worker begins anew.
-    bool isFenced(World& world, std::size_t who) {
-        if (world.workers[who].epoch == world.transactions[who].epoch) return false;
-        lose(world, who, Phase::dead);
-        take(world, {"is fenced: its transaction took too long", kNone, who});
+    /// The broker refuses one that was fenced. With an id of its own it starts again. With the
+    /// partition's it begins anew, also if it is paused for so long that the partition is another's.
+    bool isRefused(World& world, std::size_t who) {
+        Worker& worker = world.workers[who];
+        if (!worker.isFenced) return false;
+        if (!isOfPartition()) {
+            lose(world, who, Phase::dead);
+            take(world, {"is fenced", kNone, who});
+            return true;
+        }
+        if (!mayDisturb(world, who)) return true;
+        bool const isOwner = worker.generation == world.generation;
+        Byte const generation = worker.generation;
+        worker = {};
+        worker.isFenced = 1;
+        worker.generation = generation;
+        worker.phase = firstOfRecovery();
+        take(world, {isOwner ? "is fenced, and begins anew"
+                             : "is fenced, and begins anew, though another has the partition",
+                     kNone, who});
         return true;
     }
 
@@ -503,6 +594,9 @@ Explored explore(Scenario const& scenario) {
     start.rebalances = scenario.rebalances;
     start.kills = scenario.kills;
     start.timeOuts = scenario.timeOuts;
+    start.disturbances = scenario.disturbances;
+    if (scenario.id == Id::partition)
+        for (Worker& worker : start.workers) worker.isFenced = 1;  // it has not begun
     find(start, 0, {"it begins"});
 
     std::size_t at = 0;

@@ -49,15 +49,21 @@ struct StateRecord {
     Byte offset = 0;
     Byte key = 0;
     Pending timer;
-    Byte writer = 0;
+    Byte id = 0;  // of the transaction
     Fate fate = Fate::open;
 };
 
-/// What the broker knows of a worker's transactions.
+/// Whose a transactional id is. Who begins as a producer with an id ends the transaction that is
+/// open under it, and fences whoever had begun with it before.
+enum class Id : Byte {
+    worker,     // each has its own, and begins when it starts
+    partition,  // who gets the partition begins with its id: so the daemon does it
+};
+
+/// What the broker knows of the transactions of an id.
 struct Transaction {
     enum class Phase : Byte { none, open, committing, aborting };
     Phase phase = Phase::none;
-    Byte epoch = 0;      // of the producer: an older one is fenced
     Byte hasState = 0;   // the state has records of it without a marker
     Byte hasOffset = 0;  // so have the group's offsets
     Byte offset = 0;
@@ -67,6 +73,7 @@ struct Worker {
     enum class Phase : Byte {
         dead,       // killed: its transaction may be open
         idle,       // it has no partition
+        beginning,  // it has it, and begins with the partition's id
         fetching,   // it wants the committed offset
         measuring,  // it wants the end of the state
         reading,    // it reads the state up to that end
@@ -76,7 +83,7 @@ struct Worker {
     enum class Work : Byte { none, takeIn, deliver };
 
     Phase phase = Phase::idle;
-    Byte epoch = 0;
+    Byte isFenced = 0;  // another has begun with its id, or the broker has ended its transaction
     Byte generation = 0;
     Timers timers;      // its wheel
     Byte position = 0;  // in the commands
@@ -111,13 +118,14 @@ struct World {
     Byte generation = 0;
     Byte owner = -1;
 
-    std::array<Transaction, kWorkers> transactions;
+    std::array<Transaction, kWorkers> transactions;  // with an id of the partition, the first alone
     std::array<Worker, kWorkers> workers;
 
     // What may still happen.
     Byte rebalances = 0;
     Byte kills = 0;
     Byte timeOuts = 0;
+    Byte disturbances = 0;
 
     // What is true, by the order in which transactions were committed.
     Timers pending;
@@ -126,9 +134,8 @@ struct World {
     Wrong wrong = Wrong::nothing;
 };
 
-/// What a worker might do wrong. Each must be found.
+/// What a worker might do wrong.
 enum class Mistake {
-    none,
     deliversWithoutOffset,       // the transaction of a delivery sends no offset
     fetchesUnstableOffset,       // while a transaction that sends one is open
     measuresLastStableOffset,    // the end of the state before the first open transaction
@@ -137,16 +144,19 @@ enum class Mistake {
     deliversOutsideTransaction,  // the delivery counts at once
     dropsTombstonesEarly,        // the topic's delete.retention.ms is too short
     keepsTransactionsOpen,       // of a worker that was killed: none times out, and none is ended
+    beginsLast,                  // with the partition's id, when it has read the state
 };
 
 /// What is tried: commands of users, and how often luck may strike.
 struct Scenario {
     std::vector<Command> commands;
+    Id id = Id::partition;
     Byte lastTime = 2;
     Byte rebalances = 1;
     Byte kills = 1;
     Byte timeOuts = 1;
-    Mistake mistake = Mistake::none;
+    Byte disturbances = 1;  // by one that begins, although the partition is another's by now
+    std::vector<Mistake> mistakes{};
 };
 
 /// What came of all courses.

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace timingwheel::test::kafka {
@@ -39,6 +40,7 @@ Explored exploreAndTell(Scenario const& scenario) {
 
 struct Story {
     std::string name;
+    Id id;
     std::vector<Command> commands;
 
     friend void PrintTo(Story const& story, std::ostream* out) { *out << story.name; }
@@ -60,6 +62,7 @@ std::vector<std::array<Byte, 3>> lucks() {
 TEST_P(Protocol, LosesNothingAndDeliversNothingTwiceOrEarly) {
     for (auto const& [rebalances, kills, timeOuts] : lucks()) {
         Explored const explored = exploreAndTell({.commands = GetParam().commands,
+                                                  .id = GetParam().id,
                                                   .rebalances = rebalances,
                                                   .kills = kills,
                                                   .timeOuts = timeOuts});
@@ -69,54 +72,111 @@ TEST_P(Protocol, LosesNothingAndDeliversNothingTwiceOrEarly) {
         auto const happens = [&](char const* step) { return explored.steps.contains(step); };
         EXPECT_TRUE(happens("writes a delivery and the tombstone of timer"));
         EXPECT_EQ(happens("is killed"), kills > 0);
-        EXPECT_EQ(happens("is fenced: its transaction took too long"), timeOuts > 0);
+        // With the partition's id, a new owner fences the former one.
+        bool const isOfPartition = GetParam().id == Id::partition;
+        EXPECT_EQ(happens("is fenced") || happens("is fenced, and begins anew"),
+                  timeOuts > 0 || (isOfPartition && rebalances > 0));
+        EXPECT_EQ(happens("is fenced, and begins anew, though another has the partition"),
+                  isOfPartition && rebalances > 0);
         EXPECT_EQ(happens("is refused: another has the partition"), rebalances > 0);
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Stories, Protocol,
-                         testing::Values(Story{"aPushBack", {schedule(0, 1), pushBack(0, 2)}},
-                                         Story{"aCancel", {schedule(0, 1), cancel(0)}},
-                                         Story{"aScheduleAnew", {schedule(0, 1), schedule(0, 2)}},
-                                         Story{"twoTimers", {schedule(0, 1), schedule(1, 1)}},
-                                         Story{"aPushBackAndACancel",
-                                               {schedule(0, 1), pushBack(0, 2), cancel(0)}}),
-                         kName);
+std::vector<Story> stories() {
+    std::vector<Story> stories;
+    for (auto const& [suffix, id] :
+         {std::pair{"WithIdsOfPartitions", Id::partition}, {"WithIdsOfWorkers", Id::worker}}) {
+        auto const add = [&](char const* name, std::vector<Command> commands) {
+            stories.push_back({std::string{name} + suffix, id, std::move(commands)});
+        };
+        add("aPushBack", {schedule(0, 1), pushBack(0, 2)});
+        add("aCancel", {schedule(0, 1), cancel(0)});
+        add("aScheduleAnew", {schedule(0, 1), schedule(0, 2)});
+        add("twoTimers", {schedule(0, 1), schedule(1, 1)});
+        add("aPushBackAndACancel", {schedule(0, 1), pushBack(0, 2), cancel(0)});
+    }
+    return stories;
+}
 
-struct PlantedMistake {
+INSTANTIATE_TEST_SUITE_P(Stories, Protocol, testing::ValuesIn(stories()), kName);
+
+struct Planted {
     std::string name;
-    Mistake mistake;
-    std::string_view wrong;
+    std::vector<Mistake> mistakes;
+    std::string_view wrong;  // which promise they break
 
-    friend void PrintTo(PlantedMistake const& one, std::ostream* out) { *out << one.name; }
+    friend void PrintTo(Planted const& one, std::ostream* out) { *out << one.name; }
 };
 
-class ProtocolMistakes : public testing::TestWithParam<PlantedMistake> {};
+Scenario withMistakes(Id id, std::vector<Mistake> mistakes) {
+    return {.commands = {schedule(0, 1), pushBack(0, 2)},
+            .id = id,
+            .rebalances = 1,
+            .kills = 1,
+            .timeOuts = 0,
+            .mistakes = std::move(mistakes)};
+}
 
-TEST_P(ProtocolMistakes, AreFound) {
-    Explored const explored = exploreAndTell({.commands = {schedule(0, 1), pushBack(0, 2)},
-                                              .rebalances = 1,
-                                              .kills = 1,
-                                              .timeOuts = 0,
-                                              .mistake = GetParam().mistake});
-    EXPECT_EQ(explored.wrong, GetParam().wrong);
+void expectWrong(Id id, Planted const& planted) {
+    Explored const explored = exploreAndTell(withMistakes(id, planted.mistakes));
+    EXPECT_EQ(explored.wrong, planted.wrong);
     std::cout << courseOf(explored);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ProtocolMistakes,
-    testing::Values(
-        PlantedMistake{"deliversWithoutOffset", Mistake::deliversWithoutOffset, kNotPending},
-        PlantedMistake{"fetchesUnstableOffset", Mistake::fetchesUnstableOffset, kTakenInTwice},
-        PlantedMistake{"measuresLastStableOffset", Mistake::measuresLastStableOffset,
-                       kStateDiffers},
-        PlantedMistake{"measuresBeforeFetching", Mistake::measuresBeforeFetching, kStateDiffers},
-        PlantedMistake{"readsUncommitted", Mistake::readsUncommitted, kNotPending},
-        PlantedMistake{"deliversOutsideTransaction", Mistake::deliversOutsideTransaction,
-                       kStateDiffers},
-        PlantedMistake{"dropsTombstonesEarly", Mistake::dropsTombstonesEarly, kNotPending},
-        PlantedMistake{"keepsTransactionsOpen", Mistake::keepsTransactionsOpen, kStuck}),
-    kName);
+std::vector<Planted> const kWrongAnyway{
+    {"readsUncommitted", {Mistake::readsUncommitted}, kNotPending},
+    {"deliversOutsideTransaction", {Mistake::deliversOutsideTransaction}, kStateDiffers},
+    {"dropsTombstonesEarly", {Mistake::dropsTombstonesEarly}, kNotPending},
+    {"keepsTransactionsOpen", {Mistake::keepsTransactionsOpen}, kStuck}};
+
+// Each weakens the fence that the offset is. It is the only one with ids of workers.
+std::vector<Planted> const kWrongWithoutTheId{
+    {"deliversWithoutOffset", {Mistake::deliversWithoutOffset}, kNotPending},
+    {"fetchesUnstableOffset", {Mistake::fetchesUnstableOffset}, kTakenInTwice},
+    {"measuresLastStableOffset", {Mistake::measuresLastStableOffset}, kStateDiffers},
+    {"measuresBeforeFetching", {Mistake::measuresBeforeFetching}, kStateDiffers}};
+
+/// Both fences are weak: the id's as well.
+std::vector<Planted> withBeginsLast(std::vector<Planted> planted) {
+    for (Planted& one : planted) one.mistakes.push_back(Mistake::beginsLast);
+    return planted;
+}
+
+class WrongAnyway : public testing::TestWithParam<Planted> {};
+
+TEST_P(WrongAnyway, IsFoundWithIdsOfPartitions) { expectWrong(Id::partition, GetParam()); }
+TEST_P(WrongAnyway, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(ProtocolMistakes, WrongAnyway, testing::ValuesIn(kWrongAnyway), kName);
+
+class WrongWithoutTheId : public testing::TestWithParam<Planted> {};
+
+TEST_P(WrongWithoutTheId, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
+
+TEST_P(WrongWithoutTheId, DoesNoHarmWithIdsOfPartitions) {
+    Scenario scenario = withMistakes(Id::partition, GetParam().mistakes);
+    if (!isAtLength()) scenario.kills = 0;
+    Explored const explored = exploreAndTell(scenario);
+    EXPECT_EQ(explored.wrong, "") << courseOf(explored);
+}
+
+INSTANTIATE_TEST_SUITE_P(ProtocolMistakes, WrongWithoutTheId, testing::ValuesIn(kWrongWithoutTheId),
+                         kName);
+
+class WrongWithoutEither : public testing::TestWithParam<Planted> {};
+
+TEST_P(WrongWithoutEither, IsFound) { expectWrong(Id::partition, GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(ProtocolMistakes, WrongWithoutEither,
+                         testing::ValuesIn(withBeginsLast(kWrongWithoutTheId)), kName);
+
+/// The fence that the id is, weak by itself.
+TEST(ProtocolMistakes, BeginningLastDoesNoHarmAlone) {
+    Scenario scenario = withMistakes(Id::partition, {Mistake::beginsLast});
+    if (!isAtLength()) scenario.kills = 0;
+    Explored const explored = exploreAndTell(scenario);
+    EXPECT_EQ(explored.wrong, "") << courseOf(explored);
+}
 
 }  // namespace
 }  // namespace timingwheel::test::kafka
