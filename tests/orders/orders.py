@@ -7,6 +7,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import struct
@@ -14,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import unittest
 from pathlib import Path
 
 PROGRAM = None
 COLUMNS = 80
+LONG = 60  # seconds: after them a program hangs, however busy the machine is
 LEDGER = re.compile(r"^placed (\S+) = paid (\S+) \+ cancelled (\S+) \+ pending ([\d,]+)", re.M)
 BALANCES = "The ledger balances."
 ESCAPE = re.compile(r"\033\[[\d;?]*([A-Za-z])")
@@ -41,9 +44,25 @@ def start(*options, **where):
 
 def run(*options, **where):
     """Exit status, standard output and standard error."""
-    process = start(*options, **where)
-    out, err = process.communicate()
+    return end(start(*options, **where))
+
+
+def end(process):
+    """Waits until it ends: exit status, standard output and standard error."""
+    try:
+        out, err = process.communicate(timeout=LONG)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"it does not end: {out}{err}") from None
     return process.returncode, out, err
+
+
+def waitUntil(isTrue):
+    last = time.monotonic() + LONG
+    while not isTrue():
+        assert time.monotonic() < last, "that does not come"
+        time.sleep(0.01)
 
 
 def ledgerOf(out):
@@ -68,16 +87,24 @@ class Orders(unittest.TestCase):
             yield process
         finally:
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate()
-        self.assertEqual((process.returncode, err), (130, ""), out)
+            status, out, err = end(process)
+        self.assertEqual((status, err), (130, ""), out)
         self.assertIn(BALANCES, out)
 
     def read(self):
-        """What the file says: ids by state, and what the timer has."""
-        with contextlib.closing(sqlite3.connect(self.file)) as book:
-            rows = book.execute("SELECT state, id FROM orders").fetchall()
-        with contextlib.closing(sqlite3.connect(f"{self.file}-timeouts")) as timer:
-            timeouts = timer.execute("SELECT CAST(id AS TEXT) FROM timeout").fetchall()
+        """What the file says: ids by state, and what the timer has.
+
+        Of a copy: who opens the files recovers them after a kill, and the program is to do that.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            for file in self.folder.glob(f"{self.file.name}*"):
+                if not file.name.endswith("-shm"):
+                    shutil.copy(file, folder)
+            copy = Path(folder) / self.file.name
+            with contextlib.closing(sqlite3.connect(copy)) as book:
+                rows = book.execute("SELECT state, id FROM orders").fetchall()
+            with contextlib.closing(sqlite3.connect(f"{copy}-timeouts")) as timer:
+                timeouts = timer.execute("SELECT CAST(id AS TEXT) FROM timeout").fetchall()
         states = [{id_ for state, id_ in rows if state == one} for one in range(3)]
         return *states, {id_ for id_, in timeouts}
 
@@ -127,8 +154,7 @@ class Orders(unittest.TestCase):
             self.check(["pay", "b"], 0, "b: paid before\n")
             soon = ["place", "d", "--after", "100ms"]
             self.check(soon, 0, "d: placed, to be paid within 100ms\n")
-            while ledgerOf(self.orders("list")[1])[2] == 0:
-                time.sleep(0.01)
+            waitUntil(lambda: ledgerOf(self.orders("list")[1])[2] == 1)
             self.check(["pay", "d"], 1, "d: too late\n")
         self.assertEqual(self.read(), ({"c"}, {"a", "b"}, {"d"}, {"c"}))
         status, out, _ = self.orders("list")
@@ -143,8 +169,7 @@ class Orders(unittest.TestCase):
         time.sleep(0.1)
         self.check(["pay", "a"], 1, "a: too late\n")
         with self.shop("--rate", "0"):
-            while ledgerOf(self.orders("list")[1]) != [1, 0, 1, 0]:
-                time.sleep(0.01)
+            waitUntil(lambda: ledgerOf(self.orders("list")[1]) == [1, 0, 1, 0])
 
     def testSaysIfATimeoutIsMissing(self):
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
@@ -154,8 +179,8 @@ class Orders(unittest.TestCase):
         process = start("--file", str(self.file), "run", "--rate", "0")
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
-        self.assertEqual((process.returncode, err), (1, ""), out)
+        status, out, err = end(process)
+        self.assertEqual((status, err), (1, ""), out)
         self.assertIn("The ledger DOES NOT balance.", out)
 
     def testDrawsWhatIsPending(self):
@@ -164,6 +189,8 @@ class Orders(unittest.TestCase):
         process = start("--file", str(self.file), "run", "--rate", "500", "--after", "30min",
                         stdout=theirs, stderr=theirs)  # fmt: skip
         os.close(theirs)
+        limit = threading.Timer(LONG, process.kill)
+        limit.start()
         written, isEnding = b"", False
         try:
             while chunk := os.read(ours, 65536):
@@ -173,6 +200,7 @@ class Orders(unittest.TestCase):
                     isEnding = True
         except OSError:  # the other side has gone
             pass
+        limit.cancel()
         os.close(ours)
         text = written.decode()
         self.assertEqual(process.wait(), 130, text)
