@@ -213,6 +213,25 @@ class Orders(unittest.TestCase):
         for line in re.split(r"[\r\n]+", plain):
             self.assertLessEqual(len(line), COLUMNS, line)
 
+    def testRefusesAnIdThatTheTimerDoesNotTake(self):
+        for command in ("place", "pay"):
+            for id_, told in [
+                ("", "'' has 0 bytes: it must have 1 to 1,000"),
+                ("x" * 1001, f"'{'x' * 20}...' has 1,001 bytes: it must have 1 to 1,000"),
+                ("a\033[2Jb", "'a?[2Jb' has a control character, here '?': it must have none"),
+                ("a\u009b2Jb", "a control character"),
+                ("a\n", "a control character"),
+            ]:
+                status, out, err = self.orders(command, id_)
+                self.assertEqual((status, out), (2, ""), err)
+                self.assertRegex(err, f"(?m)^id: .*{re.escape(told)}")
+                self.assertEqual(list(self.folder.iterdir()), [])
+        for id_ in ("ok", "x" * 1000, "\u00e4\u20ac"):
+            self.check(["place", id_, "--after", "1h"], 0,
+                       f"{id_}: placed, to be paid within 1h\n")  # fmt: skip
+        with self.shop("--rate", "0"):
+            pass
+
     def testRefusesWhatItCannotDo(self):
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
         for command, told in [(["place", "a"], "there is an order a"),

@@ -65,6 +65,27 @@ std::string checkTime(std::string const& written) {
     return written + " is not a time from 100ms to a year, such as 20s, 30min or 2h";
 }
 
+/// The timer takes no other length. A control character may do anything to a terminal.
+std::string checkId(std::string const& id) {
+    constexpr std::size_t kMost = 1'000;
+    std::string shown;
+    bool hasControl = false;
+    for (std::size_t i = 0; i < id.size(); ++i) {
+        auto const byte = static_cast<unsigned char>(id[i]);
+        // U+0080 to U+009F are C2 80 to C2 9F.
+        bool const isC1 = i > 0 && id[i - 1] == '\xC2' && byte >= 0x80 && byte < 0xA0;
+        bool const isControl = byte < 0x20 || byte == 0x7F || isC1;
+        hasControl = hasControl || isControl;
+        if (isC1) shown.pop_back();
+        shown += isControl ? '?' : id[i];
+    }
+    if (hasControl) return "'" + shown + "' has a control character, here '?': it must have none";
+    if (!id.empty() && id.size() <= kMost) return {};
+    if (id.size() > kMost) shown = std::string{demo::cut(shown, 20)} + "...";
+    return "'" + shown + "' has " + grouped(id.size()) + " bytes: it must have 1 to " +
+           grouped(kMost);
+}
+
 /// The timer knows of a change in the book. Who has the timer tells it: this process, or the shop
 /// that is open.
 void haveTimerTold(Options const& options, Book& book) {
@@ -195,7 +216,9 @@ int command(int count, char** arguments) {
     addAfter(places);
     CLI::App* const pays = app.add_subcommand("pay", "pay an order");
     for (CLI::App* const one : {places, pays})
-        one->add_option("id", options.id, "of the order")->required();
+        one->add_option("id", options.id, "of the order")
+            ->check(CLI::Validator{checkId, ""})
+            ->required();
     app.add_subcommand("list", "list the pending orders");
     try {
         app.parse(count, arguments);
