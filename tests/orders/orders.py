@@ -232,6 +232,29 @@ class Orders(unittest.TestCase):
         with self.shop("--rate", "0"):
             pass
 
+    def testRefusesAFileThatIsNone(self):
+        for name, mode in [(":memory:", "memory"), ("", "delete")]:
+            for command in (["place", "a"], ["run"], ["list"]):
+                self.assertEqual(
+                    run("--file", name, *command, cwd=self.folder),
+                    (1, "", f"timingwheel-orders: '{name}' has the journal mode {mode}: it must be"
+                            " wal, which only a file on a disk has\n"),
+                )  # fmt: skip
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def testPlacesInANewFileThatOthersOpen(self):
+        # SQLite does not wait for them when it changes the journal's mode.
+        with contextlib.closing(sqlite3.connect(self.file, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            processes = [start("--file", str(self.file), "place", f"{i}") for i in range(8)]
+            time.sleep(0.5)
+            other.execute("ROLLBACK")
+            for i, process in enumerate(processes):
+                told = f"{i}: placed, to be paid within 30min\n"
+                self.assertEqual(end(process), (0, told, ""))
+        open_, _, _, timeouts = self.read()
+        self.assertEqual((len(open_), timeouts), (8, open_))
+
     def testRefusesWhatItCannotDo(self):
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
         for command, told in [(["place", "a"], "there is an order a"),
@@ -256,5 +279,5 @@ class Orders(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
     unittest.main(verbosity=2)

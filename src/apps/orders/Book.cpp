@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <sqlite3.h>
 #include <stdexcept>
+#include <thread>
 
 namespace orders {
 
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kMostWait{60'000};  // for another process
 
 std::int64_t toFile(Time time) {
     return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
@@ -88,7 +92,7 @@ private:
 Book::Book(std::filesystem::path const& file) : name_{file.string()} {
     try {
         if (sqlite3_open(name_.c_str(), &connection_) != SQLITE_OK) fail("it cannot be opened");
-        sqlite3_busy_timeout(connection_, 60'000);
+        sqlite3_busy_timeout(connection_, static_cast<int>(kMostWait.count()));
         makeTable();
     } catch (...) {
         sqlite3_close(connection_);
@@ -100,7 +104,7 @@ Book::~Book() { sqlite3_close(connection_); }
 
 void Book::makeTable() {
     static_cast<void>(isEmpty());  // before anything is changed
-    execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    useWriteAhead();
     Transaction transaction{*this};
     if (!isEmpty()) return;
     execute(
@@ -111,6 +115,24 @@ void Book::makeTable() {
         "CREATE INDEX orders_untold ON orders (id) WHERE isTold = 0;"
         "PRAGMA application_id = 1415017327; PRAGMA user_version = 1");  // "TWso"
     transaction.commit();
+}
+
+void Book::useWriteAhead() {
+    // SQLite itself does not wait here.
+    constexpr char kChange[] = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+    auto const last = steady_clock::now() + kMostWait;
+    while (sqlite3_exec(connection_, kChange, nullptr, nullptr, nullptr) != SQLITE_OK) {
+        if (sqlite3_errcode(connection_) != SQLITE_BUSY || steady_clock::now() >= last)
+            fail(kChange);
+        std::this_thread::sleep_for(milliseconds{5});
+    }
+    Statement mode{*this, "PRAGMA journal_mode"};
+    Statement synchronous{*this, "PRAGMA synchronous"};
+    if (!mode.step() || !synchronous.step()) fail("its mode cannot be read");
+    constexpr std::int64_t kFull = 2;
+    if (mode.text(0) == "wal" && synchronous.number(0) == kFull) return;
+    throw std::runtime_error{"'" + name_ + "' has the journal mode " + mode.text(0) +
+                             ": it must be wal, which only a file on a disk has"};
 }
 
 bool Book::isEmpty() {

@@ -75,6 +75,8 @@ private:
     [[noreturn]] void fail(std::string const& what) const;
     void execute(char const* sql);
     void makeTable();
+    /// Throws if the file does not keep what was committed: if it is none.
+    void useWriteAhead();
     /// Throws if it is a file of something else.
     bool isEmpty();
 
