@@ -232,6 +232,42 @@ class Orders(unittest.TestCase):
         with self.shop("--rate", "0"):
             pass
 
+    def testOpensTheShopWhileAnOrderIsPlaced(self):
+        self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
+        with contextlib.closing(sqlite3.connect(f"{self.file}-timeouts")) as placing:
+            placing.execute("BEGIN IMMEDIATE")
+            process = start("--file", str(self.file), "run", "--rate", "0")
+            time.sleep(0.2)
+        self.assertRegex(process.stdout.readline(), "placed 1,")
+        process.send_signal(signal.SIGINT)
+        status, out, err = end(process)
+        self.assertEqual((status, err), (130, ""), out)
+
+    def testDoesNotWaitForAShopThatWasStopped(self):
+        later = "; the timer learns of it at its next start\n"
+        self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
+        with self.shop("--rate", "0") as process:
+            process.send_signal(signal.SIGSTOP)
+            try:
+                self.check(["pay", "a"], 0, f"a: paid{later}")
+                self.check(["place", "b", "--after", "1h"], 0,
+                           f"b: placed, to be paid within 1h{later}")  # fmt: skip
+            finally:
+                process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.read(), ({"b"}, {"a"}, set(), {"b"}))
+
+    def testSaysThatAnOrderIsPlacedIfTheTimerFails(self):
+        Path(f"{self.file}-timeouts").mkdir()
+        status, out, err = self.orders("place", "a")
+        self.assertEqual(status, 0)
+        self.assertEqual(out, "a: placed, to be paid within 30min; the timer learns of it at its"
+                              " next start\n")  # fmt: skip
+        self.assertRegex(err, "^timingwheel-orders: .*orders.db-timeouts: cannot be opened")
+        Path(f"{self.file}-timeouts").rmdir()
+        with self.shop("--rate", "0"):
+            pass
+        self.assertEqual(self.read(), ({"a"}, set(), set(), {"a"}))
+
     def testRefusesAFileThatIsNone(self):
         for name, mode in [(":memory:", "memory"), ("", "delete")]:
             for command in (["place", "a"], ["run"], ["list"]):
@@ -263,7 +299,7 @@ class Orders(unittest.TestCase):
         with self.shop("--rate", "0"):
             status, out, err = self.orders("run")
             self.assertEqual((status, out), (1, ""))
-            self.assertIn("database is locked", err)
+            self.assertEqual(err, f"timingwheel-orders: {self.file}: another shop has it open\n")
         for options in ([], ["run", "--after", "3"], ["run", "--paid", "2"], ["pay"]):
             self.assertEqual(self.orders(*options)[0], 2, options)
         with open("/dev/full", "w", encoding="utf-8") as full:

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,12 +29,14 @@ using namespace std::chrono_literals;
 using demo::grouped;
 using demo::Terminal;
 using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 using std::chrono::system_clock;
 using timingwheel::store::StoreError;
 
 constexpr int kFailed = 1;
 constexpr int kMisunderstood = 2;
 constexpr int kInterrupted = 130;
+constexpr char kToldLater[] = "; the timer learns of it at its next start";
 
 struct Options {
     std::string file = "orders.db";
@@ -86,16 +89,38 @@ std::string checkId(std::string const& id) {
            grouped(kMost);
 }
 
-/// The timer knows of a change in the book. Who has the timer tells it: this process, or the shop
-/// that is open.
-void haveTimerTold(Options const& options, Book& book) {
-    while (!book.isTold(options.id)) {
+/// A `place` has the timer's file for a moment, a shop until it ends.
+std::unique_ptr<Shop> openShop(std::string const& file) {
+    auto const last = steady_clock::now() + 2s;
+    for (;; std::this_thread::sleep_for(5ms)) {
         try {
-            Shop{options.file};
+            return std::make_unique<Shop>(file);
         } catch (StoreError const& error) {
             if (!Shop::isInUse(error)) throw;
-            std::this_thread::sleep_for(5ms);
+            if (steady_clock::now() >= last)
+                throw std::runtime_error{file + ": another shop has it open"};
         }
+    }
+}
+
+/// The timer learns of a change that is in the book. Who has the timer tells it: this process, or
+/// the shop that is open. What is to be said if nobody has: the shop was stopped, or the timer's
+/// file is damaged. The change stands.
+std::string haveTimerTold(Options const& options, Book& book) {
+    auto const last = steady_clock::now() + 5s;
+    try {
+        for (; !book.isTold(options.id); std::this_thread::sleep_for(5ms)) {
+            try {
+                Shop{options.file};
+            } catch (StoreError const& error) {
+                if (!Shop::isInUse(error)) throw;
+                if (steady_clock::now() >= last) return kToldLater;
+            }
+        }
+        return {};
+    } catch (std::exception const& exception) {
+        std::fprintf(stderr, "timingwheel-orders: %s\n", exception.what());
+        return kToldLater;
     }
 }
 
@@ -104,8 +129,9 @@ int place(Options const& options) {
     auto const now = system_clock::now();
     if (book.place({options.id}, now, now + *parseTime(options.after)) == 0)
         throw std::runtime_error{"there is an order " + options.id};
-    haveTimerTold(options, book);
-    std::printf("%s: placed, to be paid within %s\n", options.id.c_str(), options.after.c_str());
+    std::string const told = haveTimerTold(options, book);
+    std::printf("%s: placed, to be paid within %s%s\n", options.id.c_str(), options.after.c_str(),
+                told.c_str());
     return 0;
 }
 
@@ -114,11 +140,11 @@ int pay(Options const& options) {
     bool const isPaid = !book.pay({options.id}, system_clock::now()).empty();
     std::optional<Order> const order = book.find(options.id);
     if (!order) throw std::runtime_error{"there is no order " + options.id};
-    haveTimerTold(options, book);
-    char const* const told = isPaid                        ? "paid"
-                             : order->state == State::paid ? "paid before"
-                                                           : "too late";
-    std::printf("%s: %s\n", options.id.c_str(), told);
+    std::string const told = haveTimerTold(options, book);
+    char const* const outcome = isPaid                        ? "paid"
+                                : order->state == State::paid ? "paid before"
+                                                              : "too late";
+    std::printf("%s: %s%s\n", options.id.c_str(), outcome, told.c_str());
     return order->state == State::paid ? 0 : kFailed;
 }
 
@@ -160,9 +186,9 @@ void trade(Options const& options, Shop& shop, Terminal& terminal) {
 int run(Options const& options) {
     Terminal terminal;
     demo::noteInterrupts();
-    Shop shop{options.file};
-    trade(options, shop, terminal);
-    Ledger const ledger = shop.close();
+    std::unique_ptr<Shop> const shop = openShop(options.file);
+    trade(options, *shop, terminal);
+    Ledger const ledger = shop->close();
     Totals const& totals = ledger.totals;
     terminal.line("placed " + grouped(totals.placed) + " = paid " + grouped(totals.paid) +
                   " + cancelled " + grouped(totals.cancelled) + " + pending " +
