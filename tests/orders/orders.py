@@ -183,6 +183,19 @@ class Orders(unittest.TestCase):
         self.assertEqual((status, err), (1, ""), out)
         self.assertIn("The ledger DOES NOT balance.", out)
 
+    def testSaysIfATimeoutHasNoOrder(self):
+        self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
+        for file in self.folder.glob("orders.db*"):
+            if "-timeouts" not in file.name:
+                file.unlink()
+        process = start("--file", str(self.file), "run", "--rate", "0")
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        status, out, err = end(process)
+        self.assertEqual((status, err), (1, ""), out)
+        self.assertIn("placed 0 = paid 0 + cancelled 0 + pending 1, by the timer's file", out)
+        self.assertIn("The ledger DOES NOT balance.", out)
+
     def testDrawsWhatIsPending(self):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))

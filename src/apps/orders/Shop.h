@@ -44,12 +44,14 @@ public:
     void tellTimer();
     std::uint64_t timeouts() const { return timer_.pendingTimeouts(); }
     /// The books at the end, once the timer has no timeout of an order that is not open. After a
-    /// restart it may: such a one is overdue, or is cancelled again.
+    /// restart it may: such a one is overdue, or is cancelled again. If it has one after a second
+    /// the files do not belong together: then the ledger does not balance.
     Ledger close();
     /// What went wrong last where nobody waited; empty: nothing.
     std::string lastError() const;
 
 private:
+    Ledger readLedger();
     void note(std::exception_ptr const& error);
 
     Book book_;
