@@ -29,14 +29,14 @@ ESCAPE = re.compile(r"\033\[[\d;?]*([A-Za-z])")
 LEAVES = "\033[?1049l"  # the alternate screen
 
 
-def start(*options, **where):
+def start(*options, environment=(), **where):
     # A shell that starts something in the background has it ignore Ctrl-C.
     def asInTheForeground():
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     return subprocess.Popen(
         [PROGRAM, *options], stdin=subprocess.DEVNULL, encoding="utf-8",
-        env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"},
+        env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **dict(environment)},
         preexec_fn=asInTheForeground,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **where},
     )  # fmt: skip
@@ -63,6 +63,29 @@ def waitUntil(isTrue):
     while not isTrue():
         assert time.monotonic() < last, "that does not come"
         time.sleep(0.01)
+
+
+# The time of day is STEP seconds later if there is a file IS_SET.
+CLOCK = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec* time) {
+    long const result = syscall(SYS_clock_gettime, clock, time);
+    if (clock == CLOCK_REALTIME && access(getenv("IS_SET"), F_OK) == 0)
+        time->tv_sec += atol(getenv("STEP"));
+    return (int)result;
+}
+"""
+
+
+def placedOf(line):
+    """Of a line that run writes each second."""
+    found = re.match(r"placed ([\d,]+),", line)
+    assert found, f"'{line}' is none"
+    return int(found[1].replace(",", ""))
 
 
 def ledgerOf(out):
@@ -196,6 +219,49 @@ class Orders(unittest.TestCase):
         self.assertIn("placed 0 = paid 0 + cancelled 0 + pending 1, by the timer's file", out)
         self.assertIn("The ledger DOES NOT balance.", out)
 
+    @unittest.skipUnless(shutil.which("cc"), "it compiles a clock that can be set")
+    def testOrdersAndShowsOnIfTheClockIsSet(self):
+        clock, isSet = self.folder / "clock.so", self.folder / "isSet"
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", clock], input=CLOCK,
+                       encoding="utf-8", check=True)  # fmt: skip
+        for step in (86400, -86400):
+            process = start("--file", str(self.file), "run", "--rate", "20", "--after", "100h",
+                            environment={"LD_PRELOAD": str(clock), "STEP": str(step),
+                                         "IS_SET": str(isSet)})  # fmt: skip
+            limit = threading.Timer(LONG, process.kill)
+            limit.start()
+            before = placedOf(process.stdout.readline())
+            isSet.touch()
+            process.stdout.readline()  # may be from before
+            after = [placedOf(process.stdout.readline()) for _ in range(2)]
+            process.kill()
+            process.communicate()
+            limit.cancel()
+            isSet.unlink()
+            # A day's customers are 1,728,000.
+            self.assertLess(before, after[1])
+            self.assertLess(after[1] - before, 100_000)
+
+    def testShowsAnErrorUntilItIsOver(self):
+        self.check(["place", "a", "--after", "100ms"], 0, "a: placed, to be paid within 100ms\n")
+        with contextlib.closing(sqlite3.connect(self.file)) as book:
+            book.execute("CREATE TRIGGER no BEFORE UPDATE ON orders WHEN new.state = 2"
+                         " BEGIN SELECT RAISE(FAIL, 'not today'); END")  # fmt: skip
+            book.commit()
+        with self.shop("--rate", "0") as process:
+            limit = threading.Timer(LONG, process.kill)
+            limit.start()
+            while "not today" not in process.stdout.readline():
+                pass
+            with contextlib.closing(sqlite3.connect(self.file)) as book:
+                book.execute("DROP TRIGGER no")
+                book.commit()
+            lines = [""]
+            while lines[-2:] != ["placed 1, paid 0, cancelled 1, pending 0\n"] * 2:
+                lines.append(process.stdout.readline())
+                self.assertNotEqual(lines[-1], "", "it is shown for ever")
+            limit.cancel()
+
     def testDrawsWhatIsPending(self):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
@@ -219,7 +285,9 @@ class Orders(unittest.TestCase):
         self.assertEqual(process.wait(), 130, text)
         screen, after = text.split(LEAVES)
         self.assertIn("each cancels itself after 30 min unless it is paid", screen)
-        self.assertRegex(screen, r"28 min to +30 min +[1-9]")
+        self.assertRegex(screen, r"28\.1 min to +30 min +[1-9]")
+        # The last row but one: the last is for what goes wrong.
+        self.assertRegex(screen, r"\033\[23;1H\S* \d+ timeouts? in the timer's file")
         self.assertIn(BALANCES, after)
         # What goes to a row, to another screen or to a line's beginning begins a line.
         plain = ESCAPE.sub(lambda found: "\n" if found[1] in "Hhl" else "", text)

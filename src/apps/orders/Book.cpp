@@ -188,6 +188,11 @@ std::vector<Order> Book::open() {
     return orders;
 }
 
+bool Book::hasOpen() {
+    Statement select{*this, "SELECT 1 FROM orders WHERE state = 0 LIMIT 1"};
+    return select.step();
+}
+
 std::vector<Order> Book::untold(std::size_t limit) {
     Statement select{*this,
                      "SELECT id, state, placed, deadline FROM orders WHERE isTold = 0 LIMIT ?1"};

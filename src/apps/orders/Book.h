@@ -56,6 +56,8 @@ public:
     std::optional<Order> find(std::string const& id);
     /// By deadline.
     std::vector<Order> open();
+    /// Does not count them, so it takes no longer the more there are.
+    bool hasOpen();
     /// Those of which the timer has not been told.
     std::vector<Order> untold(std::size_t limit);
     /// The timer has been told that they are in these states.

@@ -1,5 +1,6 @@
 #include "apps/orders/Customers.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 
@@ -17,14 +18,16 @@ std::uint64_t numberOf(std::string const& id) {
 
 }  // namespace
 
-Customers::Customers(Options const& options, Book& book, Time now) : options_{options}, last_{now} {
+Customers::Customers(Options const& options, Book& book, SteadyTime now)
+    : options_{options}, last_{now} {
     while (book.find(idOf(number_ + 1))) ++number_;
     for (Order const& one : book.open()) expect(one.id, one.placed, one.deadline);
 }
 
-std::vector<std::string> Customers::order(Time now) {
+std::vector<std::string> Customers::order(SteadyTime now) {
     std::vector<std::string> ids;
-    waiting_ += options_.rate * std::chrono::duration<double>{now - last_}.count();
+    std::chrono::duration<double> const passed = now - last_;
+    waiting_ += options_.rate * std::min(passed.count(), 1.0);
     last_ = now;
     for (; waiting_ >= 1 && !haveAllOrdered(); --waiting_) ids.push_back(idOf(++number_));
     return ids;

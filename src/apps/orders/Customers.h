@@ -26,11 +26,14 @@ public:
         std::uint64_t orders = 0;  // so many in all; 0: without end
     };
 
-    /// Goes on behind the orders that are in the book.
-    Customers(Options const& options, Book& book, Time now);
+    using SteadyTime = std::chrono::steady_clock::time_point;
 
-    /// Who orders until now: ids.
-    std::vector<std::string> order(Time now);
+    /// Goes on behind the orders that are in the book.
+    Customers(Options const& options, Book& book, SteadyTime now);
+
+    /// Who orders until now: ids. By a clock that nobody sets. After a pause of the program, no
+    /// more than in a second.
+    std::vector<std::string> order(SteadyTime now);
     /// They have been placed, with this deadline.
     void ordered(std::vector<std::string> const& ids, Time now, Time deadline);
     /// Who pays until now: ids.
@@ -48,7 +51,7 @@ private:
     Options options_;
     std::uint64_t number_ = 0;  // of the last order
     double waiting_ = 0;        // a part of an order
-    Time last_;
+    SteadyTime last_;
     std::priority_queue<Payment, std::vector<Payment>, std::greater<>> payments_;
 };
 

@@ -62,11 +62,13 @@ Ledger Shop::readLedger() {
 
 std::string Shop::lastError() const {
     std::lock_guard const lock{mutex_};
-    return lastError_;
+    bool const isOld = std::chrono::steady_clock::now() - whenLastError_ > std::chrono::seconds{5};
+    return isOld ? "" : lastError_;
 }
 
 void Shop::note(std::exception_ptr const& error) {
     std::lock_guard const lock{mutex_};
+    whenLastError_ = std::chrono::steady_clock::now();
     try {
         std::rethrow_exception(error);
     } catch (std::exception const& exception) {

@@ -47,7 +47,8 @@ public:
     /// restart it may: such a one is overdue, or is cancelled again. If it has one after a second
     /// the files do not belong together: then the ledger does not balance.
     Ledger close();
-    /// What went wrong last where nobody waited; empty: nothing.
+    /// What went wrong in the last seconds where nobody waited; empty: nothing. What lasts goes
+    /// wrong again each second.
     std::string lastError() const;
 
 private:
@@ -58,6 +59,7 @@ private:
     Book timersBook_;  // the handler's
     std::mutex mutable mutex_;
     std::string lastError_;
+    std::chrono::steady_clock::time_point whenLastError_;
     timingwheel::store::DurableTimer timer_;  // the last: its handler uses the others
 };
 

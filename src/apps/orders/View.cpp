@@ -18,8 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The title, a blank, the heading; a blank, the totals, the timer, the last error, the legend.
-constexpr std::size_t kOtherRows = 8;
+/// The title, a blank, the heading; a blank, the totals, the timer, the last error.
+constexpr std::size_t kOtherRows = 7;
 constexpr std::size_t kMostParts = 30;
 
 std::size_t partsFor(Terminal::Size size) {
@@ -80,7 +80,7 @@ View::View(std::filesystem::path const& file, std::chrono::milliseconds limit, T
 }
 
 void View::show(Book& book, std::uint64_t timeouts, std::string const& lastError, Time now) {
-    next_ = now + (screen_ ? 250ms : 1s);
+    next_ = std::chrono::steady_clock::now() + (screen_ ? 250ms : 1s);
     Terminal::Size const size = terminal_.size();
     std::size_t const parts = partsFor(size);
     auto const ofLimit = limit_ / static_cast<int>(std::max<std::size_t>(parts - 1, 1));

@@ -167,18 +167,18 @@ int list(Options const& options) {
 /// Ends when nobody orders any more and nothing is pending, or after Ctrl-C.
 void trade(Options const& options, Shop& shop, Terminal& terminal) {
     milliseconds const limit = *parseTime(options.after);
-    Customers customers{options.customers, shop.book(), system_clock::now()};
+    Customers customers{options.customers, shop.book(), steady_clock::now()};
     View view{options.file, limit, terminal};
     while (!demo::isInterrupted()) {
         auto const now = system_clock::now();
-        std::vector<std::string> const ordered = customers.order(now);
+        std::vector<std::string> const ordered = customers.order(steady_clock::now());
         if (!ordered.empty()) shop.book().place(ordered, now, now + limit);
         customers.ordered(ordered, now, now + limit);
         std::vector<std::string> const paid = customers.pay(now);
         if (!paid.empty()) shop.book().pay(paid, now);
         shop.tellTimer();
-        if (view.isDue(now)) view.show(shop.book(), shop.timeouts(), shop.lastError(), now);
-        if (customers.haveAllOrdered() && shop.book().totals().pending == 0) return;
+        if (view.isDue()) view.show(shop.book(), shop.timeouts(), shop.lastError(), now);
+        if (customers.haveAllOrdered() && !shop.book().hasOpen()) return;
         std::this_thread::sleep_for(20ms);
     }
 }
