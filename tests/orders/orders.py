@@ -21,11 +21,11 @@ import unittest
 from pathlib import Path
 
 PROGRAM = None
-COLUMNS = 80
 LONG = 60  # seconds: after them a program hangs, however busy the machine is
 LEDGER = re.compile(r"^placed (\S+) = paid (\S+) \+ cancelled (\S+) \+ pending ([\d,]+)", re.M)
 BALANCES = "The ledger balances."
 ESCAPE = re.compile(r"\033\[[\d;?]*([A-Za-z])")
+ROW = re.compile(r"\033\[(\d+);1H([^\033]*)\033\[K")
 LEAVES = "\033[?1049l"  # the alternate screen
 
 
@@ -262,37 +262,70 @@ class Orders(unittest.TestCase):
                 self.assertNotEqual(lines[-1], "", "it is shown for ever")
             limit.cancel()
 
-    def testDrawsWhatIsPending(self):
+    def onATerminal(self, *options, rows=24, columns=80, until=None):
+        """Exit status, and what it writes. Once it has written `until` it gets a Ctrl-C."""
         ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-        process = start("--file", str(self.file), "run", "--rate", "500", "--after", "30min",
-                        stdout=theirs, stderr=theirs)  # fmt: skip
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        process = start("--file", str(self.file), *options, stdout=theirs, stderr=theirs)
         os.close(theirs)
         limit = threading.Timer(LONG, process.kill)
         limit.start()
-        written, isEnding = b"", False
+        written = b""
         try:
             while chunk := os.read(ours, 65536):
                 written += chunk
-                if "█".encode() in written and not isEnding:
+                if until and until.encode() in written:
                     process.send_signal(signal.SIGINT)
-                    isEnding = True
+                    until = None
         except OSError:  # the other side has gone
             pass
         limit.cancel()
         os.close(ours)
-        text = written.decode()
-        self.assertEqual(process.wait(), 130, text)
+        return process.wait(), written.decode()
+
+    def testDrawsWhatIsPending(self):
+        status, text = self.onATerminal("run", "--rate", "500", "--after", "30min", until="█")
+        self.assertEqual(status, 130, text)
         screen, after = text.split(LEAVES)
         self.assertIn("each cancels itself after 30 min unless it is paid", screen)
         self.assertRegex(screen, r"28\.1 min to +30 min +[1-9]")
         # The last row but one: the last is for what goes wrong.
-        self.assertRegex(screen, r"\033\[23;1H\S* \d+ timeouts? in the timer's file")
+        self.assertRegex(screen, r"\033\[23;1H\S* \d+ timeouts? in the timer's file; after Ctrl-C")
         self.assertIn(BALANCES, after)
         # What goes to a row, to another screen or to a line's beginning begins a line.
         plain = ESCAPE.sub(lambda found: "\n" if found[1] in "Hhl" else "", text)
         for line in re.split(r"[\r\n]+", plain):
-            self.assertLessEqual(len(line), COLUMNS, line)
+            self.assertLessEqual(len(line), 80, line)
+
+    def testDrawsNoHalfOfASentenceWhereThereIsLittleRoom(self):
+        for columns, limit, file in [
+            (60, ": cancelled after 30 min", " in the timer's file; they outlive Ctrl-C"),
+            (40, "", " in the timer's file"),
+            (30, "", ""),
+        ]:
+            _, text = self.onATerminal("run", "--rate", "200", "--after", "30min", rows=20,
+                                       columns=columns, until="timeout")  # fmt: skip
+            rows = {}
+            for row, line in ROW.findall(re.sub(r"\033\[[\d;]*m", "", text)):
+                rows[int(row)] = line
+            # In the last column it would be cleared with what is behind it.
+            self.assertLess(max(len(line) for line in rows.values()), columns)
+            self.assertEqual(rows[1], f" Orders in orders.db{limit}")
+            totals = rows.get(17, "") + rows[18]
+            self.assertRegex(totals, r"^ placed .* = paid .* \+ cancelled 0 \+ pending [\d,]+$")
+            self.assertRegex(rows[19], rf"^ [\d,]+ timeouts?{file}$")
+
+    def testShortensAnIdOnATerminal(self):
+        id_ = "x" * 1000
+        self.orders("place", id_, "--after", "2h")
+        self.orders("place", "ab", "--after", "3h")
+        status, text = self.onATerminal("list", columns=60)
+        self.assertEqual(status, 0)
+        first, second, _ = text.splitlines()
+        self.assertRegex(first, r"^x+\.\.\.: pending, .* left$")
+        self.assertEqual(len(first), 60)
+        self.assertRegex(second, "^ab: pending, .* left$")
+        self.assertIn(f"{id_}: pending, ", self.orders("list")[1])
 
     def testRefusesAnIdThatTheTimerDoesNotTake(self):
         for command in ("place", "pay"):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <initializer_list>
 
 namespace orders {
 
@@ -26,13 +27,34 @@ std::size_t partsFor(Terminal::Size size) {
     return std::clamp<std::size_t>(size.rows, kOtherRows + 1, kOtherRows + kMostParts) - kOtherRows;
 }
 
-/// "   27 min to   30 min"
+/// "   27 min to    30 min"
 std::string spanOf(std::size_t part, Picture const& picture) {
     auto const from = picture.part * static_cast<int>(part);
     std::string const until = readable(from + picture.part);
-    if (part + 1 == picture.pending.size()) return text("%9s or more ", readable(from).c_str());
-    if (part == 0) return text("%9s to %8s", "now", until.c_str());
-    return text("%9s to %8s", readable(from).c_str(), until.c_str());
+    if (part + 1 == picture.pending.size())
+        return text("%9s or more%5s", readable(from).c_str(), "");
+    if (part == 0) return text("%9s to %9s", "now", until.c_str());
+    return text("%9s to %9s", readable(from).c_str(), until.c_str());
+}
+
+/// The first one that a row has room for, or the last: a sentence that is cut says something else.
+std::string fitting(std::initializer_list<std::string> texts, std::size_t columns) {
+    for (std::string const& one : texts)
+        if (demo::columnsOf(one) < columns) return one;
+    return *(texts.end() - 1);
+}
+
+/// The blank and the totals; two rows of totals where one is too narrow.
+void drawTotals(std::vector<std::string>& lines, Totals const& totals, std::size_t columns,
+                Terminal const& terminal) {
+    std::string const first = " placed " + grouped(totals.placed) + " = paid " +
+                              terminal.styled(Style::good, grouped(totals.paid));
+    std::string const second = " + cancelled " +
+                               terminal.styled(Style::bad, grouped(totals.cancelled)) +
+                               " + pending " + grouped(totals.pending);
+    bool const isNarrow = demo::columnsOf(first + second) >= columns;
+    lines.push_back(isNarrow ? first : "");
+    lines.push_back(isNarrow ? second : first + second);
 }
 
 }  // namespace
@@ -41,11 +63,13 @@ std::vector<std::string> draw(Picture const& picture, Terminal::Size size,
                               Terminal const& terminal) {
     constexpr std::size_t kBeforeBars = 33;
     std::vector<std::string> lines;
-    lines.push_back(" " + terminal.heading("Orders in " + picture.file) +
-                    ": each cancels itself after " + readable(picture.limit) +
-                    " unless it is paid");
+    std::string const heading = " " + terminal.heading("Orders in " + picture.file);
+    std::string const limit = " after " + readable(picture.limit);
+    lines.push_back(fitting({heading + ": each cancels itself" + limit + " unless it is paid",
+                             heading + ": cancelled" + limit, heading},
+                            size.columns));
     lines.emplace_back();
-    lines.push_back(terminal.styled(Style::dim, "       cancels itself in   pending"));
+    lines.push_back(terminal.styled(Style::dim, text("%22s%10s", "cancels itself in", "pending")));
     std::uint64_t const most = std::max<std::uint64_t>(
         1, *std::max_element(picture.pending.begin(), picture.pending.end()));
     std::size_t const cells = size.columns > kBeforeBars + 1 ? size.columns - kBeforeBars - 1 : 1;
@@ -55,18 +79,18 @@ std::vector<std::string> draw(Picture const& picture, Terminal::Size size,
         lines.push_back(spanOf(part, picture) + text("%10s ", grouped(count).c_str()) +
                         terminal.styled(Style::accent, terminal.bar(share, cells)));
     }
-    lines.emplace_back();
-    lines.push_back(" placed " + grouped(picture.totals.placed) + " = paid " +
-                    terminal.styled(Style::good, grouped(picture.totals.paid)) + " + cancelled " +
-                    terminal.styled(Style::bad, grouped(picture.totals.cancelled)) + " + pending " +
-                    grouped(picture.totals.pending));
-    lines.push_back(terminal.styled(
-        Style::dim, " " + counted(picture.timeouts, "timeout") +
-                        " in the timer's file; after Ctrl-C they wait for the next start"));
+    drawTotals(lines, picture.totals, size.columns, terminal);
+    std::string const timeouts = " " + counted(picture.timeouts, "timeout");
+    std::string const inFile = timeouts + " in the timer's file";
+    lines.push_back(
+        terminal.styled(Style::dim, fitting({inFile + "; after Ctrl-C they wait for the next start",
+                                             inFile + "; they outlive Ctrl-C", inFile, timeouts},
+                                            size.columns)));
     if (!picture.lastError.empty())
         lines.push_back(" " + terminal.styled(Style::bad, picture.lastError));
     for (std::string& line : lines) {
-        std::string const visible{demo::cut(line, size.columns)};
+        // Less than a row: what clears the rest would clear the last column of a full one.
+        std::string const visible{demo::cut(line, std::max<std::size_t>(size.columns, 1) - 1)};
         bool const isInStyle = visible.size() < line.size() && visible.find('\033') != line.npos;
         line = isInStyle ? visible + demo::kEndOfStyle : visible;
     }
@@ -83,7 +107,9 @@ void View::show(Book& book, std::uint64_t timeouts, std::string const& lastError
     next_ = std::chrono::steady_clock::now() + (screen_ ? 250ms : 1s);
     Terminal::Size const size = terminal_.size();
     std::size_t const parts = partsFor(size);
-    auto const ofLimit = limit_ / static_cast<int>(std::max<std::size_t>(parts - 1, 1));
+    // Rounded up: a new order is not beyond the limit.
+    auto const ofLimit = std::chrono::ceil<std::chrono::milliseconds>(
+        std::chrono::nanoseconds{limit_} / static_cast<int>(std::max<std::size_t>(parts - 1, 1)));
     Picture picture{.file = file_.filename().string(),
                     .limit = limit_,
                     .part = std::max<std::chrono::milliseconds>(ofLimit, 1ms),

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -148,14 +149,26 @@ int pay(Options const& options) {
     return order->state == State::paid ? 0 : kFailed;
 }
 
+/// An id and what follows it, in a row. Of the id some characters are always shown.
+std::string shortened(std::string const& id, std::size_t columns, std::size_t following) {
+    constexpr std::size_t kLeast = 8;
+    std::size_t const room = std::max(columns, following + kLeast) - following;
+    if (demo::columnsOf(id) <= room) return id;
+    return std::string{demo::cut(id, room - 3)} + "...";
+}
+
 int list(Options const& options) {
+    Terminal const terminal;
+    std::size_t const columns = terminal.size().columns;
     Book book{options.file};
     auto const now = system_clock::now();
     for (Order const& one : book.open()) {
         auto const left = std::chrono::ceil<std::chrono::seconds>(one.deadline - now);
-        std::printf("%s: %s\n", one.id.c_str(),
-                    left > 0s ? ("pending, " + demo::readable(left) + " left").c_str()
-                              : "overdue: cancelled as soon as a shop is open");
+        std::string const what = left > 0s ? ": pending, " + demo::readable(left) + " left"
+                                           : ": overdue: cancelled as soon as a shop is open";
+        std::string const id =
+            terminal.canRedraw() ? shortened(one.id, columns, what.size()) : one.id;
+        std::printf("%s%s\n", id.c_str(), what.c_str());
     }
     Totals const totals = book.totals();
     std::printf("placed %s = paid %s + cancelled %s + pending %s\n", grouped(totals.placed).c_str(),
