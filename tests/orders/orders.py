@@ -206,6 +206,23 @@ class Orders(unittest.TestCase):
         self.assertEqual((status, err), (1, ""), out)
         self.assertIn("The ledger DOES NOT balance.", out)
 
+    def testBalancesIfItEndsBeforeWhatWasOverdueIsCancelled(self):
+        # The last order is paid when its timeout is due, behind the others, each of which takes
+        # some 20 ms. So there is a timeout too many for seconds.
+        self.orders("list")  # makes the file
+        with contextlib.closing(sqlite3.connect(self.file)) as book:
+            book.execute("CREATE VIEW slow AS WITH RECURSIVE count(x) AS (SELECT 1 UNION ALL"
+                         " SELECT x + 1 FROM count LIMIT 100000) SELECT x FROM count")
+            book.execute("CREATE TRIGGER slow BEFORE UPDATE ON orders WHEN new.state = 2"
+                         " BEGIN SELECT COUNT(*) FROM slow; END")  # fmt: skip
+            book.executemany("INSERT INTO orders VALUES (?, 0, 0, 1, 0)",
+                             [(f"{i:03}",) for i in range(150)])  # fmt: skip
+            book.commit()
+            with self.shop("--rate", "0"):
+                book.execute("UPDATE orders SET state = 1, isTold = 0"
+                             " WHERE id = '149' AND state = 0")  # fmt: skip
+                book.commit()
+
     def testSaysIfATimeoutHasNoOrder(self):
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
         for file in self.folder.glob("orders.db*"):

@@ -228,6 +228,12 @@ Totals Book::totals() {
     return {count(0), count(1), count(2), count(3), count(4)};
 }
 
+std::uint64_t Book::countOverdue(Time now) {
+    Statement select{*this, "SELECT COUNT(*) FROM orders WHERE state = 0 AND deadline <= ?1"};
+    select.bind(1, toFile(now)).step();
+    return static_cast<std::uint64_t>(select.number(0));
+}
+
 std::vector<std::uint64_t> Book::pendingByDeadline(Time now, milliseconds part, std::size_t parts) {
     std::vector<std::uint64_t> counts(parts);
     Statement select{*this,

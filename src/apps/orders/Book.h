@@ -65,6 +65,8 @@ public:
     bool isTold(std::string const& id);
 
     Totals totals();
+    /// Of the open orders.
+    std::uint64_t countOverdue(Time now);
     /// Of the open orders, how many have their deadline in each part of a time from now. The first
     /// part has also what is overdue, the last what is later.
     std::vector<std::uint64_t> pendingByDeadline(Time now, std::chrono::milliseconds part,

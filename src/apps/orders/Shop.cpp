@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <future>
+#include <limits>
 #include <sqlite3.h>
 #include <thread>
 #include <vector>
@@ -38,13 +39,22 @@ void Shop::tellTimer() {
 
 Ledger Shop::close() {
     using std::chrono::steady_clock;
-    auto const last = steady_clock::now() + std::chrono::seconds{1};
-    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{1})) {
+    constexpr std::chrono::seconds kMostIdle{2};
+    auto const begin = std::chrono::system_clock::now();
+    auto least = std::numeric_limits<std::uint64_t>::max();
+    auto last = steady_clock::now() + kMostIdle;
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{5})) {
         tellTimer();
         Ledger const ledger = readLedger();
-        if (ledger.timeouts <= ledger.totals.pending - ledger.totals.untold) {
+        if (ledger.tooMany() == 0) {
             timer_.stop();
             return ledger;
+        }
+        // What was paid late waits in the timer behind orders that are overdue.
+        std::uint64_t const left = ledger.tooMany() + book_.countOverdue(begin);
+        if (left < least) {
+            least = left;
+            last = steady_clock::now() + kMostIdle;
         }
         if (steady_clock::now() >= last) break;
     }

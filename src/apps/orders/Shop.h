@@ -19,6 +19,11 @@ struct Ledger {
     Totals totals;
     std::uint64_t timeouts = 0;
     std::uint64_t pending() const noexcept { return timeouts + totals.untold; }
+    /// Timeouts of which the book knows nothing.
+    std::uint64_t tooMany() const noexcept {
+        std::uint64_t const known = totals.pending - totals.untold;
+        return timeouts > known ? timeouts - known : 0;
+    }
     bool balances() const noexcept {
         return totals.placed == totals.paid + totals.cancelled + pending();
     }
@@ -44,8 +49,8 @@ public:
     void tellTimer();
     std::uint64_t timeouts() const { return timer_.pendingTimeouts(); }
     /// The books at the end, once the timer has no timeout of an order that is not open. After a
-    /// restart it may: such a one is overdue, or is cancelled again. If it has one after a second
-    /// the files do not belong together: then the ledger does not balance.
+    /// restart it may: such a one is overdue, or is cancelled again. If their number stays for two
+    /// seconds the files do not belong together: then the ledger does not balance.
     Ledger close();
     /// What went wrong in the last seconds where nobody waited; empty: nothing. What lasts goes
     /// wrong again each second.
