@@ -104,6 +104,15 @@ class World:
             own.append(("timingwheel-to", self.topics.get(to, to)))
         self.raw(key, value, [*own, *headers.items()], partition)
 
+    def schedule(self, ids, at, to="target", value=b"payload"):
+        """Produces many."""
+        for key in ids:
+            self.producer.produce(self.topics["commands"], key=key, value=value, headers=[
+                ("timingwheel-command", "schedule"), ("timingwheel-at", str(at)),
+                ("timingwheel-to", self.topics.get(to, to))])
+            self.producer.poll(0)
+        self.producer.flush()
+
     def raw(self, key, value, headers, partition=-1):
         self.producer.produce(self.topics["commands"], key=key, value=value, headers=headers,
                               partition=partition)  # fmt: skip
@@ -323,11 +332,11 @@ class Failures(unittest.TestCase):
         world = self.world
         self.cluster.createTopic(world.name + ".small", 1, max_message_bytes=2_000)
         world.ready()
-        at = now() + 2_000
+        # So many that their transaction fails while it is still being written.
+        at, ids = now() + 5_000, [f"t{i}" for i in range(20_000)]
         world.command("schedule", "large", at, to=world.name + ".small", value=b"x" * 10_000)
-        for i in range(20):
-            world.command("schedule", f"t{i}", at)
-        self.assertDelivered([f"t{i}" for i in range(20)])
+        world.schedule(ids, at)
+        self.assertDelivered(ids)
         (letter,) = world.await_("dead-letters", 1)
         self.assertEqual((letter[0], letter[1]), ("large", b"x" * 10_000))
         self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
@@ -358,11 +367,11 @@ class Failures(unittest.TestCase):
         for done in admin.create_acls([deny, see]).values():
             done.result(20)
         world.ready()
-        at = now() + 2_000
+        # So many that their transaction fails while it is still being written.
+        at, ids = now() + 5_000, [f"t{i}" for i in range(20_000)]
         world.command("schedule", "refused", at, to=world.name + ".closed")
-        for i in range(20):
-            world.command("schedule", f"t{i}", at)
-        self.assertDelivered([f"t{i}" for i in range(20)])
+        world.schedule(ids, at)
+        self.assertDelivered(ids)
         (letter,) = world.await_("dead-letters", 1)
         self.assertEqual(letter[0], "refused")
         self.assertIn("authorization failed", letter[2]["timingwheel-reason"].lower())

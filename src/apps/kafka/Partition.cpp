@@ -67,8 +67,7 @@ std::int32_t partitionOf(std::string_view key, std::int32_t partitions) {
 /// generation that has passed is no such sign: the group has a new one each time that a member
 /// comes or goes.
 bool isOthers(rd_kafka_resp_err_t code) {
-    return code == RD_KAFKA_RESP_ERR__STATE || code == RD_KAFKA_RESP_ERR__FENCED ||
-           code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
+    return code == RD_KAFKA_RESP_ERR__FENCED || code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
            code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
            code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
 }
@@ -100,6 +99,8 @@ void Partition::run() {
             takeOver();
             while (!isStopping_) work();
             return;
+        } catch (TakenAway const& error) {
+            report(spdlog::level::info, error);
         } catch (ClientError const& error) {
             report(isOthers(error.code()) ? spdlog::level::info : spdlog::level::err, error);
         } catch (std::exception const& error) {
@@ -124,7 +125,7 @@ void Partition::pause(milliseconds length) {
     while (!isStopping_ && Steady::now() < until) std::this_thread::sleep_for(milliseconds{20});
 }
 
-// The order of the steps is what the model in tests/kafka found to be necessary: decision 0011.
+// The order of the steps is what the model in tests/protocol found to be necessary: decision 0011.
 void Partition::takeOver() {
     auto const began = Steady::now();
     outputs_.clear();
@@ -327,7 +328,8 @@ bool Partition::tryToCommit(Chosen chosen) {
     while (true) {
         try {
             producer_->begin();
-            for (std::size_t const i : chosen) producer_->write(outputs_.all()[i], *timers_, i);
+            for (std::size_t const i : chosen)
+                if (!producer_->write(outputs_.all()[i], *timers_, i)) break;
             producer_->commit(shared_.consumer, next_);
             return true;
         } catch (ClientError const& error) {

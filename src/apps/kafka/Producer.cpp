@@ -97,10 +97,11 @@ void Producer::repeat(char const* what, Call&& call) {
 
 void Producer::begin() {
     failures_.clear();
+    hasFailed_ = false;
     check(rd_kafka_begin_transaction(client_.get()), "to begin a transaction");
 }
 
-void Producer::write(Output const& output, PendingTimers const& timers, std::size_t number) {
+bool Producer::write(Output const& output, PendingTimers const& timers, std::size_t number) {
     switch (output.kind) {
         case Output::Kind::state:
         case Output::Kind::delivery:
@@ -122,6 +123,7 @@ void Producer::write(Output const& output, PendingTimers const& timers, std::siz
         case Output::Kind::nothing:
             break;
     }
+    return !hasFailed_;
 }
 
 void Producer::sendTimer(Output const& output, PendingTimers const& timers, std::size_t number) {
@@ -181,6 +183,11 @@ void Producer::send(std::string const& name, std::int32_t partition,
             return;
         }
         ClientError failed{"to write to " + name, error};
+        // librdkafka keeps the reason to itself until it is asked to commit.
+        if (failed.code() == RD_KAFKA_RESP_ERR__STATE) {
+            hasFailed_ = true;
+            return;
+        }
         if (failed.code() != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
             if (isPermanent(failed.code())) failures_.push_back({number, failed.code()});
             throw failed;
@@ -202,15 +209,27 @@ void Producer::commit(rd_kafka_t* consumer, std::int64_t offset) {
     // Fresh, and then a look whether the partition was lost: in this order. What is lost is marked
     // together with a change of the metadata, so these are of a member that still owned it.
     Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
-    if (!metadata || rd_kafka_assignment_lost(consumer) != 0)
-        throw ClientError{"the group took the partition away", RD_KAFKA_RESP_ERR__STATE};
+    if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
     // Always an offset, also when no command was read: without one, librdkafka would not ask the
     // group, and nobody would be fenced.
     PartitionList const offsets = partitionList(options_.commands, partition_, offset);
-    repeat("to send the offset", [&] {
-        return rd_kafka_send_offsets_to_transaction(client_.get(), offsets.get(), metadata.get(),
-                                                    kCallTimeout);
-    });
+    auto const sendOffset = [&] {
+        repeat("to send the offset", [&] {
+            return rd_kafka_send_offsets_to_transaction(client_.get(), offsets.get(),
+                                                        metadata.get(), kCallTimeout);
+        });
+    };
+    try {
+        sendOffset();
+    } catch (ClientError const& error) {
+        // A record failed meanwhile. Asked once more, librdkafka says by what.
+        if (error.isFatal() || error.code() != RD_KAFKA_RESP_ERR__STATE) throw;
+        sendOffset();
+        hasFailed_ = true;
+    }
+    // A part of it must not be committed, whatever librdkafka says.
+    if (hasFailed_)
+        throw ClientError{"a transaction was written in part", RD_KAFKA_RESP_ERR__STATE};
     repeat("to commit",
            [this] { return rd_kafka_commit_transaction(client_.get(), kCallTimeout); });
 }

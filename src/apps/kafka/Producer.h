@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +16,12 @@
 namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
+
+/// The group has given the partition to another worker.
+class TakenAway : public std::runtime_error {
+public:
+    TakenAway() : std::runtime_error{"the group took the partition away"} {}
+};
 
 /// The transactions of one partition. Its transactional id is the partition's, so making one ends
 /// what a former owner has left open, and fences it.
@@ -31,10 +38,12 @@ public:
     Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
 
     void begin();
-    /// Gives an output to the transaction. `number` comes back in failures().
-    void write(Output const& output, PendingTimers const& timers, std::size_t number);
+    /// Gives an output to the transaction. `number` comes back in failures(). False if the
+    /// transaction has failed meanwhile, by what was written before: commit() says by what.
+    [[nodiscard]] bool write(Output const& output, PendingTimers const& timers, std::size_t number);
     /// Commits, with the offset of the commands behind the last that was taken in, under the
-    /// group's metadata. Throws ClientError if the transaction is to be aborted, or is fenced.
+    /// group's metadata. Throws TakenAway, or ClientError if the transaction is to be aborted, or is
+    /// fenced.
     void commit(rd_kafka_t* consumer, std::int64_t offset);
     void abort();
 
@@ -60,6 +69,7 @@ private:
     using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
     std::unordered_map<std::string, Topic> topics_;  // go before the client
     std::vector<Failure> failures_;
+    bool hasFailed_ = false;  // the transaction: librdkafka takes no more records for it
 };
 
 }  // namespace kafka
