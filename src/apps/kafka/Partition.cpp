@@ -1,6 +1,6 @@
 #include "apps/kafka/Partition.h"
 
-#include "apps/kafka/Log.h"
+#include "apps/kafka/StateReader.h"
 #include "kafka/Headers.h"
 
 #include <spdlog/spdlog.h>
@@ -193,46 +193,19 @@ std::int64_t Partition::offsetToBeginAt() {
     return std::max(committed, low);
 }
 
-/// A client at the beginning of this partition of the state.
-Client Partition::openState() const {
-    Settings settings = shared_.options.librdkafka;
-    settings["bootstrap.servers"] = shared_.options.brokers;
-    settings["group.id"] = shared_.options.group;  // librdkafka wants one; it joins none
-    settings["enable.auto.commit"] = "false";
-    settings["enable.partition.eof"] = "true";
-    settings["isolation.level"] = "read_committed";
-    settings["queued.max.messages.kbytes"] = "32768";
-    // Of small records, too: a client that has as many as it wants sleeps for a second.
-    settings["queued.min.messages"] = "1000000";
-    settings["fetch.wait.max.ms"] = "10";  // the end is near
-    Configuration configuration{settings};
-    logTo(configuration);
-    Client reader = configuration.makeClient(RD_KAFKA_CONSUMER);
-    check(rd_kafka_poll_set_consumer(reader.get()), "to read the state");
-    PartitionList const list =
-        partitionList(shared_.options.state, number_, RD_KAFKA_OFFSET_BEGINNING);
-    check(rd_kafka_assign(reader.get(), list.get()), "to read the state");
-    return reader;
-}
-
 /// Reads what is committed, up to an end that is asked for after the offset. What is open at that
 /// end is waited for.
 void Partition::readState() {
     std::int64_t const end = shared_.topics.endOfState(number_);
     if (end == 0) return;
-    Client const reader = openState();
+    StateReader reader{shared_.options, number_};
     std::int64_t read = 0;
     std::size_t malformed = 0;
     while (read < end && !isStopping_) {
-        Message const message{rd_kafka_consumer_poll(reader.get(), 100)};
+        Message const message = reader.next(milliseconds{100});
         if (!message) continue;
         if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
             read = message->offset;
-            continue;
-        }
-        if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-            spdlog::warn("partition {}: reading the state: {}", number_,
-                         rd_kafka_message_errstr(message.get()));
             continue;
         }
         read = message->offset + 1;

@@ -63,7 +63,6 @@ private:
     void takeOver();
     bool isOurs(std::string_view key) const noexcept;
     std::int64_t offsetToBeginAt();
-    Client openState() const;
     void readState();
     void work();
     using Chosen = std::vector<std::size_t>;  // outputs, by number

@@ -1,0 +1,76 @@
+#include "apps/kafka/StateReader.h"
+
+#include <gtest/gtest.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace timingwheel::test::kafka {
+namespace {
+
+using namespace std::chrono_literals;
+using timingwheel::kafka::check;
+using timingwheel::kafka::Client;
+using timingwheel::kafka::ClientError;
+using timingwheel::kafka::Configuration;
+using timingwheel::kafka::Message;
+using timingwheel::kafka::Options;
+using timingwheel::kafka::Owned;
+using timingwheel::kafka::StateReader;
+
+constexpr std::int16_t kListOffsets = 2;  // the number of that request in Kafka's protocol
+
+/// librdkafka's own stand-in for a broker, with a state of three records.
+class StateReaderTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
+        producer = configuration.makeClient(RD_KAFKA_PRODUCER);
+        brokers = rd_kafka_handle_mock_cluster(producer.get());
+        ASSERT_NE(brokers, nullptr);
+        options.brokers = rd_kafka_mock_cluster_bootstraps(brokers);
+        options.librdkafka = {{"log_level", "2"}};
+        check(rd_kafka_mock_topic_create(brokers, options.state.c_str(), 1, 1), "to make a topic");
+        Owned<rd_kafka_topic_t, rd_kafka_topic_destroy> const topic{
+            rd_kafka_topic_new(producer.get(), options.state.c_str(), nullptr)};
+        for (int i = 0; i < 3; ++i)
+            ASSERT_EQ(
+                rd_kafka_produce(topic.get(), 0, RD_KAFKA_MSG_F_COPY, nullptr, 0, "a", 1, nullptr),
+                0);
+        check(rd_kafka_flush(producer.get(), 20'000), "to write");
+    }
+    /// How many records it reads before it comes to the end.
+    std::int64_t read() {
+        StateReader reader{options, 0};
+        std::int64_t count = 0;
+        auto const giveUpAt = std::chrono::steady_clock::now() + 60s;
+        while (std::chrono::steady_clock::now() < giveUpAt) {
+            Message const message = reader.next(100ms);
+            if (!message) continue;
+            if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return count;
+            ++count;
+        }
+        ADD_FAILURE() << "there is no end";
+        return count;
+    }
+
+    Client producer;
+    rd_kafka_mock_cluster_t* brokers = nullptr;
+    Options options;
+};
+
+TEST_F(StateReaderTest, ReadsFromTheBeginningToTheEnd) { EXPECT_EQ(read(), 3); }
+
+// It went to the end, and a worker that had taken over knew of no timer.
+TEST_F(StateReaderTest, ThrowsWhereTheBrokerDoesNotSayWhereItBegins) {
+    for (auto const error :
+         {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE}) {
+        rd_kafka_mock_push_request_errors(brokers, kListOffsets, 1, error);
+        EXPECT_THROW(read(), ClientError) << rd_kafka_err2str(error);
+    }
+}
+
+}  // namespace
+}  // namespace timingwheel::test::kafka
