@@ -81,6 +81,21 @@ TEST(PendingTimers, HandOverNoMoreThanIsAskedFor) {
     EXPECT_EQ(taken, 100U);
 }
 
+// Ten thousand timers of a megabyte would be a transaction that no memory holds.
+TEST(PendingTimers, HandOverNoMoreBytesThanIsAskedFor) {
+    PendingTimers timers{kNow};
+    std::string const payload(1'000, 'x');
+    for (int i = 0; i < 10; ++i) {
+        Command command = scheduleCommand(std::to_string(i), kNow + 1);
+        command.value = payload;
+        timers.schedule(command);
+    }
+    EXPECT_EQ(timers.takeDue(kNow + 1, 10, 3'000).size(), 3U);
+    EXPECT_EQ(timers.takeDue(kNow + 1, 10, 1).size(), 1U);  // or it would wait for ever
+    EXPECT_EQ(timers.nextExpiration(), kNow + 1);
+    EXPECT_EQ(timers.takeDue(kNow + 1, 10).size(), 6U);
+}
+
 TEST(PendingTimers, ReplaceATimerOfTheSameId) {
     PendingTimers timers{kNow};
     EXPECT_EQ(timers.schedule(scheduleCommand("a", kNow + 5)).replaced, nullptr);

@@ -25,6 +25,9 @@ constexpr int kOffsetTimeout = 10'000;
 // So often the thread looks at the clock, which somebody may set.
 constexpr milliseconds kGlance{1'000};
 constexpr milliseconds kPauseAfterFailure{1'000};
+constexpr milliseconds kLongestPause{60'000};
+// Of what one transaction delivers. A timer that is larger comes alone.
+constexpr std::size_t kMaxBytesDue = 8'000'000;
 
 std::int64_t nowInMilliseconds() {
     return std::chrono::floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -260,7 +263,7 @@ void Partition::work() {
     }
 
     std::int64_t const now = nowInMilliseconds();
-    auto due = timers_->takeDue(now, shared_.options.batch);
+    auto due = timers_->takeDue(now, shared_.options.batch, kMaxBytesDue);
     for (PendingTimer::Owner& timer : due) {
         ++tally_.delivered;
         outputs_.delivery(std::move(timer));

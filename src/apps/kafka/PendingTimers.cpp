@@ -54,15 +54,18 @@ PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
     return PendingTimer::Owner{&timer};
 }
 
-std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::size_t atMost) {
+std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::size_t atMost,
+                                                        std::size_t atMostBytes) {
     if (Tick{now} < wheel_->currentTick()) turnBack(now);
     std::vector<PendingTimer::Owner> taken;
+    std::size_t bytes = 0;
     RawTimingWheel& wheel = wheel_->raw();
     while (wheel.hasFlushed() || wheel.flush(Tick{now})) {
         while (wheel.hasFlushed()) {
-            if (taken.size() == atMost) return taken;
+            if (taken.size() == atMost || bytes >= atMostBytes) return taken;
             auto& timer = static_cast<PendingTimer&>(wheel.takeFlushed());
             if (!wheel.place(timer).isDue()) continue;
+            bytes += timer.size();
             taken.push_back(remove(timer));
         }
     }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,8 +54,11 @@ public:
     void pushBack(PendingTimer& timer, std::int64_t at);
     [[nodiscard]] PendingTimer::Owner remove(PendingTimer& timer) noexcept;
 
-    /// Follows the clock, and takes what is due by it, at most so many, the earliest first.
-    std::vector<PendingTimer::Owner> takeDue(std::int64_t now, std::size_t atMost);
+    /// Follows the clock, and takes what is due by it, the earliest first: at most so many, and
+    /// none once they have so many bytes.
+    std::vector<PendingTimer::Owner> takeDue(
+        std::int64_t now, std::size_t atMost,
+        std::size_t atMostBytes = std::numeric_limits<std::size_t>::max());
 
     /// When takeDue will have something to do, at the earliest.
     std::optional<std::int64_t> nextExpiration() const noexcept;
