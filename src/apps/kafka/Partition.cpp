@@ -138,6 +138,8 @@ void Partition::takeOver() {
     producer_.reset();
     account();
     partitions_ = shared_.topics.partitionsOf(shared_.options.state);
+    if (partitions_ == 0)
+        throw std::runtime_error{"topic " + shared_.options.state + " is not there any more"};
     if (partitions_ != shared_.topics.partitionsOf(shared_.options.commands))
         throw std::runtime_error{
             "the number of partitions was changed: " + shared_.options.commands + " and " +
@@ -258,6 +260,9 @@ void Partition::work() {
     if (atMost == 0) pause(std::min(patience, milliseconds{100}));
     auto const messages = inbox_.take(atMost, atMost == 0 ? milliseconds{0} : patience);
     for (Message const& message : messages) {
+        if (message->offset < next_)
+            throw std::runtime_error{"the command at offset " + std::to_string(message->offset) +
+                                     " was read again"};
         intake_->take(recordOf(*message), nowInMilliseconds(), outputs_, tally_);
         next_ = message->offset + 1;
     }
