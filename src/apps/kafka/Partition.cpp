@@ -9,6 +9,8 @@
 #include <exception>
 #include <map>
 #include <numeric>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -75,6 +77,12 @@ bool isOthers(rd_kafka_resp_err_t code) {
            code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
 }
 
+/// What is pending takes more memory than there is.
+class DoesNotFit : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 }  // namespace
 
 Partition::Partition(Shared& shared, std::int32_t number)
@@ -97,22 +105,41 @@ void Partition::stop() noexcept {
 }
 
 void Partition::run() {
+    std::minstd_rand random{static_cast<unsigned>(number_) + 1};
+    milliseconds wait = kPauseAfterFailure;
     while (!isStopping_) {
+        milliseconds length = kPauseAfterFailure;
         try {
             takeOver();
+            wait = kPauseAfterFailure;
             while (!isStopping_) work();
             return;
         } catch (TakenAway const& error) {
             report(spdlog::level::info, error);
         } catch (ClientError const& error) {
             report(isOthers(error.code()) ? spdlog::level::info : spdlog::level::err, error);
+        } catch (DoesNotFit const& error) {
+            report(spdlog::level::err, error);
+            // Two that do not fit together must not keep each other out: one waits for longer.
+            wait = std::min(2 * wait, kLongestPause);
+            length =
+                milliseconds{std::uniform_int_distribution{wait.count() / 2, wait.count()}(random)};
         } catch (std::exception const& error) {
             report(spdlog::level::err, error);
         }
         inbox_.close();
-        outputs_.clear();
-        pause(kPauseAfterFailure);
+        forget();
+        pause(length);
     }
+}
+
+/// What memory holds. The log has it, and others may need the room.
+void Partition::forget() {
+    outputs_.clear();
+    tally_ = {};
+    intake_.reset();
+    timers_.reset();
+    account();
 }
 
 void Partition::report(int level, std::exception const& error) const {
@@ -131,12 +158,8 @@ void Partition::pause(milliseconds length) {
 // The order of the steps is what the model in tests/protocol found to be necessary: decision 0011.
 void Partition::takeOver() {
     auto const began = Steady::now();
-    outputs_.clear();
-    tally_ = {};
-    intake_.reset();
-    timers_.reset();
+    forget();
     producer_.reset();
-    account();
     partitions_ = shared_.topics.partitionsOf(shared_.options.state);
     if (partitions_ == 0)
         throw std::runtime_error{"topic " + shared_.options.state + " is not there any more"};
@@ -242,10 +265,9 @@ void Partition::readState() {
         }
         if (read % 4'096 == 0) account();
         if (shared_.isFull())
-            throw std::runtime_error{
-                "what is pending does not fit into --memory-mb " +
-                std::to_string(shared_.options.memory) +
-                ": it waits, and is not lost. Give more memory, or more workers"};
+            throw DoesNotFit{"what is pending does not fit into --memory-mb " +
+                             std::to_string(shared_.options.memory) +
+                             ": it waits, and is not lost. Give more memory, or more workers"};
     }
     account();
 }

@@ -60,6 +60,7 @@ private:
     using Steady = std::chrono::steady_clock;
 
     void run();
+    void forget();
     void takeOver();
     bool isOurs(std::string_view key) const noexcept;
     std::int64_t offsetToBeginAt();
