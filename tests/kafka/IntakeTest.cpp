@@ -46,11 +46,16 @@ protected:
     PendingTimers timers{kNow};
     Outputs outputs;
     Tally tally;
+    std::int64_t notKept = -1;
     Intake intake{timers,
                   {.source = "timers.commands/3",
                    .maxDelay = 5'000,
                    .hasReplies = true,
                    .isOurs = [](std::string_view key) { return key != "of-others"; },
+                   .whyNotTake =
+                       [this](std::int64_t offset) {
+                           return offset == notKept ? "the state does not take it" : "";
+                       },
                    .whyNotTo = [](std::string_view topic) -> std::string {
                        return topic == "nowhere" ? "there is no such topic" : "";
                    }}};
@@ -133,6 +138,29 @@ TEST_F(IntakeTest, SendsWhatItRefusesToTheDeadLettersAndGoesOn) {
     EXPECT_EQ(timers.size(), 0U);
     take(schedule("a", "1000100"));
     EXPECT_EQ(timers.size(), 1U);
+}
+
+// Whoever scheduled it was told that it is pending.
+TEST_F(IntakeTest, RefusesWhatTheStateDidNotTake) {
+    take(schedule("a", "1000100"));
+    notKept = 7;
+    take(asking(schedule("a", "1000200")));
+    EXPECT_EQ(outcome(), "refused");
+    take(asking(pushBack("a", "1000300")));
+    EXPECT_EQ(outcome(), "refused");
+    EXPECT_EQ(timers.find("a")->at, 1'000'100);
+    EXPECT_EQ(tally.refused, 2U);
+}
+
+TEST_F(IntakeTest, KeepsTogetherWhatACommandMakes) {
+    take(asking(schedule("a", "1000100")));
+    take(asking(cancel("a")));
+    auto const& all = outputs.all();
+    ASSERT_EQ(all.size(), 4U);
+    EXPECT_EQ(all[0].step, all[1].step);
+    EXPECT_EQ(all[2].step, all[3].step);
+    EXPECT_NE(all[1].step, all[2].step);
+    EXPECT_EQ(all[0].next, 8);  // the command's offset is 7
 }
 
 TEST_F(IntakeTest, KeepsATimerWhenACommandForItIsRefused) {

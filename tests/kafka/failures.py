@@ -341,6 +341,42 @@ class Failures(unittest.TestCase):
         self.assertEqual((letter[0], letter[1]), ("large", b"x" * 10_000))
         self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
 
+    def testABatchIsTooLarge(self):
+        """A broker refuses a batch of records for the sum of them, or for one of them."""
+        world = self.world
+        target = world.topics["narrow"] = world.name + ".narrow"
+        self.cluster.createTopic(target, 1, max_message_bytes=20_000)
+        world.ready()
+        together, beside = [f"t{i}" for i in range(200)], [f"s{i}" for i in range(20)]
+        world.schedule(together, now() + 3_000, to="narrow", value=b"x" * 1_000)
+        world.await_("narrow", len(together))
+        self.assertEqual(world.read("dead-letters"), [])
+        at = now() + 3_000
+        world.schedule(beside[:10], at, to="narrow", value=b"x")
+        world.schedule(["large"], at, to="narrow", value=b"x" * 30_000)
+        world.schedule(beside[10:], at, to="narrow", value=b"x")
+        delivered = world.await_("narrow", len(together) + len(beside))
+        self.assertEqual(sorted(key for key, *_ in delivered), sorted(together + beside))
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertEqual((letter[0], letter[1]), ("large", b"x" * 30_000))
+
+    def testACommandIsTooLargeForTheState(self):
+        world = self.world
+        self.cluster.createTopic(world.topics["state"], PARTITIONS, cleanup_policy="compact",
+                                 max_message_bytes=5_000)  # fmt: skip
+        worker = world.ready()
+        at, ids = now() + 6_000, [f"t{i}" for i in range(20)]
+        world.command("schedule", "a", at)
+        waitUntil(lambda: world.metric(worker, "pending") == 1, SOON, "not taken in")
+        world.schedule(ids[:10], at)
+        world.command("schedule", "a", at + 60_000, value=b"x" * 20_000)
+        world.schedule(ids[10:], at)
+        self.assertDelivered(["a", *ids])
+        self.assertEqual(world.outcomes(2), ["scheduled", "refused"])
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertEqual((letter[0], letter[1]), ("a", b"x" * 20_000))
+        self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
+
     def testATargetIsRemoved(self):
         world = self.world
         self.cluster.createTopic(world.name + ".brief", 1)

@@ -38,6 +38,7 @@ OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string co
 }
 
 void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally) {
+    outputs.beginStep(record.offset + 1);
     auto const read = readCommand(record, {.latest = now + rules_.maxDelay});
     std::string reason;
     if (auto const* const refusal = std::get_if<Refusal>(&read)) {
@@ -46,9 +47,11 @@ void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tall
         reason =
             "the key belongs to another partition: commands must be partitioned by murmur2, as "
             "Java does (librdkafka: partitioner=murmur2_random)";
-    } else if (auto const& command = std::get<Command>(read);
-               command.kind == Command::Kind::schedule) {
-        reason = rules_.whyNotTo(command.to);
+    } else {
+        reason = rules_.whyNotTake(record.offset);
+        auto const& command = std::get<Command>(read);
+        if (reason.empty() && command.kind == Command::Kind::schedule)
+            reason = rules_.whyNotTo(command.to);
     }
     if (!reason.empty()) {
         ++tally.refused;

@@ -34,6 +34,8 @@ public:
         bool hasReplies;
         /// Whether this key belongs to this partition.
         std::function<bool(std::string_view key)> isOurs;
+        /// Why the command at this offset is refused, whatever it says; empty: it is not.
+        std::function<std::string(std::int64_t offset)> whyNotTake;
         /// Why nothing may be delivered to this topic; empty: it may.
         std::function<std::string(std::string_view topic)> whyNotTo;
     };
@@ -52,7 +54,7 @@ private:
     Rules rules_;
 };
 
-/// The headers of a record that is refused or cannot be delivered, and why.
+/// The record, refused or not delivered, with two headers more: where it comes from, and why.
 OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string const& reason);
 
 }  // namespace kafka

@@ -39,10 +39,25 @@ struct Output {
     PendingTimer const* timer = nullptr;  // of state, tombstone, delivery
     std::int64_t at = 0;                  // of state, delivery
     std::unique_ptr<OwnRecord> record;    // of reply, deadLetter
+    std::int64_t next = 0;                // the offset behind the commands up to this
+    std::uint32_t step = 0;               // what belongs together has the same, and stands together
+
+    /// In its place and step.
+    void become(Kind other, std::unique_ptr<OwnRecord> itsRecord = {}) {
+        kind = other;
+        timer = nullptr;
+        record = std::move(itsRecord);
+    }
 };
 
 class Outputs {
 public:
+    /// What follows is of one command, or of one timer that is due. A transaction has all of it, or
+    /// nothing. `next` is the offset behind the commands that were taken in.
+    void beginStep(std::int64_t next) {
+        next_ = next;
+        ++step_;
+    }
     void state(PendingTimer const& timer) { add(Output::Kind::state, &timer); }
     /// Keeps the timer until the end of the transaction.
     void tombstone(PendingTimer::Owner timer) {
@@ -69,14 +84,17 @@ public:
 
 private:
     void add(Output::Kind kind, PendingTimer const* timer) {
-        outputs_.push_back({kind, timer, timer->at, nullptr});
+        outputs_.push_back({kind, timer, timer->at, nullptr, next_, step_});
     }
     void add(Output::Kind kind, OwnRecord record) {
-        outputs_.push_back({kind, nullptr, 0, std::make_unique<OwnRecord>(std::move(record))});
+        outputs_.push_back(
+            {kind, nullptr, 0, std::make_unique<OwnRecord>(std::move(record)), next_, step_});
     }
 
     std::vector<Output> outputs_;
     std::vector<PendingTimer::Owner> kept_;
+    std::int64_t next_ = 0;
+    std::uint32_t step_ = 0;
 };
 
 }  // namespace kafka

@@ -180,6 +180,10 @@ void Partition::takeOver() {
             .maxDelay = shared_.options.maxDelayDays * 24 * 3'600'000,
             .hasReplies = !shared_.options.replies.empty(),
             .isOurs = [this](std::string_view key) { return isOurs(key); },
+            .whyNotTake = [this](std::int64_t offset) -> std::string {
+                auto const found = refused_.find(offset);
+                return found == refused_.end() ? std::string{} : found->second;
+            },
             .whyNotTo = [this](std::string_view topic) { return shared_.topics.whyNotTo(topic); }});
     if (isStopping_) return;
     inbox_.openAt(next_);
@@ -293,6 +297,7 @@ void Partition::work() {
     auto due = timers_->takeDue(now, shared_.options.batch, kMaxBytesDue);
     for (PendingTimer::Owner& timer : due) {
         ++tally_.delivered;
+        outputs_.beginStep(next_);
         outputs_.delivery(std::move(timer));
     }
     if (!messages.empty() || !outputs_.empty()) commit();
@@ -313,7 +318,7 @@ void Partition::commit() {
     auto const began = Steady::now();
     Chosen all(outputs_.all().size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    if (!tryToCommit(all)) commitEachTargetAlone();
+    write(all, next_);
     auto const now = nowInMilliseconds();
     for (Output const& output : outputs_.all())
         if (output.kind == Output::Kind::delivery)
@@ -322,31 +327,47 @@ void Partition::commit() {
     shared_.metrics.add(tally_);
     tally_ = {};
     outputs_.clear();
+    refused_.erase(refused_.begin(), refused_.lower_bound(next_));
 }
 
-/// Writes these outputs in one transaction, until it is committed. False if one of their topics may
-/// not be written to, and nobody says which.
-bool Partition::tryToCommit(Chosen chosen) {
+/// Writes these outputs: in one transaction, if no broker minds. If one does, in several, in their
+/// order. Each of them is right by itself: this may end anywhere.
+void Partition::write(Chosen const& chosen, std::int64_t next) {
+    switch (tryToCommit(chosen, next)) {
+        case Ending::committed:
+            return;
+        case Ending::isClosed:
+            return writeEachTargetAlone(chosen, next);
+        case Ending::isMixed:
+            return writeInHalves(chosen, next);
+    }
+}
+
+/// Writes these outputs in one transaction, until it is committed, or must be divided.
+Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next) {
     milliseconds wait{50};
     while (true) {
         try {
             producer_->begin();
             for (std::size_t const i : chosen)
                 if (!producer_->write(outputs_.all()[i], *timers_, i)) break;
-            producer_->commit(shared_.consumer, next_);
-            return true;
+            producer_->commit(shared_.consumer, next);
+            return Ending::committed;
         } catch (ClientError const& error) {
             if (error.isFatal() || isOthers(error.code())) throw;
             producer_->abort();
             shared_.metrics.aborted();
             auto const failures = producer_->failures();
-            for (Producer::Failure const& failure : failures) {
-                std::size_t const before = outputs_.all().size();
-                giveUp(failure);
-                if (outputs_.all().size() > before) chosen.push_back(before);
-            }
+            bool isMixed = false;
+            for (Producer::Failure const& failure : failures)
+                if (failure.isCertain || isOneStep(chosen))
+                    giveUp(failure);
+                else
+                    isMixed = true;
+            if (isMixed) return Ending::isMixed;
             if (!failures.empty()) continue;
-            if (error.code() == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED) return false;
+            if (error.code() == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+                return Ending::isClosed;
             spdlog::warn("partition {}: a transaction is made again: {}", number_, error.what());
             if (isStopping_) throw;
             pause(wait);
@@ -355,36 +376,65 @@ bool Partition::tryToCommit(Chosen chosen) {
     }
 }
 
-/// The slow way, where a topic may not be written to: what is delivered there goes to the dead
-/// letters, and the rest as it should. Each transaction is right by itself: this may end anywhere.
-void Partition::commitEachTargetAlone() {
+bool Partition::isOneStep(Chosen const& chosen) {
+    // They are in the order of their steps.
+    return outputs_.all()[chosen.front()].step == outputs_.all()[chosen.back()].step;
+}
+
+/// Until what is refused stands alone, or what is too large together is in two batches.
+void Partition::writeInHalves(Chosen const& chosen, std::int64_t next) {
+    auto const stepOf = [this](std::size_t i) { return outputs_.all()[i].step; };
+    // REQUIRES more than one step. The middle moves to the beginning of a step, up or down.
+    auto middle = chosen.begin() + static_cast<std::ptrdiff_t>(chosen.size() / 2);
+    while (middle != chosen.end() && stepOf(*middle) == stepOf(*(middle - 1))) ++middle;
+    if (middle == chosen.end()) do
+            --middle;
+        while (stepOf(*middle) == stepOf(*(middle - 1)));
+    Chosen const first{chosen.begin(), middle};
+    write(first, outputs_.all()[first.back()].next);
+    write({middle, chosen.end()}, next);
+}
+
+/// Where a topic may not be written to: what is delivered there goes to the dead letters, and the
+/// rest as it should.
+void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
     Chosen rest;
     std::map<std::uint32_t, Chosen> deliveries;
-    std::size_t const count = outputs_.all().size();
-    for (std::size_t i = 0; i < count; ++i) {
-        Output const& output = outputs_.all()[i];
+    for (auto i = all.begin(); i != all.end(); ++i) {
+        Output const& output = outputs_.all()[*i];
         if (output.kind != Output::Kind::delivery) {
-            rest.push_back(i);
+            rest.push_back(*i);
             continue;
         }
         Chosen& ofTarget = deliveries[output.timer->target()];
-        ofTarget.push_back(i);
-        ofTarget.push_back(++i);  // its tombstone
+        ofTarget.push_back(*i);
+        ofTarget.push_back(*++i);  // its tombstone
     }
-    constexpr auto kMissing = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    constexpr auto kMayNotWrite = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    // What is still closed here is one of ours.
     auto const require = [&](Chosen const& chosen) {
-        if (!chosen.empty() && !tryToCommit(chosen))
+        if (chosen.empty()) return;
+        Ending const ending = tryToCommit(chosen, next);
+        if (ending == Ending::isMixed) return writeInHalves(chosen, next);
+        if (ending == Ending::isClosed)
             throw ClientError{
                 "workers must have the right to write to the state, the dead letters "
                 "and the replies",
-                kMissing};
+                kMayNotWrite};
     };
     require(rest);
     for (auto const& [target, chosen] : deliveries) {
-        if (tryToCommit(chosen)) continue;
-        for (std::size_t const i : chosen)
-            if (outputs_.all()[i].kind == Output::Kind::delivery) giveUp({i, kMissing});
-        require(chosen);
+        switch (tryToCommit(chosen, next)) {
+            case Ending::committed:
+                break;
+            case Ending::isMixed:
+                writeInHalves(chosen, next);
+                break;
+            case Ending::isClosed:
+                for (std::size_t const i : chosen)
+                    if (outputs_.all()[i].kind == Output::Kind::delivery) giveUp({i, kMayNotWrite});
+                require(chosen);
+        }
     }
 }
 
@@ -396,37 +446,36 @@ void Partition::giveUp(Producer::Failure const& failure) {
         case Output::Kind::delivery:
             spdlog::error("partition {}: a timer could not be delivered to {}: {}", number_,
                           timers_->topicOf(*output.timer), reason);
-            output = {Output::Kind::deadLetter, nullptr, 0,
-                      std::make_unique<OwnRecord>(letterOf(output, reason))};
+            output.become(Output::Kind::deadLetter,
+                          std::make_unique<OwnRecord>(letterOf(output, reason)));
             --tally_.delivered;
             ++tally_.failed;
             return;
-        case Output::Kind::state: {
-            spdlog::error("partition {}: a timer could not be kept: {}", number_, reason);
-            PendingTimer const& timer = *output.timer;
-            OwnRecord letter = letterOf(output, reason);
-            output.kind = Output::Kind::tombstone;  // of what it has replaced, perhaps
-            if (PendingTimer* const pending = timers_->find(timer.id()); pending == &timer)
-                outputs_.keep(timers_->remove(*pending));
-            outputs_.deadLetter(std::move(letter));
-            ++tally_.failed;
-            return;
-        }
+        case Output::Kind::state:
+            if (!isOfTheRecord(failure.error)) break;
+            // Its reply and later commands are of a timer that will not be. So they are taken in
+            // anew, without it.
+            refused_[output.next - 1] = "the state does not take the timer: " + reason;
+            throw std::runtime_error{"the command at offset " + std::to_string(output.next - 1) +
+                                     " is refused: the state does not take the timer: " + reason};
         case Output::Kind::deadLetter:
-            if (output.record->value) {  // too large, perhaps: it is told of without it
+            if (!isOfTheSize(failure.error)) break;
+            if (output.record->value) {  // it is told of without it
                 output.record->value.reset();
                 return;
             }
-            break;
+            [[fallthrough]];
         case Output::Kind::reply:
-            break;
+            spdlog::error("partition {}: given up, and not written: {}", number_, reason);
+            output.become(Output::Kind::nothing);
+            return;
         case Output::Kind::tombstone:
-            throw std::runtime_error{"the state cannot be written: " + reason};
+            break;
         case Output::Kind::nothing:
             return;
     }
-    spdlog::error("partition {}: given up, and not written: {}", number_, reason);
-    output = {Output::Kind::nothing, nullptr, 0, nullptr};
+    throw std::runtime_error{"the state and the dead letters must be written, and cannot be: " +
+                             reason};
 }
 
 OwnRecord Partition::letterOf(Output const& output, std::string const& reason) const {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,9 +68,17 @@ private:
     void readState();
     void work();
     using Chosen = std::vector<std::size_t>;  // outputs, by number
+    enum class Ending {
+        committed,
+        isClosed,  // one of the topics may not be written to, and nobody says which
+        isMixed,   // a broker has refused several records, and means one, or all together
+    };
     void commit();
-    [[nodiscard]] bool tryToCommit(Chosen chosen);
-    void commitEachTargetAlone();
+    void write(Chosen const& chosen, std::int64_t next);
+    [[nodiscard]] Ending tryToCommit(Chosen const& chosen, std::int64_t next);
+    void writeEachTargetAlone(Chosen const& all, std::int64_t next);
+    void writeInHalves(Chosen const& chosen, std::int64_t next);
+    bool isOneStep(Chosen const& chosen);
     void giveUp(Producer::Failure const& failure);
     OwnRecord letterOf(Output const& output, std::string const& reason) const;
     void account();
@@ -89,6 +98,8 @@ private:
     bool hasOffset_ = false;  // the group has committed one
     std::int64_t next_ = 0;   // the offset behind the last command that was taken in
     Outputs outputs_;
+    /// Commands that the state did not take, by offset, and why.
+    std::map<std::int64_t, std::string> refused_;
     Tally tally_;
     std::size_t memory_ = 0;  // our part of the shared one
 

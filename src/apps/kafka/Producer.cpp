@@ -5,7 +5,9 @@
 
 #include <charconv>
 #include <chrono>
+#include <map>
 #include <thread>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -37,23 +39,29 @@ void add(rd_kafka_headers_t* headers, std::string_view name, std::int64_t number
 /// Made again, it would fail again.
 bool isPermanent(rd_kafka_resp_err_t error) {
     switch (error) {
-        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
-        case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
         case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
         case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
         case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-        case RD_KAFKA_RESP_ERR_INVALID_RECORD:
-        case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
-        case RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP:
             return true;
         default:
-            return false;
+            return isOfTheRecord(error);
     }
 }
 
 }  // namespace
+
+bool isOfTheSize(rd_kafka_resp_err_t error) {
+    return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+           error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
+}
+
+bool isOfTheRecord(rd_kafka_resp_err_t error) {
+    return isOfTheSize(error) || error == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
+           error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION ||
+           error == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP;
+}
 
 Producer::Producer(Options const& options, std::int32_t partition,
                    std::atomic<bool> const& isStopping)
@@ -70,6 +78,8 @@ Producer::Producer(Options const& options, std::int32_t partition,
     settings.emplace("retry.backoff.ms", "10");
     settings.emplace("queue.buffering.max.messages", "100000");
     settings.emplace("queue.buffering.max.kbytes", "32768");
+    // Brokers decide what is too large. What is larger than the queue would wait for ever.
+    settings.emplace("message.max.bytes", "30000000");
     settings.emplace("topic.metadata.propagation.max.ms", "2000");
     Configuration configuration{settings};
     logTo(configuration);
@@ -97,6 +107,7 @@ void Producer::repeat(char const* what, Call&& call) {
 
 void Producer::begin() {
     failures_.clear();
+    ofBatches_.clear();
     hasFailed_ = false;
     check(rd_kafka_begin_transaction(client_.get()), "to begin a transaction");
 }
@@ -198,9 +209,24 @@ void Producer::send(std::string const& name, std::int32_t partition,
 
 void Producer::onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self) {
     // If one fails, librdkafka has the others fail as well, by other errors.
-    if (isPermanent(message->err))
-        static_cast<Producer*>(self)->failures_.push_back(
-            {reinterpret_cast<std::size_t>(message->_private), message->err});
+    if (!isPermanent(message->err)) return;
+    auto& producer = *static_cast<Producer*>(self);
+    Failure const failure{reinterpret_cast<std::size_t>(message->_private), message->err};
+    if (isOfTheRecord(message->err))
+        producer.ofBatches_.push_back({failure, message->rkt, message->partition});
+    else
+        producer.failures_.push_back(failure);
+}
+
+std::vector<Producer::Failure> Producer::failures() const {
+    std::map<std::pair<rd_kafka_topic_t*, std::int32_t>, std::size_t> counts;
+    for (Report const& report : ofBatches_) ++counts[{report.topic, report.partition}];
+    std::vector<Failure> all = failures_;
+    for (Report const& report : ofBatches_) {
+        all.push_back(report.failure);
+        all.back().isCertain = counts[{report.topic, report.partition}] == 1;
+    }
+    return all;
 }
 
 void Producer::commit(rd_kafka_t* consumer, std::int64_t offset) {

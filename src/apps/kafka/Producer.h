@@ -17,6 +17,11 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
+/// Of a record: it is larger than a topic takes.
+bool isOfTheSize(rd_kafka_resp_err_t error);
+/// Of a record: no topic, right or broker would have to change.
+bool isOfTheRecord(rd_kafka_resp_err_t error);
+
 /// The group has given the partition to another worker.
 class TakenAway : public std::runtime_error {
 public:
@@ -29,10 +34,12 @@ public:
 /// All that waits for the broker gives up when `isStopping` has been true for a while.
 class Producer {
 public:
-    /// An output that no repetition will write.
+    /// An output that no repetition will write; or, if that is not certain, one of those that a
+    /// broker has refused together.
     struct Failure {
         std::size_t output;
         rd_kafka_resp_err_t error;
+        bool isCertain = true;
     };
 
     Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
@@ -47,8 +54,8 @@ public:
     void commit(rd_kafka_t* consumer, std::int64_t offset);
     void abort();
 
-    /// What failed for good since the last begin().
-    std::vector<Failure> const& failures() const noexcept { return failures_; }
+    /// What failed for good since the last begin(). REQUIRES: the transaction is aborted.
+    std::vector<Failure> failures() const;
 
 private:
     static void onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self);
@@ -69,6 +76,13 @@ private:
     using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
     std::unordered_map<std::string, Topic> topics_;  // go before the client
     std::vector<Failure> failures_;
+    /// What a broker refuses for what one record is, it refuses with all of the record's batch.
+    struct Report {
+        Failure failure;
+        rd_kafka_topic_t* topic;
+        std::int32_t partition;
+    };
+    std::vector<Report> ofBatches_;
     bool hasFailed_ = false;  // the transaction: librdkafka takes no more records for it
 };
 
