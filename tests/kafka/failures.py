@@ -392,6 +392,24 @@ class Failures(unittest.TestCase):
         (letter,) = world.await_("dead-letters", 1)
         self.assertEqual(letter[0], "lost")
 
+    def testATargetIsRemovedAfterADelivery(self):
+        """The worker's client knows the topic, and goes on to ask for its leader."""
+        world = self.world
+        brief = world.topics["brief"] = world.name + ".brief"
+        self.cluster.createTopic(brief, 1)
+        worker = world.ready()
+        world.schedule(["first"], now(), to="brief")
+        world.await_("brief", 1)
+        at = now() + 3_000
+        world.schedule(["lost"], at, to="brief")
+        world.schedule([f"t{i}" for i in range(20)], at)
+        waitUntil(lambda: world.metric(worker, "pending") == 21, SOON, "not taken in")
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        admin.delete_topics([brief])[brief].result(20)
+        self.assertDelivered([f"t{i}" for i in range(20)])
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertEqual(letter[0], "lost")
+
     def testAWorkerMayNotWrite(self):
         world = self.world
         self.cluster.createTopic(world.name + ".closed", 1)

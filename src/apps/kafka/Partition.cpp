@@ -346,6 +346,7 @@ void Partition::write(Chosen const& chosen, std::int64_t next) {
 /// Writes these outputs in one transaction, until it is committed, or must be divided.
 Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next) {
     milliseconds wait{50};
+    int failed = 0;
     while (true) {
         try {
             producer_->begin();
@@ -368,6 +369,7 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             if (!failures.empty()) continue;
             if (error.code() == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
                 return Ending::isClosed;
+            if (++failed > 1 && giveUpWhatIsGone(chosen)) continue;
             spdlog::warn("partition {}: a transaction is made again: {}", number_, error.what());
             if (isStopping_) throw;
             pause(wait);
@@ -436,6 +438,24 @@ void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
                 require(chosen);
         }
     }
+}
+
+/// A producer that knows a topic looks for its leader, and says no more than that, when somebody
+/// has removed it.
+bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
+    std::map<std::uint32_t, bool> isGone;
+    bool any = false;
+    for (std::size_t const i : chosen) {
+        Output const& output = outputs_.all()[i];
+        if (output.kind != Output::Kind::delivery) continue;
+        auto const [found, isNew] = isGone.try_emplace(output.timer->target(), false);
+        if (isNew)
+            found->second = !shared_.topics.whyNotTo(timers_->topicOf(*output.timer), {}).empty();
+        if (!found->second) continue;
+        giveUp({i, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
+        any = true;
+    }
+    return any;
 }
 
 /// What cannot be written does not hold up the rest of its transaction.

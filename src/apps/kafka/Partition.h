@@ -79,6 +79,7 @@ private:
     void writeEachTargetAlone(Chosen const& all, std::int64_t next);
     void writeInHalves(Chosen const& chosen, std::int64_t next);
     bool isOneStep(Chosen const& chosen);
+    bool giveUpWhatIsGone(Chosen const& chosen);
     void giveUp(Producer::Failure const& failure);
     OwnRecord letterOf(Output const& output, std::string const& reason) const;
     void account();

@@ -81,6 +81,8 @@ Producer::Producer(Options const& options, std::int32_t partition,
     // Brokers decide what is too large. What is larger than the queue would wait for ever.
     settings.emplace("message.max.bytes", "30000000");
     settings.emplace("topic.metadata.propagation.max.ms", "2000");
+    // So long a topic that was removed is looked for.
+    settings.emplace("topic.metadata.refresh.interval.ms", "10000");
     Configuration configuration{settings};
     logTo(configuration);
     rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);

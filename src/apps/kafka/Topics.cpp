@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -106,8 +107,9 @@ void Topics::create() {
     }
     // The controller has said yes before all brokers know.
     auto const giveUpAt = Clock::now() + std::chrono::seconds{20};
-    for (std::string const& name : {options_.commands, options_.state, options_.deadLetters})
-        while (partitionsOf(name) == 0) {
+    for (std::string const& name :
+         {options_.commands, options_.state, options_.deadLetters, options_.replies})
+        while (!name.empty() && partitionsOf(name) == 0) {
             if (Clock::now() > giveUpAt)
                 throw std::runtime_error{"topic " + name +
                                          " was made, and is not there after 20 s"};
@@ -201,7 +203,7 @@ std::int32_t Topics::partitionsOf(std::string const& topic) {
     return found == partitions_.end() ? 0 : found->second;
 }
 
-std::string Topics::whyNotTo(std::string_view topic) {
+std::string Topics::whyNotTo(std::string_view topic, Clock::duration fresh) {
     std::string const name{topic};
     for (std::string const& own :
          {options_.commands, options_.state, options_.deadLetters, options_.replies})
@@ -209,10 +211,17 @@ std::string Topics::whyNotTo(std::string_view topic) {
             return "timingwheel-to is " + name + ": that is a topic of the timers' own";
     std::lock_guard const lock{mutex_};
     auto const now = Clock::now();
-    constexpr std::chrono::minutes kFresh{1};
     constexpr std::chrono::seconds kPause{1};
     bool const isKnown = partitions_.contains(name);
-    if (now - refreshed_ > (isKnown ? Clock::duration{kFresh} : Clock::duration{kPause})) refresh();
+    if (now - refreshed_ > (isKnown ? std::max<Clock::duration>(fresh, kPause) : kPause)) {
+        try {
+            refresh();
+        } catch (ClientError const& error) {
+            if (!isKnown) throw;
+            spdlog::warn("topic {} is taken to be there still: {}", name, error.what());
+            refreshed_ = now;  // or each command would wait for brokers that are away
+        }
+    }
     if (partitions_.contains(name)) return {};
     return "timingwheel-to is " + name + ": there is no such topic";
 }

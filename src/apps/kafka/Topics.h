@@ -29,17 +29,20 @@ public:
 
     /// The number of partitions as it is now.
     std::int32_t partitionsOf(std::string const& topic);
-    /// Why timers may not be delivered to this topic; empty if they may. Looks at the cluster again
-    /// at most once a second.
-    std::string whyNotTo(std::string_view topic);
+    using Clock = std::chrono::steady_clock;
+    /// So old may be what is known of a topic, for most.
+    static constexpr std::chrono::minutes kFresh{1};
+
+    /// Why timers may not be delivered to this topic; empty if they may. Of a topic that was there,
+    /// it believes that for `fresh`, and while no broker answers. Looks at the cluster again at most
+    /// once a second.
+    std::string whyNotTo(std::string_view topic, Clock::duration fresh = kFresh);
 
     /// The end of the state's partition, as one sees it who reads uncommitted records: with what
     /// open transactions have written.
     std::int64_t endOfState(std::int32_t partition);
 
 private:
-    using Clock = std::chrono::steady_clock;
-
     void refresh();
     void checkSettings();
     void checkSetting(std::string const& topic, std::string const& name, std::string const& value);
