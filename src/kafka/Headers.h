@@ -1,8 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
-/// The names of headers and topics: what users of any Kafka client, the daemon and its state agree
+/// The names of headers, and bounds: what users of any Kafka client, the daemon and its state agree
 /// on. docs/beyond.md describes them.
 namespace timingwheel {
 inline namespace v1 {
@@ -37,6 +38,11 @@ inline constexpr std::string_view kReason = "timingwheel-reason";
 inline constexpr std::string_view kFrom = "timingwheel-from";
 
 }  // namespace header
+
+/// Bytes of a timer's id, and headers of its user's own.
+inline constexpr std::size_t kMaxId = 1'000;
+inline constexpr std::size_t kMaxHeaders = 100;
+
 }  // namespace kafka
 }  // namespace v1
 }  // namespace timingwheel

@@ -15,9 +15,6 @@ namespace {
 
 using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 
-constexpr std::size_t kMaxId = 1'000;
-constexpr std::size_t kMaxHeaders = 100;
-
 void add(rd_kafka_headers_t* headers, std::string_view name, std::string_view value) {
     rd_kafka_resp_err_t const error =
         rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()), value.data(),
@@ -69,6 +66,8 @@ public:
         settings["partitioner"] = "murmur2_random";
         // In order, and each once.
         settings["enable.idempotence"] = "true";
+        // Or a future of what went well would never be ready.
+        settings["delivery.report.only.error"] = "false";
         Configuration configuration{settings};
         rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
         producer_ = configuration.makeClient(RD_KAFKA_PRODUCER);

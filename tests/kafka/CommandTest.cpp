@@ -41,7 +41,6 @@ TEST(Command, OfAScheduleSaysWhenWhereAndWhat) {
     EXPECT_EQ(command.to, "orders.unpaid");
     EXPECT_EQ(command.key, "customer-1");
     EXPECT_EQ(command.value, "payload");
-    EXPECT_EQ(command.reply, "r1");
     EXPECT_THAT(command.headers,
                 ElementsAre(Header{"trace", "abc"}, Header{"empty", std::nullopt}));
 }

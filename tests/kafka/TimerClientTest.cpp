@@ -81,6 +81,17 @@ TEST(TimerClient, TellsOfACommandThatNoBrokerHasConfirmed) {
     EXPECT_THROW(confirmed.get(), KafkaError);
 }
 
+// A future waited for ever: librdkafka then reports nothing else.
+TEST(TimerClient, TellsOfWhatABrokerHasConfirmedWhateverItsSettings) {
+    TimerClient client{{.brokers = "127.0.0.1:1",
+                        .librdkafka = {{"test.mock.num.brokers", "1"},  // librdkafka's stand-in
+                                       {"delivery.report.only.error", "true"},
+                                       {"log_level", "0"}}}};
+    auto confirmed = client.cancel("4711");
+    ASSERT_EQ(confirmed.wait_for(60s), std::future_status::ready);
+    EXPECT_NO_THROW(confirmed.get());
+}
+
 TEST(TimerClient, TellsFuturesThatOutliveIt) {
     std::future<void> confirmed;
     {

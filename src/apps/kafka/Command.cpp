@@ -58,19 +58,18 @@ std::optional<Refusal> readTimer(Record const& record, Command& command) {
     command.value = record.value;
     for (Header const& header : record.headers)
         if (!header.name.starts_with(header::kPrefix)) command.headers.push_back(header);
-    if (command.headers.size() > CommandLimits::kMaxHeaders)
+    if (command.headers.size() > kMaxHeaders)
         return Refusal{"it has " + std::to_string(command.headers.size()) +
-                       " headers of its own: the most is " +
-                       std::to_string(CommandLimits::kMaxHeaders)};
+                       " headers of its own: the most is " + std::to_string(kMaxHeaders)};
     return std::nullopt;
 }
 
 std::optional<Refusal> readId(Record const& record, Command& command) {
     if (!record.key || record.key->empty())
         return Refusal{"the key is empty: it must be the timer's id"};
-    if (record.key->size() > CommandLimits::kMaxId)
+    if (record.key->size() > kMaxId)
         return Refusal{"the key has " + std::to_string(record.key->size()) +
-                       " bytes: the most is " + std::to_string(CommandLimits::kMaxId)};
+                       " bytes: the most is " + std::to_string(kMaxId)};
     command.id = *record.key;
     return std::nullopt;
 }
@@ -98,21 +97,8 @@ std::optional<std::string_view> lastHeader(Record const& record, std::string_vie
     return std::nullopt;
 }
 
-std::string_view nameOf(Command::Kind kind) noexcept {
-    switch (kind) {
-        case Command::Kind::schedule:
-            return header::kSchedule;
-        case Command::Kind::pushBack:
-            return header::kPushBack;
-        case Command::Kind::cancel:
-            break;
-    }
-    return header::kCancel;
-}
-
 std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits limits) {
     Command command;
-    command.reply = lastHeader(record, header::kReply);
     if (auto refusal = readId(record, command)) return *refusal;
     if (auto refusal = readKind(record, command)) return *refusal;
     if (command.kind != Command::Kind::cancel)

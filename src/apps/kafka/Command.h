@@ -17,8 +17,6 @@ namespace kafka {
 /// What a command may ask for. A record beyond is refused, with a reason that names value and
 /// bound.
 struct CommandLimits {
-    static constexpr std::size_t kMaxId = 1'000;
-    static constexpr std::size_t kMaxHeaders = 100;
     static constexpr std::size_t kMaxTopic = 249;
 
     std::int64_t latest = 0;  // milliseconds since 1970
@@ -35,7 +33,6 @@ struct Command {
     std::optional<std::string_view> key;
     std::optional<std::string_view> value;
     std::vector<Header> headers;  // the user's own
-    std::optional<std::string_view> reply;
 };
 
 struct Refusal {
@@ -47,8 +44,6 @@ std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits l
 
 /// Reads a record of the state, which has what a schedule has.
 std::variant<Command, Refusal> readState(Record const& record);
-
-std::string_view nameOf(Command::Kind kind) noexcept;
 
 /// The header's value, if the record has that header once or more often: the last.
 std::optional<std::string_view> lastHeader(Record const& record, std::string_view name) noexcept;
