@@ -55,6 +55,11 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--librdkafka", "linger.ms"}, "linger.ms: it must be key=value"},
         {{"--librdkafka", "group.id=x"}, "group.id: the program sets it itself"},
         {{"--librdkafka", "isolation.level=read_uncommitted"}, "isolation.level"},
+        {{"--librdkafka", "group.instance.id=a"}, "group.instance.id"},
+        {{"--librdkafka", "group.protocol=consumer"}, "group.protocol"},
+        {{"--librdkafka", "metadata.broker.list=a:1"}, "metadata.broker.list"},
+        {{"--librdkafka", "enable.partition.eof=false"}, "enable.partition.eof"},
+        {{"--librdkafka", "message.timeout.ms=1"}, "message.timeout.ms"},
         {{"--no-such-option"}, "--no-such-option"}};
     for (auto const& [words, reason] : bad) {
         std::vector<std::string> all{"--brokers", "a:1"};

@@ -27,11 +27,16 @@ std::string readSetting(std::string const& written, Options& options) {
         return "--librdkafka " + written + ": it must be key=value";
     // What the promises rest on is not for settings to change.
     static constexpr char const* kOwn[] = {"bootstrap.servers",
+                                           "metadata.broker.list",
                                            "enable.auto.commit",
                                            "enable.auto.offset.store",
                                            "enable.idempotence",
+                                           "enable.partition.eof",
                                            "group.id",
+                                           "group.instance.id",
+                                           "group.protocol",
                                            "isolation.level",
+                                           "message.timeout.ms",
                                            "partitioner",
                                            "session.timeout.ms",
                                            "transactional.id",

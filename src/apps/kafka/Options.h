@@ -34,7 +34,7 @@ struct Options {
     std::int16_t replication = 1;
     bool isCheck = false;
 
-    /// Partition after partition has a transactional id of its own, the same for each worker, so
+    /// Each partition has a transactional id of its own, the same for each worker, so
     /// that a new owner ends what the former has left open.
     std::string transactionalId(std::int32_t partition) const {
         return group + "-" + std::to_string(partition);

@@ -4,7 +4,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
@@ -42,6 +44,9 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     settings["partition.assignment.strategy"] = "cooperative-sticky";
     settings["session.timeout.ms"] = std::to_string(options.sessionTimeout.count());
     settings.emplace("heartbeat.interval.ms", std::to_string(options.sessionTimeout.count() / 4));
+    // librdkafka's default, and it must not be shorter than the session.
+    settings.emplace("max.poll.interval.ms", std::to_string(std::max<std::int64_t>(
+                                                 options.sessionTimeout.count(), 300'000)));
     settings.emplace("queued.max.messages.kbytes", "16384");
     // Of small records, too: a client that has as many as it wants sleeps for a second.
     settings.emplace("queued.min.messages", "1000000");
@@ -60,19 +65,31 @@ void Worker::run(std::atomic<bool> const& isStopping) {
     auto attended = std::chrono::steady_clock::now();
     while (!isStopping) {
         put(Message{rd_kafka_consumer_poll(consumer_.get(), static_cast<int>(kAttention.count()))});
+        if (failure_) std::rethrow_exception(failure_);
         if (auto const now = std::chrono::steady_clock::now(); now - attended >= kAttention) {
             attended = now;
             attend();
         }
     }
     spdlog::info("stopping: ends its transactions and leaves the group");
+    stop();
+}
+
+Worker::~Worker() { stop(); }
+
+void Worker::stop() {
     for (auto& [number, partition] : partitions_) partition->stop();
     partitions_.clear();
-    rd_kafka_consumer_close(consumer_.get());
+    if (rd_kafka_consumer_closed(consumer_.get()) == 0) rd_kafka_consumer_close(consumer_.get());
 }
 
 void Worker::put(Message message) {
     if (!message) return;
+    if (message->err == RD_KAFKA_RESP_ERR__FATAL) {
+        char reason[512];
+        auto const code = rd_kafka_fatal_error(consumer_.get(), reason, sizeof reason);
+        throw ClientError{"to read " + options_.commands + ": " + reason, code};
+    }
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         spdlog::warn("reading {}: {}", options_.commands, rd_kafka_message_errstr(message.get()));
         return;
@@ -117,7 +134,9 @@ void Worker::onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
         else
             worker.revoke(partitions);
     } catch (std::exception const& error) {
+        // An exception does not pass through librdkafka.
         spdlog::error("the group's new order: {}", error.what());
+        worker.failure_ = std::current_exception();
     }
 }
 
