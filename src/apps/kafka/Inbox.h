@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -45,8 +46,8 @@ public:
         std::vector<Message> taken;
         std::size_t const stopAt = bytes_ - std::min(bytes_, kMaxBytes / 2);
         while (!messages_.empty() && taken.size() < atMost && (bytes_ > stopAt || taken.empty())) {
-            bytes_ -= bytesOf(*messages_.front());
-            taken.push_back(std::move(messages_.front()));
+            bytes_ -= messages_.front().bytes;
+            taken.push_back(std::move(messages_.front().message));
             messages_.pop_front();
         }
         return taken;
@@ -70,10 +71,11 @@ public:
         return isOpen_;
     }
     void put(Message message) {
+        std::size_t const bytes = bytesOf(*message);
         std::lock_guard const lock{mutex_};
         if (!isOpen_ || message->offset < *begin_) return;
-        bytes_ += bytesOf(*message);
-        messages_.push_back(std::move(message));
+        messages_.push_back({std::move(message), bytes});
+        bytes_ += bytes;
         hasNews_.notify_one();
     }
     bool isFull() const {
@@ -94,8 +96,20 @@ private:
     static constexpr std::size_t kMaxBytes = 32'000'000;
 
     static std::size_t bytesOf(rd_kafka_message_t const& message) noexcept {
-        constexpr std::size_t kOwn = 500;  // librdkafka's, and its headers
-        return kOwn + message.key_len + message.len;
+        constexpr std::size_t kOwn = 400;       // librdkafka's
+        constexpr std::size_t kOfAHeader = 60;  // and as it lies in the message, and apart
+        std::size_t bytes = kOwn + message.key_len + message.len;
+        rd_kafka_headers_t* headers = nullptr;
+        if (rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+            return bytes;
+        char const* name = nullptr;
+        void const* value = nullptr;
+        std::size_t size = 0;
+        for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) ==
+                                RD_KAFKA_RESP_ERR_NO_ERROR;
+             ++i)
+            bytes += kOfAHeader + 2 * (std::strlen(name) + size);
+        return bytes;
     }
     void close(std::lock_guard<std::mutex> const&) {
         messages_.clear();
@@ -107,7 +121,11 @@ private:
     std::size_t const capacity_;
     mutable std::mutex mutex_;
     std::condition_variable hasNews_;
-    std::deque<Message> messages_;
+    struct Waiting {
+        Message message;
+        std::size_t bytes;
+    };
+    std::deque<Waiting> messages_;
     std::size_t bytes_ = 0;
     std::optional<std::int64_t> begin_;
     bool isOpen_ = false;
