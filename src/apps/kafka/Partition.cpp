@@ -77,6 +77,11 @@ bool isOthers(rd_kafka_resp_err_t code) {
            code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
 }
 
+/// It would pass once they answer.
+bool isOfBrokers(ClientError const& error) {
+    return error.isRetriable() || error.code() == RD_KAFKA_RESP_ERR__QUEUE_FULL;
+}
+
 /// What is pending takes more memory than there is.
 class DoesNotFit : public std::runtime_error {
 public:
@@ -356,6 +361,8 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             return Ending::committed;
         } catch (ClientError const& error) {
             if (error.isFatal() || isOthers(error.code())) throw;
+            // Brokers are away, and have been waited for. The next owner ends the transaction.
+            if (isStopping_ && isOfBrokers(error)) throw;
             producer_->abort();
             shared_.metrics.aborted();
             auto const failures = producer_->failures();

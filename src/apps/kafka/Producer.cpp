@@ -21,6 +21,24 @@ using std::chrono::steady_clock;
 // One call of librdkafka waits so long, and then looks whether the program stops.
 constexpr int kCallTimeout = 500;
 constexpr std::chrono::seconds kPatienceOfAStop{5};
+constexpr std::chrono::milliseconds kPause{10};
+
+/// Ends a while after the program stops.
+class Patience {
+public:
+    explicit Patience(std::atomic<bool> const& isStopping) : isStopping_{isStopping} {}
+    bool isOver() {
+        if (!isStopping_) return false;
+        auto const now = steady_clock::now();
+        if (until_ == kNever) until_ = now + kPatienceOfAStop;
+        return now >= until_;
+    }
+
+private:
+    std::atomic<bool> const& isStopping_;
+    static constexpr auto kNever = steady_clock::time_point::max();
+    steady_clock::time_point until_ = kNever;
+};
 
 void add(rd_kafka_headers_t* headers, std::string_view name,
          std::optional<std::string_view> value) {
@@ -94,16 +112,13 @@ Producer::Producer(Options const& options, std::int32_t partition,
 
 template <class Call>
 void Producer::repeat(char const* what, Call&& call) {
-    std::optional<steady_clock::time_point> giveUpAt;
+    Patience patience{isStopping_};
     while (true) {
         rd_kafka_error_t* const error = call();
         if (error == nullptr) return;
         ClientError failed{what, error};
-        if (!failed.isRetriable()) throw failed;
-        if (!isStopping_) continue;
-        auto const now = steady_clock::now();
-        if (!giveUpAt) giveUpAt = now + kPatienceOfAStop;
-        if (now >= *giveUpAt) throw failed;
+        if (!failed.isRetriable() || patience.isOver()) throw failed;
+        std::this_thread::sleep_for(kPause);  // some calls do not wait themselves
     }
 }
 
@@ -189,6 +204,7 @@ void Producer::send(std::string const& name, std::int32_t partition,
     if (key) field(RD_KAFKA_VTYPE_KEY).mem = {const_cast<char*>(key->data()), key->size()};
     if (value) field(RD_KAFKA_VTYPE_VALUE).mem = {const_cast<char*>(value->data()), value->size()};
     if (headers) field(RD_KAFKA_VTYPE_HEADERS).headers = headers.get();
+    Patience patience{isStopping_};
     while (true) {
         rd_kafka_error_t* const error = rd_kafka_produceva(client_.get(), fields, count);
         if (error == nullptr) {
@@ -205,7 +221,8 @@ void Producer::send(std::string const& name, std::int32_t partition,
             if (isPermanent(failed.code())) failures_.push_back({number, failed.code()});
             throw failed;
         }
-        rd_kafka_poll(client_.get(), 10);
+        if (patience.isOver()) throw failed;
+        rd_kafka_poll(client_.get(), static_cast<int>(kPause.count()));
     }
 }
 
