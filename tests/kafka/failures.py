@@ -492,6 +492,26 @@ class Failures(unittest.TestCase):
         world.command("schedule", "after", now())
         self.assertDelivered(["after"])
 
+    def testRetentionRemovesCommandsOfAFullWorker(self):
+        """The worker runs on, and its client leaps over what is not there any more."""
+        world = self.world
+        worker = world.ready("--memory-mb", "1", "--batch", "100")
+        ids = [f"t{i}" for i in range(6_000)]
+        world.schedule(ids, now() + 10_000, value=b"x" * 400)
+        waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        ends = [TopicPartition(world.topics["commands"], i, -1) for i in range(PARTITIONS)]
+        for done in admin.delete_records(ends).values():
+            done.result(20)
+        for number in range(20):
+            world.command("schedule", f"after{number}", now())
+        waitUntil(lambda: world.metric(worker, "lost_commands_total") > 0, SOON, "none is lost")
+        waitUntil(lambda: world.metric(worker, "commands_lag") == 0, SOON, "not taken in")
+        lost = int(world.metric(worker, "lost_commands_total"))
+        self.assertIn("are lost: retention removed them unread", world.log(worker))
+        waitUntil(lambda: world.metric(worker, "delivered_total") == len(ids) + 20 - lost, SOON,
+                  f"{lost} are lost, and more are not delivered")  # fmt: skip
+
     def testTheOffsetIsGone(self):
         world = self.world
         first = world.ready()

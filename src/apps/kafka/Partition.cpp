@@ -222,11 +222,7 @@ std::int64_t Partition::offsetToBeginAt() {
         throw std::runtime_error{"the offset " + std::to_string(committed) + " is beyond " +
                                  commands + ", which ends at " + std::to_string(high) +
                                  ": was the topic made anew?"};
-    if (committed < low) {
-        spdlog::error("partition {}: commands {} to {} are lost: retention removed them unread",
-                      number_, committed, low - 1);
-        shared_.metrics.lostToRetention(low - committed);
-    }
+    if (committed < low) lostToRetention(committed, low);
     return std::max(committed, low);
 }
 
@@ -290,13 +286,17 @@ void Partition::work() {
     std::size_t const atMost = shared_.isFull() ? 0 : shared_.options.batch;
     if (atMost == 0) pause(std::min(patience, milliseconds{100}));
     auto const messages = inbox_.take(atMost, atMost == 0 ? milliseconds{0} : patience);
+    std::vector<std::pair<std::int64_t, std::int64_t>> gaps;
     for (Message const& message : messages) {
+        if (message->offset > next_) gaps.emplace_back(next_, message->offset);
         if (message->offset < next_)
             throw std::runtime_error{"the command at offset " + std::to_string(message->offset) +
                                      " was read again"};
         intake_->take(recordOf(*message), nowInMilliseconds(), outputs_, tally_);
         next_ = message->offset + 1;
     }
+
+    if (!gaps.empty()) countLost(gaps);
 
     std::int64_t const now = nowInMilliseconds();
     auto due = timers_->takeDue(now, shared_.options.batch, kMaxBytesDue);
@@ -316,6 +316,23 @@ void Partition::work() {
                                        &low, &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
         high >= next_)
         metrics_.lag.Set(static_cast<double>(high - next_));
+}
+
+/// Offsets without a command are of transactions, or of commands that retention has removed.
+void Partition::countLost(std::vector<std::pair<std::int64_t, std::int64_t>> const& gaps) {
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    check(rd_kafka_query_watermark_offsets(shared_.consumer, shared_.options.commands.c_str(),
+                                           number_, &low, &high, kOffsetTimeout),
+          "to ask where " + shared_.options.commands + " begins");
+    for (auto const& [from, to] : gaps)
+        if (from < low) lostToRetention(from, std::min(to, low));
+}
+
+void Partition::lostToRetention(std::int64_t from, std::int64_t to) const {
+    spdlog::error("partition {}: commands {} to {} are lost: retention removed them unread",
+                  number_, from, to - 1);
+    shared_.metrics.lostToRetention(to - from);
 }
 
 /// Writes what has come together. Throws if the partition has to begin anew.

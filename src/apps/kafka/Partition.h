@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace timingwheel {
@@ -67,6 +68,8 @@ private:
     std::int64_t offsetToBeginAt();
     void readState();
     void work();
+    void countLost(std::vector<std::pair<std::int64_t, std::int64_t>> const& gaps);
+    void lostToRetention(std::int64_t from, std::int64_t to) const;
     using Chosen = std::vector<std::size_t>;  // outputs, by number
     enum class Ending {
         committed,
