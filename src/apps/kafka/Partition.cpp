@@ -102,6 +102,7 @@ Partition::~Partition() {
     stop();
     thread_.join();
     shared_.memory -= memory_;
+    shared_.metrics.setMemory(shared_.memory);
 }
 
 void Partition::stop() noexcept {
