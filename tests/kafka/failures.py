@@ -360,6 +360,19 @@ class Failures(unittest.TestCase):
         (letter,) = world.await_("dead-letters", 1)
         self.assertEqual((letter[0], letter[1]), ("large", b"x" * 30_000))
 
+    def testADeadLetterIsTooLarge(self):
+        world = self.world
+        self.cluster.createTopic(world.topics["dead-letters"], 1, max_message_bytes=5_000)
+        self.cluster.createTopic(world.name + ".small", 1, max_message_bytes=2_000)
+        world.ready()
+        at, ids = now() + 2_000, [f"t{i}" for i in range(20)]
+        world.schedule(["large"], at, to=world.name + ".small", value=b"x" * 10_000)
+        world.schedule(["medium"], at, to=world.name + ".small", value=b"x" * 3_000)
+        world.schedule(ids, at)
+        self.assertDelivered(ids)
+        letters = {key: value for key, value, *_ in world.await_("dead-letters", 2)}
+        self.assertEqual(letters, {"large": None, "medium": b"x" * 3_000})
+
     def testACommandIsTooLargeForTheState(self):
         world = self.world
         self.cluster.createTopic(world.topics["state"], PARTITIONS, cleanup_policy="compact",
