@@ -373,6 +373,18 @@ class Failures(unittest.TestCase):
         letters = {key: value for key, value, *_ in world.await_("dead-letters", 2)}
         self.assertEqual(letters, {"large": None, "medium": b"x" * 3_000})
 
+    def testTheDeadLettersAreGone(self):
+        """What should go there is not dropped, and its offset not committed."""
+        world = self.world
+        worker, topic = world.ready(), world.topics["dead-letters"]
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        admin.delete_topics([topic])[topic].result(20)
+        world.command("schedule", "a", "soon")
+        world.awaitLog(worker, "begins anew: the state and the dead letters must be written")
+        self.cluster.createTopic(topic, 1)
+        (letter,) = world.await_("dead-letters", 1)
+        self.assertIn('"soon"', letter[2]["timingwheel-reason"])
+
     def testACommandIsTooLargeForTheState(self):
         world = self.world
         self.cluster.createTopic(world.topics["state"], PARTITIONS, cleanup_policy="compact",
