@@ -49,8 +49,8 @@ public:
     /// transaction has failed meanwhile, by what was written before: commit() says by what.
     [[nodiscard]] bool write(Output const& output, PendingTimers const& timers, std::size_t number);
     /// Commits, with the offset of the commands behind the last that was taken in, under the
-    /// group's metadata. Throws TakenAway, or ClientError if the transaction is to be aborted, or is
-    /// fenced.
+    /// group's metadata. Throws TakenAway, or ClientError if the transaction is to be aborted or
+    /// is fenced.
     void commit(rd_kafka_t* consumer, std::int64_t offset);
     void abort();
 

@@ -34,8 +34,8 @@ public:
     static constexpr std::chrono::minutes kFresh{1};
 
     /// Why timers may not be delivered to this topic; empty if they may. Of a topic that was there,
-    /// it believes that for `fresh`, and while no broker answers. Looks at the cluster again at most
-    /// once a second.
+    /// it believes that for `fresh`, and while no broker answers. Looks at the cluster again
+    /// at most once a second.
     std::string whyNotTo(std::string_view topic, Clock::duration fresh = kFresh);
 
     /// The end of the state's partition, as one sees it who reads uncommitted records: with what
