@@ -46,13 +46,26 @@ concept HasExecute = requires(E& executor, Claim claim) { executor.execute(std::
 template <class E>
 concept HasGetExecutor =
     requires(E& context, Claim claim) { context.get_executor().execute(std::move(claim)); };
+/// `post` is found by the executor's namespace.
+template <class E>
+concept HasPost = requires(E& executor, Claim claim) { post(executor, std::move(claim)); };
+template <class E>
+concept CanExecute = HasExecute<E> || HasGetExecutor<E> || HasPost<E>;
 
 /// Where tasks run: by default inline, on the thread that drives the timer.
 ///
-/// Refers to anything with `execute(f)` or `get_executor().execute(f)`, such as a
-/// boost::asio::thread_pool. Use one for tasks that block: inline they hold up all others.
+/// Refers to anything that takes a function in one of these ways. The first that it has is used:
 ///
-/// Lifetime       the executor must outlive the timer, or the timer's stop()
+/// - `executor.execute(f)`
+/// - `executor.get_executor().execute(f)`
+/// - `post(executor, f)`, with a `post` of the executor's namespace
+///
+/// So any executor of Asio will do: a thread_pool, an io_context, a strand, an any_io_executor.
+/// Some versions of Asio need the last way: include its post.hpp. Use an executor for tasks that
+/// block: inline they hold up all others.
+///
+/// Lifetime       the executor must outlive the timer, or the timer's stop(). It is referred to,
+///                not copied: a strand, or what get_executor() returned, needs a variable
 /// Errors         if the executor throws, or drops what it was given, that one task is rejected
 class Executor {
 public:
@@ -60,22 +73,22 @@ public:
     Executor() noexcept = default;
 
     template <class E>
-        requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
-                 (HasExecute<E> || HasGetExecutor<E>))
+        requires(!std::is_same_v<std::remove_const_t<E>, Executor> && CanExecute<E>)
     Executor(E& executor) noexcept  // implicit: {.executor = pool}
         : executor_{std::addressof(executor)}, execute_{[](void const* target, Claim claim) {
               E& to = *static_cast<E*>(const_cast<void*>(target));
               if constexpr (HasExecute<E>) {
                   to.execute(std::move(claim));
-              } else {
+              } else if constexpr (HasGetExecutor<E>) {
                   to.get_executor().execute(std::move(claim));
+              } else {
+                  post(to, std::move(claim));
               }
           }} {}
 
     /// Deleted: an Executor refers to its target, and a temporary would be gone at once.
     template <class E>
-        requires(!std::is_same_v<std::remove_const_t<E>, Executor> &&
-                 (HasExecute<E const> || HasGetExecutor<E const>))
+        requires(!std::is_same_v<std::remove_const_t<E>, Executor> && CanExecute<E const>)
     Executor(E const&& executor) = delete;
 
     bool isInline() const noexcept { return execute_ == nullptr; }

@@ -33,21 +33,8 @@ namespace {
 
 #if defined(STANDALONE)
 namespace net = asio;
-/// Asio 1.22 shows nobody its execute().
-class Threads {
-public:
-    explicit Threads(std::size_t count) : pool_{count} {}
-    void execute(timingwheel::Claim claim) { net::post(pool_, std::move(claim)); }
-    net::thread_pool& pool() { return pool_; }
-
-private:
-    net::thread_pool pool_;
-};
-net::thread_pool& poolOf(Threads& threads) { return threads.pool(); }
 #else
 namespace net = boost::asio;
-using Threads = net::thread_pool;
-net::thread_pool& poolOf(Threads& threads) { return threads; }
 #endif
 
 void check(bool ok, char const* what) {
@@ -72,7 +59,7 @@ void useBoth() {
     net::io_context context;
     net::steady_timer asioTimer{context, 1ms};
     asioTimer.async_wait([&](auto const&) { ++byAsio; });
-    Threads threads{2};
+    net::thread_pool threads{2};
     timingwheel::TaskPool pool{{.threads = 2, .queueCapacity = 10}};
     {
         timingwheel::SystemTimer first{{.executor = pool}};
@@ -84,7 +71,7 @@ void useBoth() {
             first.newTimeout([&] { ++onPool; }, std::chrono::milliseconds{i % 5});
             second.newTimeout([&] { ++onAsio; }, std::chrono::milliseconds{i % 5});
             third.newTimeout([&] { ++onPool; }, 1ms);
-            net::post(poolOf(threads), [&] { ++byAsio; });
+            net::post(threads, [&] { ++byAsio; });
         }
         context.run();
         first.drain();
@@ -92,7 +79,7 @@ void useBoth() {
         while (onPool < 2 * kTasks) std::this_thread::sleep_for(1ms);
         check(third.stop().size() == 0, "nothing is left");
     }
-    poolOf(threads).join();
+    threads.join();
     check(byAsio == kTasks + 1, "Asio has run its own");
     check(onAsio == kTasks, "a timer's tasks have run on Asio's threads");
     check(onPool == 2 * kTasks, "those of two others on pools of this library");

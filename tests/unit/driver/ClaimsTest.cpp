@@ -112,6 +112,21 @@ TEST_F(ClaimsTest, AnExecutorThatThrowsRejectsTheTask) {
     EXPECT_FALSE(context.hasClaims());
 }
 
+struct Posting {
+    friend void post(Posting&, Claim) { throw std::runtime_error{"no room"}; }
+};
+TEST_F(ClaimsTest, APostThatThrowsRejectsTheTask) {
+    Posting posting;
+    LoneContext context{{.executor = posting, .errorHandler = failures_.handler()}, true};
+    BareKeeper keeper{context};
+    Timeout const timeout = dispatch(keeper, 1);
+    EXPECT_TRUE(timeout.isRejected());
+    ASSERT_EQ(failures_.count(), 1U);
+    EXPECT_EQ(failures_.entries()[0].kind, Kind::rejected);
+    EXPECT_EQ(failures_.entries()[0].what, "no room");
+    EXPECT_FALSE(context.hasClaims());
+}
+
 // It has run the claim before: nothing was rejected.
 TEST_F(ClaimsTest, AnExecutorThatRunsAndThrowsRejectsNothing) {
     struct Nervous {
