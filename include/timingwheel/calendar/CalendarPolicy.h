@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 namespace timingwheel {
 inline namespace v1 {
 namespace calendar {

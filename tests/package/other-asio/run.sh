@@ -45,7 +45,8 @@ cd "$work"
 sh "$here/../pkg-config.sh" timingwheel "$compiler" "$prefix" "$linkage" "$here/other-asio.cpp" "${flags[@]}"
 [ "$linkage" = static ] || exit 0
 
-# The timers of timingwheel/asio, and executors, in Asio of this version: compiled in one piece, which is quicker.
+# The timers of timingwheel/asio, in Asio of this version, and its executors: compiled in one piece,
+# which is quicker.
 tests=$here/../..
 [ "$which" = boost ] || flags+=(-DTIMINGWHEEL_ASIO_STANDALONE -DASIO_DISABLE_EPOLL)
 for each in unit/asio/{SteadyTimer,SharedTimer,AnyAsioTimer,Deadline,AsiosExecutors}Test.cpp \

@@ -1,5 +1,5 @@
-// Each of Asio's executors and contexts is a timer's executor as it is, in any version of Asio: some
-// show nobody the execute() of some.
+// Each of Asio's executors and contexts is a timer's executor as it is, in any version of Asio: one
+// of them shows nobody their execute().
 
 #include <support/AsioHandClock.h>
 #include <support/TestTimers.h>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 #include <cstddef>
 
 namespace timingwheel {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 #if defined(_MSC_VER) && !defined(__clang__)  // written for, not tried
 #    include <intrin.h>
 #endif

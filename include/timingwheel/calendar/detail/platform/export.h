@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 #if defined(_WIN32) && defined(TIMINGWHEEL_CALENDAR_SHARED)
 #    if defined(TIMINGWHEEL_CALENDAR_BUILDING)
 #        define TIMINGWHEEL_CALENDAR_API __declspec(dllexport)

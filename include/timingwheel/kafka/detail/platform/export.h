@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 #if defined(_WIN32) && defined(TIMINGWHEEL_KAFKA_SHARED)
 #    if defined(TIMINGWHEEL_KAFKA_BUILDING)
 #        define TIMINGWHEEL_KAFKA_API __declspec(dllexport)

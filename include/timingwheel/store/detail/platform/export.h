@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <timingwheel/detail/platform/Standard.h>
+
 #if defined(_WIN32) && defined(TIMINGWHEEL_STORE_SHARED)
 #    if defined(TIMINGWHEEL_STORE_BUILDING)
 #        define TIMINGWHEEL_STORE_API __declspec(dllexport)
