@@ -37,6 +37,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "timingwheel"
 CHANGELOG = "CHANGELOG.md"
+# How users are told to ask for the version: for all of it, or for what precedes the patch.
+NAMED = re.compile(
+    rf"find_package\({NAME} (\d[\d.]*)|\b{NAME}/(\d[\d.]*)|\(NAME {NAME} VERSION (\d[\d.]*)"
+)
+NAMING = ("README.md", "docs/*.md", "tests/package/consumer/*")
 SKIPPED = 77
 
 
@@ -62,6 +67,17 @@ def section(version):
     return re.search(rf"^## \[{re.escape(version)}\] - (\S+)$", text, re.MULTILINE)
 
 
+def otherVersions(version):
+    """Where users are told to ask for another version: ("README.md:7", what it names)."""
+    wanted = {version, version.rpartition(".")[0]}
+    for path in sorted(path for pattern in NAMING for path in ROOT.glob(pattern)):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for found in NAMED.finditer(line):
+                named = next(filter(None, found.groups())).rstrip(".")
+                if named not in wanted:
+                    yield f"{path.relative_to(ROOT).as_posix()}:{number}", named
+
+
 def obstacles(version):
     if git("status", "--porcelain"):
         yield "the tree is not clean: commit, or stash, what git status shows"
@@ -72,6 +88,8 @@ def obstacles(version):
         yield f'{CHANGELOG} has no section "## [{version}] - unreleased", or with a date'
     elif heading[1] != "unreleased" and not re.fullmatch(r"\d{4}-\d\d-\d\d", heading[1]):
         yield f'{CHANGELOG}: [{version}] has "{heading[1]}", neither "unreleased" nor a date'
+    for place, named in otherVersions(version):
+        yield f"{place} names {NAME} {named}"
 
 
 def dateSection(version):

@@ -132,7 +132,8 @@ class Command(unittest.TestCase):
     def setUp(self):
         self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name in ("include/timingwheel/version.h", "CHANGELOG.md", ".gitattributes",
-                     ".gitignore", "LICENSE"):  # fmt: skip
+                     ".gitignore", "LICENSE", "README.md", "docs/beyond.md", "docs/store.md",
+                     "tests/package/consumer/CMakeLists.txt"):  # fmt: skip
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         for name in ("src/package", "test_package"):
@@ -205,6 +206,32 @@ class Command(unittest.TestCase):
         self.changelog.write_text("# Changelog\n", encoding="utf-8")
         self.commit()
         self.expectRefused("CHANGELOG.md has no section")
+
+    def testAPageThatAsksForAnotherVersionIsRefused(self):
+        asked = {
+            "README.md": 'self.requires("timingwheel/9.8.7")',
+            "docs/store.md": "find_package(timingwheel 9.8 REQUIRED COMPONENTS store)",
+            "docs/beyond.md": "CPMAddPackage(NAME timingwheel VERSION 9.8.7 URL somewhere)",
+            "tests/package/consumer/CMakeLists.txt": "find_package(timingwheel 9.8 REQUIRED CONFIG)",
+        }
+        for name, line in asked.items():
+            file = self.root / name
+            before = file.read_text(encoding="utf-8")
+            file.write_text(f"{line}\n{before}", encoding="utf-8")
+            self.commit()
+            self.expectRefused(f"{name}:1 names timingwheel 9.8")
+            file.write_text(before, encoding="utf-8")
+            self.commit()
+
+    def testEveryPlaceThatAUserCopiesFromIsFound(self):
+        header = self.root / "include/timingwheel/version.h"
+        text = header.read_text(encoding="utf-8")
+        header.write_text(re.sub(r"(_MINOR) \d+", r"\1 99", text), encoding="utf-8")
+        self.commit()
+        refused = release(self.root, "--check").stderr
+        for name, times in (("README.md", 5), ("docs/beyond.md", 1), ("docs/store.md", 1),
+                            ("tests/package/consumer/CMakeLists.txt", 1)):  # fmt: skip
+            self.assertEqual(len(re.findall(rf"{name}:\d+ names", refused)), times, refused)
 
     def testAReleaseWantsAnAddress(self):
         for arguments in ([], ["--url", "timingwheel"], ["--url", "http://example.org/x"]):
