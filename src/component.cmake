@@ -1,6 +1,13 @@
 # What the libraries beside timingwheel::timingwheel have in common.
 include(GNUInstallDirs)
 
+# Where an installed file lies, for the loader: it finds the libraries beside it wherever they were
+# moved to.
+set(origin "$ORIGIN")
+if(APPLE)
+    set(origin "@loader_path")
+endif()
+
 # timingwheel_add_component(<name> <target>): timingwheel::<name>, of the .cpp in this folder and of
 # the headers in include/timingwheel/<name>.
 function(timingwheel_add_component name target)
@@ -24,7 +31,7 @@ function(timingwheel_add_component name target)
                    EXPORT_NAME ${name}
                    CXX_VISIBILITY_PRESET hidden
                    VISIBILITY_INLINES_HIDDEN ON
-                   INSTALL_RPATH "$ORIGIN"
+                   INSTALL_RPATH "${origin}"
                    VERSION ${PROJECT_VERSION}
                    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     add_dependencies(timingwheel-product ${target})
@@ -36,7 +43,7 @@ function(timingwheel_add_program program component)
     add_dependencies(timingwheel-product ${program})
     # The installed program finds a shared library wherever both were moved to.
     file(RELATIVE_PATH fromBinToLib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${fromBinToLib}")
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "${origin}/${fromBinToLib}")
     if(TIMINGWHEEL_INSTALL)
         install(TARGETS ${program} COMPONENT ${component})
     endif()

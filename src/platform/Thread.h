@@ -41,12 +41,14 @@ class SignalsBlocked {};
 inline void nameThisThread([[maybe_unused]] std::string const& name) noexcept {
 #if defined(__linux__) || defined(WIN_PTHREADS_H)
     pthread_setname_np(pthread_self(), name.c_str());
+#elif defined(__APPLE__)
+    pthread_setname_np(name.c_str());
 #endif
 }
 
 /// Empty where threads have no names.
 inline std::string nameOfThisThread() {
-#if defined(__linux__) || defined(WIN_PTHREADS_H)
+#if defined(__linux__) || defined(WIN_PTHREADS_H) || defined(__APPLE__)
     char name[16] = {};
     if (pthread_getname_np(pthread_self(), name, sizeof name) == 0) return name;
 #endif
