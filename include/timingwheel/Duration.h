@@ -25,6 +25,10 @@ namespace detail {
 /// - What is out of range saturates: `hours::max()` becomes `max()`, which means never.
 /// - Fractions of a nanosecond are rounded up, so that nothing becomes early.
 /// - NaN throws std::invalid_argument.
+///
+/// A floating count is converted in long double, so with its precision. Where that has 53 bits, as
+/// with Visual C++ and on macOS on ARM64, the result may be off by the 2^53rd part of it, either
+/// way: by a nanosecond or more beyond 104 days.
 class Duration {
 public:
     constexpr Duration() noexcept = default;
