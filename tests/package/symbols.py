@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""symbols.py <nm> <library>: what the compiled library brings into a program that links it.
+"""symbols.py <nm> <library>...: what a compiled library brings into a program that links it.
 
 Every name that it defines for others (in an archive: that is not local, weak ones included; in a
 shared library: that is exported) is one of these:
@@ -27,7 +27,7 @@ OURS_ALONE = ("timingwheel::v1::detail::TimerTaskTag<", "timingwheel::v1::DelayH
 SYSTEMS = re.compile(r"DW\.ref\.\w+|_init|_fini|_edata|_end|__bss_start")
 # A name before :: that is not inside another one.
 OUTERMOST = re.compile(r"(?<![\w:>)\]}])([A-Za-z_]\w*)::")
-FEWEST = 100
+FEWEST = 10
 
 
 def defined(nm, library):
@@ -48,16 +48,21 @@ def is_allowed(name):
     return namespaces <= STANDARD or any(type_ in name for type_ in OURS_ALONE)
 
 
-def main():
-    nm, library = sys.argv[1:]
+def isWrong(nm, library):
     names = sorted(set(defined(nm, library)))
     wrong = [name for name in names if not is_allowed(name)]
     for name in wrong:
         print(f"{library}: defines {name}")
     if len(names) < FEWEST:
         print(f"{library}: {nm} shows only {len(names)} names")
-    print(f"{len(names)} names, {len(wrong)} of them neither timingwheel's nor the platform's")
-    return 1 if wrong or len(names) < FEWEST else 0
+    print(f"{library}: {len(names)} names, {len(wrong)} of them neither timingwheel's nor the "
+          "platform's")  # fmt: skip
+    return bool(wrong) or len(names) < FEWEST
+
+
+def main():
+    nm, *libraries = sys.argv[1:]
+    return 1 if any([isWrong(nm, library) for library in libraries]) else 0
 
 
 if __name__ == "__main__":
