@@ -116,6 +116,11 @@ quietly "it asks for Boost's headers only" \
     conan graph info "${center[@]}" -pr "$here/center.profile" --filter=options
 grep -q "header_only: True" "$work/log" || { cat "$work/log"; exit 1; }
 
+for package in "$CONAN_HOME"/p/b/timin*/p; do
+    quietly "ConanCenter's rules for what is packed" \
+        python3 -B tests/package/conan-center.py package "$package"
+done
+
 # refused <what> <why> <option>...: the recipe says that this cannot be.
 refused() {
     conan graph info "${center[@]}" -pr "$here/center.profile" "${@:3}" >"$work/log" 2>&1 || true
