@@ -224,8 +224,14 @@ public:
           table_{file, options_.fileSystem},
           timer_{{.clock = options_.clock}} {
         count_ = table_.count();
+        readNear();
+    }
+
+    ~Store() { stop(); }
+
+    /// A handler may call the timer from now on, so this is the last that its constructor does.
+    void start() {
         try {
-            readNear();
             writer_ = std::thread{[this] { write(); }};
             for (std::size_t i = 0; i < options_.threads; ++i)
                 handling_.emplace_back([this] { handle(); });
@@ -234,8 +240,6 @@ public:
             throw;
         }
     }
-
-    ~Store() { stop(); }
 
     std::future<bool> append(Change change) {
         checkText("an id", change.id, 1, options_.maxId);
@@ -545,9 +549,11 @@ DurableTimer::DurableTimer(std::filesystem::path const& file, Handler handler,
     if (!handler) throw std::invalid_argument{"store: handler is empty"};
     checkOptions(options);
     store_ = std::make_unique<Store>(file, std::move(handler), std::move(options));
+    store_->start();
 }
 
-DurableTimer::~DurableTimer() = default;
+// While store_ is still there: handlers that run may call the timer.
+DurableTimer::~DurableTimer() { stop(); }
 
 std::future<bool> DurableTimer::schedule(std::string id, TimePoint deadline, std::string payload) {
     return store_->append(

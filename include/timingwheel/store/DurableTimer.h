@@ -87,6 +87,8 @@ struct DurableTimerOptions {
 /// - A cancel that was confirmed as true: the handler is not called.
 /// - An id has at most one timeout. Scheduled again, it has the new one. A handler that runs then
 ///   goes on.
+/// - The handler may be called before the constructor returns, for what is overdue: a variable that
+///   holds the timer is not set by then.
 /// - A handler that throws is called again after `retryDelay`, until it returns.
 ///
 /// Units          deadlines to the millisecond, rounded up

@@ -13,8 +13,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -22,7 +24,9 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <random>
 #include <sqlite3.h>
@@ -317,6 +321,27 @@ TEST_F(DurableTimerTest, FollowsAClockThatIsSetForward) {
     clock.jump(48h);
     waitForPending(0);
     EXPECT_EQ(deliveries.ids(), std::vector<std::string>{"a"});
+}
+
+// Each thread that it starts may call the handler at once.
+TEST_F(DurableTimerTest, MayBeUsedFromItsHandlerWhileItIsBeingMade) {
+    start();
+    for (int i = 0; i < 64; ++i) timer->schedule(std::to_string(i), now() + 1s).get();
+    timer.reset();
+    clock.advance(1s);
+    DurableTimerOptions many = options();
+    many.threads = 64;
+    alignas(DurableTimer) std::array<std::byte, sizeof(DurableTimer)> place{};
+    auto* const made = reinterpret_cast<DurableTimer*>(place.data());
+    std::atomic<int> calls{0};
+    auto const handler = [&](DurableTimeout const&) {
+        EXPECT_LE(made->pendingTimeouts(), 64U);
+        ++calls;
+    };
+    new (place.data()) DurableTimer{"timeouts.db", handler, many};
+    waitUntil([&] { return made->pendingTimeouts() == 0; });
+    std::destroy_at(made);
+    EXPECT_EQ(calls, 64);
 }
 
 // ---- what is refused ---------------------------------------------------------------------------
