@@ -265,13 +265,13 @@ public:
         }
         for (std::thread& thread : handling_)
             if (thread.joinable()) thread.join();
-        static_cast<void>(timer_.stop());
         {
             std::lock_guard const lock{mutex_};
             isStopping_ = true;
             work_.notify_one();
         }
         if (writer_.joinable()) writer_.join();
+        static_cast<void>(timer_.stop());  // the writer needs it: to cancel is to ask it
     }
 
 private:
@@ -445,7 +445,6 @@ private:
 
     std::chrono::nanoseconds delay() const { return options_.retryDelay.nanoseconds(); }
 
-    /// A timer that was stopped takes nothing: what is in the file waits for the next start.
     void place(SharedRow const& row, Clock::TimePoint deadline) {
         Near& near = near_[row->key];
         near.row = row;
@@ -453,12 +452,7 @@ private:
         try {
             near.timeout = timer_.newTimeout([this, row] { handOver(row); }, deadline);
         } catch (...) {
-            bool isStopping = false;
-            {
-                std::lock_guard const lock{mutex_};
-                isStopping = isClosed_;
-            }
-            if (!isStopping) report(std::current_exception());
+            report(std::current_exception());  // what is in the file waits for the next start
         }
     }
 
