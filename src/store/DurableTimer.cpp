@@ -300,16 +300,23 @@ private:
             SharedRow const row = std::move(dueRows_.front());
             dueRows_.pop_front();
             lock.unlock();
-            std::exception_ptr error;
-            try {
-                handler_({row->id, row->payload, fromFile(row->deadline)});
-            } catch (...) {
-                error = std::current_exception();
-            }
-            if (error) report(error);
+            std::vector<std::int64_t>& outcome = call(*row);
             lock.lock();
-            (error ? failed_ : ended_).push_back(row->key);
+            outcome.push_back(row->key);
             work_.notify_one();
+        }
+    }
+
+    /// Where it belongs then.
+    std::vector<std::int64_t>& call(Row const& row) {
+        TimePoint const deadline = fromFile(row.deadline);
+        if (deadline > Clock::systemTime(now())) return early_;
+        try {
+            handler_({row.id, row.payload, deadline});
+            return ended_;
+        } catch (...) {
+            report(std::current_exception());
+            return failed_;
         }
     }
 
@@ -332,13 +339,14 @@ private:
         std::unique_lock lock{mutex_};
         for (;;) {
             work_.wait(lock, [this] {
-                return !changes_.empty() || !ended_.empty() || !failed_.empty() || wantsRead_ ||
-                       wantsRetry_ || isStopping_;
+                return !changes_.empty() || !ended_.empty() || !failed_.empty() ||
+                       !early_.empty() || wantsRead_ || wantsRetry_ || isStopping_;
             });
             bool const isLast = isStopping_ && changes_.size() <= options_.maxGroup;
             std::vector<Change> group = nextGroup();
             std::vector<std::int64_t> ended = std::exchange(ended_, {});
             std::vector<std::int64_t> const failed = std::exchange(failed_, {});
+            std::vector<std::int64_t> const early = std::exchange(early_, {});
             bool const reads = std::exchange(wantsRead_, false);
             wantsRetry_ = false;
             room_.notify_all();
@@ -346,6 +354,7 @@ private:
 
             unwritten_.insert(unwritten_.end(), ended.begin(), ended.end());
             for (std::int64_t const key : ended) near_.erase(key);
+            for (std::int64_t const key : early) arm(near_.at(key).row);
             commit(group);
             for (std::int64_t const key : failed) retry(key);
             if (reads || (hasMore_ && near_.size() < options_.maxRead / 2 + 1)) tryToRead();
@@ -519,6 +528,7 @@ private:
     std::vector<Change> changes_;
     std::vector<std::int64_t> ended_;
     std::vector<std::int64_t> failed_;
+    std::vector<std::int64_t> early_;  // were due, but the clock was set back
     bool wantsRead_ = false;
     bool wantsRetry_ = false;
     bool isClosed_ = false;

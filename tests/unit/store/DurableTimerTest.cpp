@@ -368,6 +368,36 @@ TEST_F(DurableTimerTest, CancelsAndMovesWhatWasAcceptedBeforeItStops) {
     EXPECT_TRUE(deliveries.ids().empty());
 }
 
+// It was due, but its time is ahead again.
+TEST_F(DurableTimerTest, DoesNotDeliverWhatWaitsForAThreadWhenTheClockIsSetBack) {
+    std::promise<void> mayEnd;
+    std::promise<void> runs;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            deliveries.handler()(timeout);
+            if (timeout.id != "first") return;
+            runs.set_value();
+            mayEnd.get_future().wait();
+        },
+        options());
+    timer->schedule("first", now()).get();
+    runs.get_future().wait();
+    Time const deadline = now() + 1min;
+    timer->schedule("a", deadline).get();
+    clock.jump(1min);
+    EXPECT_FALSE(timer->reschedule("a", deadline).get());  // it is due
+    clock.jump(-1min);
+    mayEnd.set_value();
+    waitUntil(
+        [&] { return deliveries.ids().size() == 2 || timer->reschedule("a", deadline).get(); });
+    EXPECT_EQ(deliveries.ids(), std::vector<std::string>{"first"});
+    clock.advance(1min);
+    waitForPending(0);
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"first", "a"}));
+    timer.reset();  // waits for the handler, which uses the promises
+}
+
 // ---- what is refused ---------------------------------------------------------------------------
 
 void expectError(std::function<void()> const& call, std::string const& words) {
