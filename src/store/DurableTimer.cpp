@@ -11,7 +11,6 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -28,7 +27,7 @@ using std::chrono::milliseconds;
 
 // "TWst": of files that are ours.
 constexpr std::int64_t kApplication = 0x54577374;
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kSchema = 2;
 
 /// Times in the file: milliseconds since 1970, rounded up, so that nothing is early.
 std::int64_t toFile(DurableTimer::TimePoint time) {
@@ -97,6 +96,8 @@ struct Row {
     std::int64_t deadline;
     std::string id;
     std::string payload;
+    /// Its id was cancelled when it was due. Behind the store's mutex.
+    bool mutable isDropped = false;
 };
 
 using SharedRow = std::shared_ptr<Row const>;
@@ -109,11 +110,12 @@ public:
 
     Database& database() { return database_; }
 
-    std::optional<std::int64_t> keyOf(std::string_view id) {
-        if (!keyOf_.bind(1, id).step()) return {};
-        std::int64_t const key = keyOf_.number(0);
-        keyOf_.reset();
-        return key;
+    /// The newest first.
+    std::vector<std::int64_t> keysOf(std::string_view id) {
+        keysOf_.bind(1, id);
+        std::vector<std::int64_t> keys;
+        while (keysOf_.step()) keys.push_back(keysOf_.number(0));
+        return keys;
     }
     std::int64_t insert(std::string_view id, std::int64_t deadline, std::string_view payload) {
         insert_.bind(1, id).bind(2, deadline).bind(3, payload).run();
@@ -171,9 +173,10 @@ private:
         Transaction transaction{database_};
         database_.execute(
             "CREATE TABLE timeout (key INTEGER PRIMARY KEY AUTOINCREMENT,"
-            " id BLOB NOT NULL UNIQUE, deadline INTEGER NOT NULL, payload BLOB NOT NULL);"
+            " id BLOB NOT NULL, deadline INTEGER NOT NULL, payload BLOB NOT NULL);"
+            "CREATE INDEX timeout_by_id ON timeout (id);"
             "CREATE INDEX timeout_by_deadline ON timeout (deadline);"
-            "PRAGMA application_id = 1415017332; PRAGMA user_version = 1");
+            "PRAGMA application_id = 1415017332; PRAGMA user_version = 2");
         transaction.commit();
         return true;
     }
@@ -199,9 +202,8 @@ private:
 
     Database database_;
     bool opened_;
-    Statement keyOf_{database_, "SELECT key FROM timeout WHERE id = ?1"};
-    Statement insert_{database_,
-                      "INSERT OR REPLACE INTO timeout (id, deadline, payload) VALUES (?1, ?2, ?3)"};
+    Statement keysOf_{database_, "SELECT key FROM timeout WHERE id = ?1 ORDER BY key DESC"};
+    Statement insert_{database_, "INSERT INTO timeout (id, deadline, payload) VALUES (?1, ?2, ?3)"};
     Statement move_{database_, "UPDATE timeout SET deadline = ?2 WHERE key = ?1"};
     Statement remove_{database_, "DELETE FROM timeout WHERE key = ?1"};
     Statement read_{database_, "SELECT key, deadline, id, payload FROM timeout WHERE key = ?1"};
@@ -281,6 +283,15 @@ private:
         Timeout timeout;
     };
 
+    /// What a group does beside the file, if it is committed.
+    struct Effects {
+        std::vector<bool> answers;
+        std::map<std::int64_t, SharedRow> arms;     // what it brings into the wheel
+        std::unordered_set<std::int64_t> disarmed;  // what it has taken out
+        std::vector<std::int64_t> dropped;          // was due, and its id is cancelled
+        std::int64_t count = 0;                     // of rows: what it adds
+    };
+
     static void checkText(char const* what, std::string const& text, std::size_t least,
                           std::size_t most) {
         if (text.size() >= least && text.size() <= most) return;
@@ -299,6 +310,7 @@ private:
             if (isClosed_) return;
             SharedRow const row = std::move(dueRows_.front());
             dueRows_.pop_front();
+            if (row->isDropped) continue;
             lock.unlock();
             std::vector<std::int64_t>& outcome = call(*row);
             lock.lock();
@@ -354,7 +366,7 @@ private:
 
             unwritten_.insert(unwritten_.end(), ended.begin(), ended.end());
             for (std::int64_t const key : ended) near_.erase(key);
-            for (std::int64_t const key : early) arm(near_.at(key).row);
+            for (std::int64_t const key : early) armAgain(key);
             commit(group);
             for (std::int64_t const key : failed) retry(key);
             if (reads || (hasMore_ && near_.size() < options_.maxRead / 2 + 1)) tryToRead();
@@ -377,64 +389,85 @@ private:
     /// is as before: callers are told, and what has ended is tried again.
     void commit(std::vector<Change>& group) {
         if (group.empty() && unwritten_.empty()) return;
-        std::vector<bool> answers;
-        std::map<std::int64_t, SharedRow> arms;     // what the group brings into the wheel
-        std::unordered_set<std::int64_t> disarmed;  // what it has taken out
-        std::int64_t change = 0;
+        Effects effects;
         try {
             Transaction transaction{table_.database()};
-            for (std::int64_t const key : unwritten_) change -= table_.remove(key) ? 1 : 0;
-            for (Change& one : group) answers.push_back(apply(one, arms, disarmed, change));
+            for (std::int64_t const key : unwritten_) remove(key, effects);
+            for (Change const& change : group) effects.answers.push_back(apply(change, effects));
             transaction.commit();
         } catch (...) {
             std::exception_ptr const error = std::current_exception();
-            for (std::int64_t const key : disarmed) arm(near_.at(key).row);
-            for (Change& one : group) one.answer.set_exception(error);
+            for (std::int64_t const key : effects.disarmed) arm(near_.at(key).row);
+            for (Change& change : group) change.answer.set_exception(error);
             if (group.empty()) report(error);
             if (!unwritten_.empty()) wakeAt(now() + delay(), wantsRetry_, retry_);
             return;
         }
         unwritten_.clear();
-        count_.fetch_add(static_cast<std::uint64_t>(change), std::memory_order_release);
-        for (std::int64_t const key : disarmed) near_.erase(key);
-        for (auto const& [key, row] : arms) arm(row);
-        for (std::size_t i = 0; i < group.size(); ++i) group[i].answer.set_value(answers[i]);
+        count_.fetch_add(static_cast<std::uint64_t>(effects.count), std::memory_order_release);
+        for (std::int64_t const key : effects.disarmed) near_.erase(key);
+        for (std::int64_t const key : effects.dropped) drop(key);
+        for (auto const& [key, row] : effects.arms) arm(row);
+        for (std::size_t i = 0; i < group.size(); ++i)
+            group[i].answer.set_value(effects.answers[i]);
     }
 
-    bool apply(Change& change, std::map<std::int64_t, SharedRow>& arms,
-               std::unordered_set<std::int64_t>& disarmed, std::int64_t& count) {
-        std::optional<std::int64_t> const old = table_.keyOf(change.id);
-        bool const wasPending = old && disarm(*old, arms, disarmed);
+    /// A row that is due is not pending. It stays until its handler has run, whatever is scheduled
+    /// meanwhile, so its id may have several. A cancel that answers true ends them all.
+    bool apply(Change const& change, Effects& effects) {
+        std::vector<std::int64_t> const keys = table_.keysOf(change.id);
+        if (keys.empty()) {
+            if (change.kind == Change::Kind::schedule) insert(change, effects);
+            return false;
+        }
+        std::int64_t const newest = keys.front();
+        bool const wasPending = disarm(newest, effects);
         switch (change.kind) {
-            case Change::Kind::schedule: {
-                std::int64_t const key = table_.insert(change.id, change.deadline, change.payload);
-                if (!old) ++count;
-                if (isNear(change.deadline, key))
-                    arms[key] = std::make_shared<Row const>(
-                        Row{key, change.deadline, change.id, change.payload});
+            case Change::Kind::schedule:
+                if (wasPending) remove(newest, effects);
+                insert(change, effects);
                 break;
-            }
             case Change::Kind::reschedule:
                 if (!wasPending) break;
-                table_.move(*old, change.deadline);
-                if (isNear(change.deadline, *old)) arms[*old] = table_.read(*old);
+                table_.move(newest, change.deadline);
+                if (isNear(change.deadline, newest)) effects.arms[newest] = table_.read(newest);
                 break;
             case Change::Kind::cancel:
-                if (wasPending && table_.remove(*old)) --count;
+                if (!wasPending) break;
+                for (std::int64_t const key : keys) {
+                    if (key != newest && !disarm(key, effects)) effects.dropped.push_back(key);
+                    remove(key, effects);
+                }
                 break;
         }
         return wasPending;
     }
 
+    void insert(Change const& change, Effects& effects) {
+        std::int64_t const key = table_.insert(change.id, change.deadline, change.payload);
+        ++effects.count;
+        if (isNear(change.deadline, key))
+            effects.arms[key] =
+                std::make_shared<Row const>(Row{key, change.deadline, change.id, change.payload});
+    }
+
+    void remove(std::int64_t key, Effects& effects) { effects.count -= table_.remove(key) ? 1 : 0; }
+
     /// False if it is due, or its handler has run.
-    bool disarm(std::int64_t key, std::map<std::int64_t, SharedRow>& arms,
-                std::unordered_set<std::int64_t>& disarmed) {
-        if (arms.erase(key) > 0 || disarmed.contains(key)) return true;
+    bool disarm(std::int64_t key, Effects& effects) {
+        if (effects.arms.erase(key) > 0 || effects.disarmed.contains(key)) return true;
         auto const found = near_.find(key);
         if (found == near_.end()) return true;  // far
         if (!found->second.timeout.cancel()) return false;
-        disarmed.insert(key);
+        effects.disarmed.insert(key);
         return true;
+    }
+
+    /// Its handler is not called, unless it runs. Then it is not called again.
+    void drop(std::int64_t key) {
+        std::lock_guard const lock{mutex_};
+        near_.at(key).row->isDropped = true;
+        near_.erase(key);
     }
 
     bool isNear(std::int64_t deadline, std::int64_t key) const {
@@ -444,6 +477,12 @@ private:
     // ---- the wheel -----------------------------------------------------------------------------
 
     void arm(SharedRow const& row) { place(row, Clock::wallTime(fromFile(row->deadline))); }
+
+    /// The clock was set back.
+    void armAgain(std::int64_t key) {
+        auto const found = near_.find(key);
+        if (found != near_.end()) arm(found->second.row);
+    }
 
     /// A handler has thrown.
     void retry(std::int64_t key) {

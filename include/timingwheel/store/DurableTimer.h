@@ -84,9 +84,11 @@ struct DurableTimerOptions {
 /// - A handler is called at least once for each timeout, never before its deadline by the clock. If
 ///   the process dies between a handler's end and the next commit, the handler is called again
 ///   after the restart, with the same id. So let what it does be harmless the second time.
-/// - A cancel that was confirmed as true: the handler is not called.
-/// - An id has at most one timeout. Scheduled again, it has the new one. A handler that runs then
-///   goes on.
+/// - A cancel that was confirmed as true: the handler is not called for the id any more. One that
+///   runs goes on.
+/// - An id that is scheduled again has the new timeout, instead of one that was pending. One that was
+///   due, or whose handler runs, was confirmed and is delivered, too: as long as the id is not
+///   cancelled.
 /// - The handler may be called before the constructor returns, for what is overdue: a variable that
 ///   holds the timer is not set by then.
 /// - A handler that throws is called again after `retryDelay`, until it returns.
@@ -107,7 +109,7 @@ public:
 
     /// Opens the file or makes it, and reads what is near. Throws StoreError if the file cannot be
     /// opened, may only be read, is in use, is damaged where it looks, is no database, or that of
-    /// something else or of a later version of this. It is left as it was.
+    /// something else or of another version of this. It is left as it was.
     DurableTimer(std::filesystem::path const& file, Handler handler,
                  DurableTimerOptions options = {});
     DurableTimer(DurableTimer const&) = delete;

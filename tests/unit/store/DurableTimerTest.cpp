@@ -398,6 +398,99 @@ TEST_F(DurableTimerTest, DoesNotDeliverWhatWaitsForAThreadWhenTheClockIsSetBack)
     timer.reset();  // waits for the handler, which uses the promises
 }
 
+// A row of its id that is due is not replaced: it goes when its handler has run.
+TEST_F(DurableTimerTest, LosesNothingThatWasDueWhenItsIdWasScheduledAgain) {
+    std::promise<void> mayEnd;
+    std::promise<void> runs;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const&) {
+            runs.set_value();
+            mayEnd.get_future().wait();
+        },
+        options());
+    timer->schedule("a", now() + 1s, "old").get();
+    clock.advance(1s);
+    runs.get_future().wait();
+    EXPECT_FALSE(timer->schedule("a", now() + 1h, "new").get());
+    auto const whenKilled = [&] {
+        std::lock_guard const lock{disk.mutex()};
+        return disk.files();
+    }();
+    mayEnd.set_value();
+    waitForPending(1);
+    timer.reset();
+    disk.files() = whenKilled;
+    start();
+    EXPECT_EQ(timer->pendingTimeouts(), 2U);
+    waitForPending(1);
+    clock.advance(1h);
+    waitForPending(0);
+    std::vector<DurableTimeout> const all = deliveries.take();
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].payload, "old");
+    EXPECT_EQ(all[1].payload, "new");
+}
+
+TEST_F(DurableTimerTest, CallsNoHandlerAgainWhoseIdWasCancelled) {
+    std::promise<void> mayEnd;
+    std::promise<void> runs;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            deliveries.handler()(timeout);
+            if (timeout.id != "a") return;
+            if (deliveries.ids().size() > 1) return;
+            runs.set_value();
+            mayEnd.get_future().wait();
+            throw std::runtime_error{"not yet"};
+        },
+        options());
+    timer->schedule("a", now() + 1s).get();
+    clock.advance(1s);
+    runs.get_future().wait();
+    EXPECT_FALSE(timer->schedule("a", now() + 1h).get());
+    EXPECT_TRUE(timer->cancel("a").get());
+    EXPECT_EQ(timer->pendingTimeouts(), 0U);
+    mayEnd.set_value();
+    waitUntil([&] { return errors == 1; });
+    // The writer has heard of it when what its thread handles next is gone.
+    for (std::string const id : {"b", "c"}) {
+        timer->schedule(id, now()).get();
+        waitForPending(0);
+        timer->cancel("none").get();
+        clock.advance(2s);
+    }
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"a", "b", "c"}));
+    timer.reset();  // waits for the handler, which uses the promises
+}
+
+TEST_F(DurableTimerTest, CallsNoHandlerOfAnIdThatWasCancelledWhileItWaitsForAThread) {
+    std::promise<void> mayEnd;
+    std::promise<void> runs;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            deliveries.handler()(timeout);
+            if (timeout.id != "first") return;
+            runs.set_value();
+            mayEnd.get_future().wait();
+        },
+        options());
+    timer->schedule("first", now()).get();
+    runs.get_future().wait();
+    timer->schedule("a", now() + 1s).get();
+    clock.advance(1s);
+    EXPECT_FALSE(timer->schedule("a", now() + 1h).get());
+    EXPECT_TRUE(timer->cancel("a").get());
+    mayEnd.set_value();
+    waitForPending(0);
+    timer->schedule("last", now()).get();
+    waitForPending(0);
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"first", "last"}));
+    timer.reset();  // waits for the handler, which uses the promises
+}
+
 // ---- what is refused ---------------------------------------------------------------------------
 
 void expectError(std::function<void()> const& call, std::string const& words) {
@@ -482,13 +575,15 @@ TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingElse) {
             },
             "is a database of something else: its application_id is 0, it must be");
     }
-    {
-        ForeignFile const newer{"PRAGMA application_id = 1415017332; PRAGMA user_version = 7"};
+    for (std::string const version : {"1", "7"}) {
+        std::string const sql =
+            "PRAGMA application_id = 1415017332; PRAGMA user_version = " + version;
+        ForeignFile const other{sql.c_str()};
         expectError(
             [&] {
-                DurableTimer{newer.path, deliveries.handler(), real};
+                DurableTimer{other.path, deliveries.handler(), real};
             },
-            "its schema is of version 7: it must be 1");
+            "its schema is of version " + version + ": it must be 2");
     }
     expectError(
         [&] {
@@ -501,7 +596,7 @@ TEST_F(DurableTimerTest, RefusesAFileOfItsOwnWithoutItsTable) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
     ForeignFile const other{
-        "PRAGMA application_id = 1415017332; PRAGMA user_version = 1;"
+        "PRAGMA application_id = 1415017332; PRAGMA user_version = 2;"
         "CREATE TABLE address (name TEXT)"};
     expectError(
         [&] {
