@@ -36,6 +36,11 @@ std::int64_t Database::number(char const* sql) {
     return statement.step() ? statement.number(0) : 0;
 }
 
+std::string Database::text(char const* sql) {
+    Statement statement{*this, sql};
+    return statement.step() ? statement.text(0) : std::string{};
+}
+
 int Database::changes() const noexcept { return sqlite3_changes(connection_); }
 
 std::int64_t Database::lastKey() const noexcept { return sqlite3_last_insert_rowid(connection_); }

@@ -26,6 +26,7 @@ public:
 
     void execute(char const* sql);
     std::int64_t number(char const* sql);
+    std::string text(char const* sql);
     /// How many rows the last statement has changed, and the key of the last row it added.
     int changes() const noexcept;
     std::int64_t lastKey() const noexcept;

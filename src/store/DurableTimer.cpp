@@ -167,8 +167,7 @@ private:
             isNew = checkWhose();
             transaction.commit();
         }
-        database_.execute("PRAGMA journal_mode = WAL");
-        database_.execute("PRAGMA synchronous = FULL");
+        keepWhatIsCommitted();
         if (!isNew) return true;
         Transaction transaction{database_};
         database_.execute(
@@ -179,6 +178,21 @@ private:
             "PRAGMA application_id = 1415017332; PRAGMA user_version = 2");
         transaction.commit();
         return true;
+    }
+
+    /// SQLite tells of neither if it cannot: of a database in memory, or in a file that goes with
+    /// the connection.
+    void keepWhatIsCommitted() {
+        std::string const mode = database_.text("PRAGMA journal_mode = WAL");
+        if (mode != "wal")
+            database_.refuse("its journal_mode is " + mode +
+                             ": it must be wal, or nothing would be kept");
+        constexpr std::int64_t kFull = 2;
+        database_.execute("PRAGMA synchronous = FULL");
+        std::int64_t const synchronous = database_.number("PRAGMA synchronous");
+        if (synchronous != kFull)
+            database_.refuse("its synchronous is " + std::to_string(synchronous) +
+                             ": it must be 2, which is FULL");
     }
 
     /// True if the file is empty.

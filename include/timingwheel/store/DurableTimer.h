@@ -86,8 +86,8 @@ struct DurableTimerOptions {
 ///   after the restart, with the same id. So let what it does be harmless the second time.
 /// - A cancel that was confirmed as true: the handler is not called for the id any more. One that
 ///   runs goes on.
-/// - An id that is scheduled again has the new timeout, instead of one that was pending. One that was
-///   due, or whose handler runs, was confirmed and is delivered, too: as long as the id is not
+/// - An id that is scheduled again has the new timeout, instead of one that was pending. One that
+///   was due, or whose handler runs, was confirmed and is delivered, too: as long as the id is not
 ///   cancelled.
 /// - The handler may be called before the constructor returns, for what is overdue: a variable that
 ///   holds the timer is not set by then.
@@ -108,8 +108,8 @@ public:
     using Handler = std::function<void(DurableTimeout const&)>;
 
     /// Opens the file or makes it, and reads what is near. Throws StoreError if the file cannot be
-    /// opened, may only be read, is in use, is damaged where it looks, is no database, or that of
-    /// something else or of another version of this. It is left as it was.
+    /// opened, may only be read, is in use, is damaged where it looks, keeps nothing (":memory:"), is no
+    /// database, or that of something else or of another version of this. It is left as it was.
     DurableTimer(std::filesystem::path const& file, Handler handler,
                  DurableTimerOptions options = {});
     DurableTimer(DurableTimer const&) = delete;

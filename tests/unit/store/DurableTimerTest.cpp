@@ -670,6 +670,20 @@ TEST_F(DurableTimerTest, TellsOfADamagedFile) {
     EXPECT_GT(told, 0);
 }
 
+// SQLite takes them, and keeps nothing. The last is a URI, or a file in a folder that is not there.
+TEST_F(DurableTimerTest, RefusesAFileThatKeepsNothing) {
+    DurableTimerOptions real = options();
+    real.fileSystem = "";
+    for (std::string const name : {"", ":memory:"})
+        expectError(
+            [&] {
+                DurableTimer{name, deliveries.handler(), real};
+            },
+            name + ": its journal_mode is ");
+    EXPECT_THROW((DurableTimer{"file:/none/timeouts.db?mode=memory", deliveries.handler(), real}),
+                 StoreError);
+}
+
 TEST_F(DurableTimerTest, RefusesAFileThatIsInUse) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
