@@ -100,7 +100,9 @@ struct DurableTimerOptions {
 ///                destructor
 /// Lifetime       the file belongs to one timer at a time: a second one is refused
 /// Errors         a change that the disk refused has its future throw StoreError, and has changed
-///                nothing; so has the rest of its group. If memory ends where no caller waits, the
+///                nothing; so has the rest of its group. But if the process or the power ends
+///                before a later commit, the next start may find the whole group done: it was
+///                written, and only its sync was refused. If memory ends where no caller waits, the
 ///                process may end, or a timeout wait for the next start: the file has it
 class TIMINGWHEEL_STORE_API DurableTimer {
 public:
@@ -108,8 +110,9 @@ public:
     using Handler = std::function<void(DurableTimeout const&)>;
 
     /// Opens the file or makes it, and reads what is near. Throws StoreError if the file cannot be
-    /// opened, may only be read, is in use, is damaged where it looks, keeps nothing (":memory:"), is no
-    /// database, or that of something else or of another version of this. It is left as it was.
+    /// opened, may only be read, is in use, is damaged where it looks, keeps nothing (":memory:"),
+    /// is no database, or that of something else or of another version of this. It is left as it
+    /// was.
     DurableTimer(std::filesystem::path const& file, Handler handler,
                  DurableTimerOptions options = {});
     DurableTimer(DurableTimer const&) = delete;

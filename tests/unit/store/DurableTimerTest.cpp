@@ -24,6 +24,7 @@
 #include <functional>
 #include <future>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -261,6 +262,49 @@ TEST_F(DurableTimerTest, TellsOfADiskThatIsFullAndChangesNothing) {
     std::vector<DurableTimeout> const all = deliveries.take();
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].payload, "before");
+}
+
+// A commit is written, and then synced: whichever fails, the next commit is written over it.
+TEST_F(DurableTimerTest, ForgetsWhatTheDiskRefusedWithTheNextCommit) {
+    Time const deadline = now() + 1h;
+    for (std::string const change : {"schedule", "cancel"}) {
+        std::uint64_t refusals = 0;
+        for (bool isRefused = true; isRefused;) {
+            SCOPED_TRACE(change + ' ' + std::to_string(refusals));
+            disk.files().clear();
+            start();
+            timer->schedule("a", deadline, "before").get();
+            disk.fillAfter(refusals + 1);
+            try {
+                if (change == "cancel")
+                    timer->cancel("a").get();
+                else
+                    timer->schedule("a", deadline + 1h, "refused").get();
+                isRefused = false;
+            } catch (StoreError const&) {
+                ++refusals;
+            }
+            disk.restore();
+            timer->schedule("b", deadline).get();
+            auto const whenKilled = [&] {
+                std::lock_guard const lock{disk.mutex()};
+                return disk.files();
+            }();
+            timer.reset();
+            if (!isRefused) continue;
+            disk.files() = whenKilled;
+            start();
+            EXPECT_EQ(timer->pendingTimeouts(), 2U);
+            clock.advance(1h);
+            waitForPending(0);
+            timer.reset();
+            clock.jump(-1h);
+            std::map<std::string, std::string> payloads;
+            for (DurableTimeout const& one : deliveries.take()) payloads[one.id] = one.payload;
+            EXPECT_EQ(payloads, (std::map<std::string, std::string>{{"a", "before"}, {"b", ""}}));
+        }
+        EXPECT_GE(refusals, 2U);
+    }
 }
 
 TEST_F(DurableTimerTest, CommitsWhatWasAcceptedBeforeItStops) {
