@@ -59,7 +59,8 @@ struct DurableTimerOptions {
     /// again: 1 ms to an hour.
     Duration retryDelay = std::chrono::seconds{1};
     /// Receives what a handler throws, and what SQLite complains of where no caller waits. By
-    /// default a line on stderr. Called by one thread at a time. It must not throw.
+    /// default a line on stderr. Called by one thread at a time, also by the one that commits. So
+    /// it must not throw, and not wait for the timer: not for a future, for room, or for stop().
     std::function<void(std::exception_ptr)> errorHandler = {};
     /// Of Clock::Kind::wall. Must outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::wall();
