@@ -379,11 +379,11 @@ private:
             lock.unlock();
 
             unwritten_.insert(unwritten_.end(), ended.begin(), ended.end());
-            for (std::int64_t const key : ended) near_.erase(key);
+            for (std::int64_t const key : ended) forget(key);
             for (std::int64_t const key : early) armAgain(key);
             commit(group);
             for (std::int64_t const key : failed) retry(key);
-            if (reads || (hasMore_ && near_.size() < options_.maxRead / 2 + 1)) tryToRead();
+            if (reads || (hasMore_ && fresh() < options_.maxRead / 2 + 1)) tryToRead();
 
             lock.lock();
             if (isLast) return;
@@ -419,7 +419,7 @@ private:
         }
         unwritten_.clear();
         count_.fetch_add(static_cast<std::uint64_t>(effects.count), std::memory_order_release);
-        for (std::int64_t const key : effects.disarmed) near_.erase(key);
+        for (std::int64_t const key : effects.disarmed) forget(key);
         for (std::int64_t const key : effects.dropped) drop(key);
         for (auto const& [key, row] : effects.arms) arm(row);
         for (std::size_t i = 0; i < group.size(); ++i)
@@ -481,7 +481,7 @@ private:
     void drop(std::int64_t key) {
         std::lock_guard const lock{mutex_};
         near_.at(key).row->isDropped = true;
-        near_.erase(key);
+        forget(key);
     }
 
     bool isNear(std::int64_t deadline, std::int64_t key) const {
@@ -502,8 +502,18 @@ private:
     void retry(std::int64_t key) {
         auto const found = near_.find(key);
         if (found == near_.end()) return;
+        retrying_.insert(key);
         place(found->second.row, now() + delay());
     }
+
+    void forget(std::int64_t key) {
+        near_.erase(key);
+        retrying_.erase(key);
+    }
+
+    /// Of near_, but for those whose handlers have thrown: they may do so for ever, and the others
+    /// are read all the same.
+    std::size_t fresh() const { return near_.size() - retrying_.size(); }
 
     std::chrono::nanoseconds delay() const { return options_.retryDelay.nanoseconds(); }
 
@@ -547,8 +557,7 @@ private:
         Duration const horizon = options_.horizon;
         std::int64_t const until = toFile(Clock::systemTime(time)) +
                                    std::chrono::ceil<milliseconds>(horizon.nanoseconds()).count();
-        std::size_t const room =
-            options_.maxRead > near_.size() ? options_.maxRead - near_.size() : 1;
+        std::size_t const room = options_.maxRead > fresh() ? options_.maxRead - fresh() : 1;
         std::vector<SharedRow> const rows = table_.readNear(end_.first, end_.second, until, room);
         for (SharedRow const& row : rows) arm(row);
         hasMore_ = rows.size() == room;
@@ -589,7 +598,8 @@ private:
 
     // The writer's own.
     std::unordered_map<std::int64_t, Near> near_;
-    std::vector<std::int64_t> unwritten_;  // have ended, and are in the file yet
+    std::unordered_set<std::int64_t> retrying_;  // of these, whose handlers have thrown
+    std::vector<std::int64_t> unwritten_;        // have ended, and are in the file yet
     /// What is not beyond this, by deadline and key, is in near_.
     std::pair<std::int64_t, std::int64_t> end_{std::numeric_limits<std::int64_t>::min(), 0};
     bool hasMore_ = false;

@@ -43,7 +43,8 @@ struct DurableTimerOptions {
     /// What is due within it is in memory, and in the wheel: 1 s to 366 days.
     Duration horizon = std::chrono::minutes{10};
     /// Of timeouts that were found in the file, so many are in memory at most: from 1. What is
-    /// overdue after a long rest is read in such portions.
+    /// overdue after a long rest is read in such portions. Those whose handlers have thrown, and
+    /// are called again, count apart.
     std::size_t maxRead = 100'000;
     /// Changes in one commit: from 1. A commit takes what has come until then, so a larger group
     /// delays nobody who is alone.

@@ -535,6 +535,30 @@ TEST_F(DurableTimerTest, CallsNoHandlerOfAnIdThatWasCancelledWhileItWaitsForAThr
     timer.reset();  // waits for the handler, which uses the promises
 }
 
+TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
+    start();
+    timer->schedule("poison", now() + 1s).get();
+    timer->schedule("b", now() + 2s).get();
+    timer->schedule("c", now() + 3s).get();
+    timer.reset();
+    clock.advance(3s);
+    DurableTimerOptions few = options();
+    few.maxRead = 1;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            if (timeout.id == "poison") throw std::runtime_error{"never"};
+            deliveries.handler()(timeout);
+        },
+        few);
+    waitUntil([&] {
+        clock.advance(1s);
+        return timer->pendingTimeouts() == 1 || errors > 20;
+    });
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"b", "c"}));
+    EXPECT_TRUE(errors > 0);
+}
+
 // ---- what is refused ---------------------------------------------------------------------------
 
 void expectError(std::function<void()> const& call, std::string const& words) {
