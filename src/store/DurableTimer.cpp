@@ -136,16 +136,15 @@ public:
         read_.reset();
         return row;
     }
-    /// Those behind a place in the order of deadlines and keys, and before a time.
-    std::vector<SharedRow> readNear(std::int64_t deadline, std::int64_t key, std::int64_t until,
-                                    std::size_t limit) {
+    /// Adds those behind a place in the order of deadlines and keys, and before a time. If it
+    /// throws, it has added those before the damage.
+    void readNear(std::int64_t deadline, std::int64_t key, std::int64_t until, std::size_t limit,
+                  std::vector<SharedRow>& rows) {
         readNear_.bind(1, deadline)
             .bind(2, key)
             .bind(3, until)
             .bind(4, static_cast<std::int64_t>(limit));
-        std::vector<SharedRow> rows;
         while (readNear_.step()) rows.push_back(current(readNear_));
-        return rows;
     }
     std::uint64_t count() {
         return static_cast<std::uint64_t>(database_.number("SELECT COUNT(*) FROM timeout"));
@@ -558,13 +557,18 @@ private:
         std::int64_t const until = toFile(Clock::systemTime(time)) +
                                    std::chrono::ceil<milliseconds>(horizon.nanoseconds()).count();
         std::size_t const room = options_.maxRead > fresh() ? options_.maxRead - fresh() : 1;
-        std::vector<SharedRow> const rows = table_.readNear(end_.first, end_.second, until, room);
+        std::vector<SharedRow> rows;
+        std::exception_ptr error;
+        try {
+            table_.readNear(end_.first, end_.second, until, room, rows);
+        } catch (...) {
+            error = std::current_exception();
+        }
         for (SharedRow const& row : rows) arm(row);
-        hasMore_ = rows.size() == room;
-        if (hasMore_)
-            end_ = {rows.back()->deadline, rows.back()->key};
-        else
-            end_ = std::max(end_, {until - 1, std::numeric_limits<std::int64_t>::max()});
+        hasMore_ = !error && rows.size() == room;
+        if (!rows.empty() && (error || hasMore_)) end_ = {rows.back()->deadline, rows.back()->key};
+        if (error) std::rethrow_exception(error);
+        if (!hasMore_) end_ = std::max(end_, {until - 1, std::numeric_limits<std::int64_t>::max()});
         wakeAt(time + horizon.nanoseconds() / 2, wantsRead_, reading_);
     }
 

@@ -752,6 +752,34 @@ TEST_F(DurableTimerTest, RefusesAFileThatKeepsNothing) {
                  StoreError);
 }
 
+TEST_F(DurableTimerTest, DeliversWhatComesBeforeADamagedRow) {
+    start();
+    std::vector<std::future<bool>> answers;
+    for (int i = 0; i < 300; ++i)
+        answers.push_back(timer->schedule(std::to_string(i), now() + 1h + i * 1ms,
+                                          "content " + std::to_string(i) + std::string(100, 'x')));
+    for (auto& answer : answers) answer.get();
+    timer.reset();
+    constexpr std::size_t kPage = 4096;
+    std::string& content = disk.files()["timeouts.db"].content;
+    std::size_t const row = content.find("content 250");
+    ASSERT_NE(row, std::string::npos);
+    std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(row / kPage * kPage), kPage, '\xff');
+    start();
+    clock.advance(1h + 1s);
+    // A page has some thirty rows.
+    waitUntil([&] {
+        clock.advance(1s);
+        return errors > 0 && (deliveries.ids().size() >= 200 || errors > 10);
+    });
+    EXPECT_GE(deliveries.ids().size(), 200U);
+    EXPECT_LE(deliveries.ids().size(), 250U);
+    timer.reset();
+    std::vector<std::string> ids = deliveries.ids();
+    std::sort(ids.begin(), ids.end());
+    EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
+}
+
 TEST_F(DurableTimerTest, RefusesAFileThatIsInUse) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
