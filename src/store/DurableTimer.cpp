@@ -413,7 +413,7 @@ private:
             for (std::int64_t const key : effects.disarmed) arm(near_.at(key).row);
             for (Change& change : group) change.answer.set_exception(error);
             if (group.empty()) report(error);
-            if (!unwritten_.empty()) wakeAt(now() + delay(), wantsRetry_, retry_);
+            if (!unwritten_.empty()) tryToWakeAt(now() + delay(), wantsRetry_, retry_);
             return;
         }
         unwritten_.clear();
@@ -530,10 +530,14 @@ private:
     /// Wakes the writer with a wish, once: an earlier wake-up for it is cancelled.
     void wakeAt(Clock::TimePoint time, bool& wish, Timeout& wakeUp) {
         wakeUp.cancel();
+        wakeUp = timer_.newTimeout([this, &wish] { wake(wish); }, time);
+    }
+
+    void tryToWakeAt(Clock::TimePoint time, bool& wish, Timeout& wakeUp) {
         try {
-            wakeUp = timer_.newTimeout([this, &wish] { wake(wish); }, time);
+            wakeAt(time, wish, wakeUp);
         } catch (...) {
-            return;  // it was stopped
+            report(std::current_exception());
         }
     }
 
@@ -546,7 +550,7 @@ private:
             readNear();
         } catch (...) {
             report(std::current_exception());
-            wakeAt(now() + delay(), wantsRead_, reading_);
+            tryToWakeAt(now() + delay(), wantsRead_, reading_);
         }
     }
 

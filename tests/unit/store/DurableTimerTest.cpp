@@ -559,6 +559,33 @@ TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
     EXPECT_TRUE(errors > 0);
 }
 
+// Where it cannot make its next look into the file, the far timeouts would wait for ever.
+TEST_F(DurableTimerTest, StartsOrTellsWhereMemoryEnds) {
+    DurableTimerOptions real = options();
+    real.fileSystem = "";
+    test::TemporaryFile const file;
+    timer.emplace(file.path, deliveries.handler(), real);
+    timer->schedule("near", now() + 1min).get();
+    timer->schedule("far", now() + 24h).get();
+    for (std::size_t kth = 1;; ++kth) {
+        timer.reset();
+        errors = 0;
+        bool isThrown = false, isOver = false;
+        {
+            test::AllocationFailure const failure{kth};
+            try {
+                timer.emplace(file.path, deliveries.handler(), real);
+            } catch (std::bad_alloc const&) {
+                isThrown = true;
+            }
+            isOver = !failure.happened();
+        }
+        if (isOver) break;
+        EXPECT_TRUE(isThrown || errors > 0) << "allocation " << kth;
+    }
+    EXPECT_EQ(timer->pendingTimeouts(), 2U);
+}
+
 // ---- what is refused ---------------------------------------------------------------------------
 
 void expectError(std::function<void()> const& call, std::string const& words) {
