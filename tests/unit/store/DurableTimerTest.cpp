@@ -89,6 +89,20 @@ TEST_F(DurableTimerTest, DeliversWhatIsDueWithItsPayload) {
     EXPECT_EQ(all[0].deadline, now());
 }
 
+TEST_F(DurableTimerTest, RoundsADeadlineUpToTheMillisecond) {
+    start();
+    Time const begin = now();
+    timer->schedule("a", begin + 1ms + Time::duration{1}).get();
+    clock.advance(1ms);
+    EXPECT_TRUE(timer->reschedule("a", begin + 1ms + Time::duration{1}).get());
+    EXPECT_TRUE(deliveries.ids().empty());
+    clock.advance(1ms);
+    waitForPending(0);
+    std::vector<DurableTimeout> const all = deliveries.take();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0].deadline, begin + 2ms);
+}
+
 TEST_F(DurableTimerTest, KeepsWhatIsPendingAcrossARestart) {
     start();
     timer->schedule("near", now() + 1min).get();
