@@ -600,6 +600,66 @@ TEST_F(DurableTimerTest, StartsOrTellsWhereMemoryEnds) {
     EXPECT_EQ(timer->pendingTimeouts(), 2U);
 }
 
+// On the real clock. Each timeout is delivered, cancelled or pending, whoever calls when.
+TEST_F(DurableTimerTest, KeepsAnAccountOfWhatManyThreadsAskFor) {
+    constexpr std::size_t kCallers = 4;
+    std::size_t const each = test::scaled(1'000);
+    std::mutex mutex;
+    std::map<std::string, int> deliveredNow, deliveredLater;
+    auto const handler = [&](std::map<std::string, int>& delivered) {
+        return [&](DurableTimeout const& timeout) {
+            EXPECT_LE(timeout.deadline, std::chrono::system_clock::now());
+            std::lock_guard const lock{mutex};
+            ++delivered[timeout.id];
+        };
+    };
+    DurableTimerOptions real = options();
+    real.clock = Clock::wall();
+    real.threads = 4;
+    real.maxWaiting = 8;
+    real.maxGroup = 3;
+    timer.emplace("timeouts.db", handler(deliveredNow), real);
+    std::vector<std::map<std::string, std::vector<std::future<bool>>>> cancels(kCallers);
+    test::together(kCallers, [&](std::size_t caller) {
+        test::Random random{caller + 1};
+        std::vector<std::future<bool>> others;
+        for (std::size_t i = 0; i < each; ++i) {
+            auto const soon = [&] {
+                return std::chrono::system_clock::now() + static_cast<int>(random.below(20)) * 1ms;
+            };
+            std::string const id = std::to_string(caller) + '-' + std::to_string(i);
+            others.push_back(timer->schedule(
+                id, random.below(10) == 0 ? std::chrono::system_clock::now() + 1h : soon()));
+            std::string const earlier =
+                std::to_string(caller) + '-' + std::to_string(random.below(i + 1));
+            if (random.below(3) == 0) others.push_back(timer->reschedule(earlier, soon()));
+            if (random.below(3) == 0) cancels[caller][earlier].push_back(timer->cancel(earlier));
+        }
+        for (auto& answer : others) answer.get();
+    });
+    timer.reset();
+    timer.emplace("timeouts.db", handler(deliveredLater), real);
+    std::uint64_t cancelled = 0;
+    for (std::size_t caller = 0; caller < kCallers; ++caller) {
+        for (std::size_t i = 0; i < each; ++i) {
+            std::string const id = std::to_string(caller) + '-' + std::to_string(i);
+            int outcomes = timer->cancel(id).get() ? 1 : 0;
+            for (auto& answer : cancels[caller][id]) outcomes += answer.get() ? 1 : 0;
+            cancelled += outcomes > 0 ? 1U : 0U;
+            std::lock_guard const lock{mutex};
+            outcomes += deliveredNow[id];
+            // If it is due now, it is delivered soon.
+            EXPECT_LE(outcomes + deliveredLater[id], 1) << id;
+        }
+    }
+    waitForPending(0);
+    timer.reset();
+    std::uint64_t delivered = 0;
+    for (auto const& all : {deliveredNow, deliveredLater})
+        for (auto const& [id, times] : all) delivered += static_cast<std::uint64_t>(times);
+    EXPECT_EQ(cancelled + delivered, kCallers * each);
+}
+
 // ---- what is refused ---------------------------------------------------------------------------
 
 void expectError(std::function<void()> const& call, std::string const& words) {
