@@ -201,6 +201,22 @@ TEST_F(DurableTimerTest, ReadsAheadInPortions) {
     EXPECT_EQ(deliveries.ids().size(), 1'000U);
 }
 
+// The last one that was read is where what was not read begins.
+TEST_F(DurableTimerTest, DeliversTheLastThatWasReadThoughItWasMovedToWhereItIs) {
+    start();
+    timer->schedule("a", now() + 1min).get();
+    timer->schedule("b", now() + 2min).get();
+    timer.reset();
+    DurableTimerOptions few = options();
+    few.maxRead = 1;
+    timer.emplace("timeouts.db", deliveries.handler(), few);
+    EXPECT_TRUE(timer->reschedule("a", now() + 1min).get());
+    clock.advance(2min);
+    waitUntil([&] { return timer->pendingTimeouts() < 2; });
+    ASSERT_EQ(deliveries.ids().front(), "a");
+    waitForPending(0);
+}
+
 TEST_F(DurableTimerTest, CallsAHandlerThatThrowsAgain) {
     int calls = 0;
     timer.emplace(
@@ -273,9 +289,12 @@ TEST_F(DurableTimerTest, TellsOfADiskThatIsFullAndChangesNothing) {
         clock.advance(1s);
         return timer->pendingTimeouts() == 0;
     });
+    timer->schedule("last", now()).get();  // behind what was refused, if that is in the wheel
+    waitForPending(0);
     std::vector<DurableTimeout> const all = deliveries.take();
-    ASSERT_EQ(all.size(), 1U);
+    ASSERT_EQ(all.size(), 2U);
     EXPECT_EQ(all[0].payload, "before");
+    EXPECT_EQ(all[1].id, "last");
 }
 
 // A commit is written, and then synced: whichever fails, the next commit is written over it.
