@@ -426,20 +426,20 @@ TEST_F(DurableTimerTest, CancelsAndMovesWhatWasAcceptedBeforeItStops) {
     DurableTimerOptions single = options();
     single.maxGroup = 1;
     timer.emplace("timeouts.db", deliveries.handler(), single);
-    constexpr int kCount = 1'000;
+    std::uint64_t const count = test::scaled(1'000);
     std::vector<std::future<bool>> answers;
-    for (int i = 0; i < kCount; ++i)
+    for (std::uint64_t i = 0; i < count; ++i)
         answers.push_back(timer->schedule(std::to_string(i), now() + 1min));
     for (auto& answer : answers) answer.get();
     answers.clear();
-    for (int i = 0; i < kCount; ++i) {
+    for (std::uint64_t i = 0; i < count; ++i) {
         std::string const id = std::to_string(i);
         answers.push_back(i % 2 == 0 ? timer->cancel(id) : timer->reschedule(id, now() + 2min));
     }
     timer->stop();
     for (auto& answer : answers) EXPECT_TRUE(answer.get());
     restart();
-    EXPECT_EQ(timer->pendingTimeouts(), kCount / 2U);
+    EXPECT_EQ(timer->pendingTimeouts(), count / 2);
     clock.advance(1min);
     EXPECT_TRUE(timer->cancel("1").get());
     EXPECT_TRUE(deliveries.ids().empty());
