@@ -607,7 +607,7 @@ private:
     // The writer's own.
     std::unordered_map<std::int64_t, Near> near_;
     std::unordered_set<std::int64_t> retrying_;  // of these, whose handlers have thrown
-    std::vector<std::int64_t> unwritten_;        // have ended, and are in the file yet
+    std::vector<std::int64_t> unwritten_;        // have ended, and are still in the file
     /// What is not beyond this, by deadline and key, is in near_.
     std::pair<std::int64_t, std::int64_t> end_{std::numeric_limits<std::int64_t>::min(), 0};
     bool hasMore_ = false;

@@ -133,7 +133,7 @@ TEST(Killed, LosesNothingThatWasConfirmed) {
     EXPECT_FALSE(story.said("scheduled").empty());
 }
 
-// A program that kills itself at every so-manieth write, sync, truncation and removal of a course.
+// A program that kills itself at each n-th write, sync, truncation and removal of a course.
 TEST(Killed, LosesNothingAtAnyCallOfACourse) {
     std::uint64_t calls = 0, kills = 0, confirmed = 0;
     auto const trial = [&](std::string const& how, std::uint64_t at) {

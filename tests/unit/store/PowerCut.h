@@ -28,12 +28,12 @@ public:
     /// SQLite's name for it: at most one is there at a time.
     static constexpr char const* kName = "power-cut";
 
-    /// Cuts the power at the so-manieth write, sync, truncation or removal, which is not done.
+    /// Cuts the power at the n-th write, sync, truncation or removal, which is not done.
     void cutAfter(std::uint64_t calls);
     bool isCut() const;
     /// The power comes back, and there is room: files are as they were found.
     void restore();
-    /// From now, or from the so-manieth such call, the disk is full: they fail and change nothing.
+    /// From now, or from the n-th such call, the disk is full: they fail and change nothing.
     void fill(bool isFull);
     void fillAfter(std::uint64_t calls);
     /// Neither cut nor full.
