@@ -595,7 +595,7 @@ private:
     std::condition_variable room_;
     std::condition_variable due_;
     std::deque<SharedRow> dueRows_;
-    std::vector<Change> changes_;
+    std::deque<Change> changes_;
     std::vector<std::int64_t> ended_;
     std::vector<std::int64_t> failed_;
     std::vector<std::int64_t> early_;  // were due, but the clock was set back
