@@ -116,9 +116,11 @@ TEST(Killed, LosesNothingThatWasConfirmed) {
     std::mt19937_64 random{std::random_device{}()};
     Folder const folder;
     Story story;
-    for (std::uint64_t i = 0; i < kills; ++i) {
+    // On a machine that is very busy a program may need longer to confirm anything.
+    for (std::uint64_t i = 0; i < kills || story.said("scheduled").empty(); ++i) {
+        std::uint64_t const most = 130'000 * (1 + i / kills);
         auto const [said, end] = follow({folder.file(), std::to_string(i)},
-                                        std::chrono::microseconds{20'000 + random() % 130'000});
+                                        std::chrono::microseconds{20'000 + random() % most});
         EXPECT_EQ(end, End::killed);
         story.add(said);
     }
