@@ -72,7 +72,7 @@ public:
     Statement& bind(int parameter, std::string_view value);
     /// True if there is a row. After the last the statement begins anew.
     bool step();
-    /// For one of which one row is wanted, or none.
+    /// Begins anew, wherever it is.
     void reset() noexcept;
     /// Steps to the end.
     void run();
@@ -83,6 +83,18 @@ public:
 private:
     Database& database_;
     sqlite3_stmt* statement_ = nullptr;
+};
+
+/// While it lives, rows are read. A statement that stayed at one could not be bound again.
+class Reading {
+public:
+    explicit Reading(Statement& statement) noexcept : statement_{statement} {}
+    Reading(Reading const&) = delete;
+    Reading& operator=(Reading const&) = delete;
+    ~Reading() { statement_.reset(); }
+
+private:
+    Statement& statement_;
 };
 
 }  // namespace store

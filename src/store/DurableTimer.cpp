@@ -112,6 +112,7 @@ public:
 
     /// The newest first.
     std::vector<std::int64_t> keysOf(std::string_view id) {
+        Reading const reading{keysOf_};
         keysOf_.bind(1, id);
         std::vector<std::int64_t> keys;
         while (keysOf_.step()) keys.push_back(keysOf_.number(0));
@@ -130,16 +131,15 @@ public:
         return database_.changes() > 0;
     }
     SharedRow read(std::int64_t key) {
+        Reading const reading{read_};
         read_.bind(1, key);
-        SharedRow row;
-        if (read_.step()) row = current(read_);
-        read_.reset();
-        return row;
+        return read_.step() ? current(read_) : SharedRow{};
     }
     /// Adds those behind a place in the order of deadlines and keys, and before a time. If it
     /// throws, it has added those before the damage.
     void readNear(std::int64_t deadline, std::int64_t key, std::int64_t until, std::size_t limit,
                   std::vector<SharedRow>& rows) {
+        Reading const reading{readNear_};
         readNear_.bind(1, deadline)
             .bind(2, key)
             .bind(3, until)
