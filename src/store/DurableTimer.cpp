@@ -1,3 +1,4 @@
+#include "platform/Thread.h"
 #include "store/Database.h"
 
 #include <timingwheel/SystemTimer.h>
@@ -246,6 +247,7 @@ public:
 
     /// A handler may call the timer from now on, so this is the last that its constructor does.
     void start() {
+        detail::SignalsBlocked const blocked;
         try {
             writer_ = std::thread{[this] { write(); }};
             for (std::size_t i = 0; i < options_.threads; ++i)

@@ -54,7 +54,7 @@ struct DurableTimerOptions {
     /// Bytes of an id and of a payload: from 1, up to what SQLite takes, 1,000,000,000.
     std::size_t maxId = 1'000;
     std::size_t maxPayload = 1'000'000;
-    /// Threads that call the handler: 1 to 1,000.
+    /// Threads that call the handler: 1 to 1,000. They block all signals.
     std::size_t threads = 1;
     /// After this a handler that has thrown is called again, and what the disk has refused is tried
     /// again: 1 ms to an hour.

@@ -5,6 +5,7 @@
 
 #include <support/AllocationCounter.h>
 #include <support/Effort.h>
+#include <support/Platform.h>
 #include <support/TemporaryFile.h>
 #include <support/Threads.h>
 #include <timingwheel/ManualClock.h>
@@ -256,6 +257,18 @@ TEST_F(DurableTimerTest, IsTooLateForACancelWhileTheHandlerRuns) {
     waitForPending(1);
     EXPECT_TRUE(timer->cancel("a").get());
     timer.reset();  // waits for the handler, which uses the promises
+}
+
+// Signals are for the program's own threads.
+TEST_F(DurableTimerTest, CallsItsHandlerWhereSignalsAreBlocked) {
+    std::atomic<bool> areBlocked{false};
+    timer.emplace(
+        "timeouts.db", [&](DurableTimeout const&) { areBlocked = test::areSignalsBlocked(); },
+        options());
+    timer->schedule("a", now()).get();
+    waitForPending(0);
+    EXPECT_EQ(areBlocked, test::kHasSignals);
+    EXPECT_FALSE(test::areSignalsBlocked());
 }
 
 TEST_F(DurableTimerTest, MayBeUsedFromItsHandler) {
