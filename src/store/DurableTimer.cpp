@@ -183,6 +183,8 @@ private:
     /// SQLite tells of neither if it cannot: of a database in memory, or in a file that goes with
     /// the connection.
     void keepWhatIsCommitted() {
+        // On macOS an ordinary sync leaves it in the disk's cache. Elsewhere there is one kind.
+        database_.execute("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
         std::string const mode = database_.text("PRAGMA journal_mode = WAL");
         if (mode != "wal")
             database_.refuse("its journal_mode is " + mode +

@@ -66,9 +66,11 @@ int truncateFile(sqlite3_file* handle, sqlite3_int64 size) {
     return SQLITE_OK;
 }
 
-int syncFile(sqlite3_file* handle, int) {
+// As on macOS, an ordinary sync leaves it in the disk's cache.
+int syncFile(sqlite3_file* handle, int flags) {
     Access const access{handle};
     if (int const error = thePowerCut->mayWrite()) return error;
+    if ((flags & SQLITE_SYNC_FULL) != SQLITE_SYNC_FULL) return SQLITE_OK;
     access.file.synced = access.file.content;
     access.file.unsynced.clear();
     access.file.isOnDisk = true;
