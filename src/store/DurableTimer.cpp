@@ -52,7 +52,9 @@ void require(char const* option, Number value, Number least, Number most) {
 
 void checkOptions(DurableTimerOptions const& options) {
     constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
-    constexpr std::size_t kMostBytes = 1'000'000'000;
+    // A row of both is below SQLite's 1,000,000,000.
+    constexpr std::size_t kMostOfAnId = 1'000'000;
+    constexpr std::size_t kMostOfAPayload = 990'000'000;
     auto const inMilliseconds = [](Duration duration) {
         return std::chrono::ceil<milliseconds>(duration.nanoseconds()).count();
     };
@@ -62,8 +64,8 @@ void checkOptions(DurableTimerOptions const& options) {
     require<std::size_t>("maxRead", options.maxRead, 1, kMost);
     require<std::size_t>("maxGroup", options.maxGroup, 1, kMost);
     require<std::size_t>("maxWaiting", options.maxWaiting, 1, kMost);
-    require<std::size_t>("maxId", options.maxId, 1, kMostBytes);
-    require<std::size_t>("maxPayload", options.maxPayload, 1, kMostBytes);
+    require<std::size_t>("maxId", options.maxId, 1, kMostOfAnId);
+    require<std::size_t>("maxPayload", options.maxPayload, 1, kMostOfAPayload);
     require<std::size_t>("threads", options.threads, 1, 1'000);
     if (options.clock.get().kind() != Clock::Kind::wall)
         throw std::invalid_argument{

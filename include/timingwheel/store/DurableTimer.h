@@ -51,7 +51,8 @@ struct DurableTimerOptions {
     std::size_t maxGroup = 10'000;
     /// Changes that wait for their commit: from 1. If there are more, calls wait.
     std::size_t maxWaiting = 100'000;
-    /// Bytes of an id and of a payload: from 1, up to what SQLite takes, 1,000,000,000.
+    /// Bytes of an id, 1 to 1,000,000, and of a payload, 1 to 990,000,000: SQLite takes rows of
+    /// 1,000,000,000.
     std::size_t maxId = 1'000;
     std::size_t maxPayload = 1'000'000;
     /// Threads that call the handler: 1 to 1,000. They block all signals.

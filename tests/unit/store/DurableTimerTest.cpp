@@ -715,6 +715,9 @@ TEST_F(DurableTimerTest, RefusesOptionsWithTheirBounds) {
     refused([](auto& one) { one.maxGroup = 0; }, "maxGroup is 0: it must be 1 to");
     refused([](auto& one) { one.maxRead = 0; }, "maxRead is 0: it must be 1 to");
     refused([](auto& one) { one.maxWaiting = 0; }, "maxWaiting is 0: it must be 1 to");
+    refused([](auto& one) { one.maxId = 1'000'001; }, "maxId is 1000001: it must be 1 to 1000000");
+    refused([](auto& one) { one.maxPayload = 990'000'001; },
+            "maxPayload is 990000001: it must be 1 to 990000000");
     refused([](auto& one) { one.retryDelay = 0s; }, "retryDelay in ms is 0: it must be 1 to");
     refused([](auto& one) { one.clock = Clock::steady(); }, "not of Clock::Kind::wall");
     refused([](auto& one) { one.fileSystem = "none"; }, "no such vfs: none");
