@@ -6,8 +6,18 @@ namespace timingwheel {
 inline namespace v1 {
 namespace store {
 
+namespace {
+
+/// SQLite wants UTF-8, also where a path's own characters are others.
+std::string utf8(std::filesystem::path const& file) {
+    std::u8string const name = file.u8string();
+    return {name.begin(), name.end()};
+}
+
+}  // namespace
+
 Database::Database(std::filesystem::path const& file, std::string const& fileSystem)
-    : name_{file.string()} {
+    : name_{utf8(file)} {
     int const result =
         sqlite3_open_v2(name_.c_str(), &connection_,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
