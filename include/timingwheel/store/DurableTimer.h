@@ -136,8 +136,8 @@ public:
     /// Timeouts in the file, by the last commit.
     std::uint64_t pendingTimeouts() const noexcept;
 
-    /// Accepts nothing more, waits for handlers that run, commits what was accepted, and closes the
-    /// file. What is pending stays in it.
+    /// Accepts nothing more, waits for handlers that run, and commits what was accepted. What is
+    /// pending stays in the file, which the destructor closes.
     void stop();
 
 private:
