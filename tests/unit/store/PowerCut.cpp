@@ -71,7 +71,12 @@ int syncFile(sqlite3_file* handle, int flags) {
     Access const access{handle};
     if (int const error = thePowerCut->mayWrite()) return error;
     if ((flags & SQLITE_SYNC_FULL) != SQLITE_SYNC_FULL) return SQLITE_OK;
-    access.file.synced = access.file.content;
+    for (PowerCut::Write const& one : access.file.unsynced) {
+        if (one.isTruncation)
+            access.file.synced.resize(one.offset);
+        else
+            write(access.file.synced, one.offset, one.bytes.data(), one.bytes.size());
+    }
     access.file.unsynced.clear();
     access.file.isOnDisk = true;
     return SQLITE_OK;
