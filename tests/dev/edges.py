@@ -65,6 +65,8 @@ REFUSED = {
     "kafka attack --brokers 2": ["--brokers", '"2"', "1, 3"],
     "kafka attack --minutes": ["--minutes", "0.1 to 10000"],
     "kafka figures --long": ["--long"],
+    "kafka failures --quick": ["--quick"],
+    "kafka clients java": ["java"],
     "soak abc": ["minutes", '"abc"', "0.01 to 10000"],
     "soak 0": ["minutes", '"0"', "0.01 to 10000"],
     "soak 1 2": ["2"],
@@ -83,6 +85,7 @@ REFUSED = {
 TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "soak 0.5 --seed 7",
          "fuzz 60", "fuzz --fixed", "demo --duration 1.5 --watch", "demo --help",
          "orders --after 20s", "orders place 4711",
+         "kafka attack --minutes 2 --hasty --write", "kafka failures Failures.testNothing",
          "bench wheel --only wheel heap", "platforms musl libc++"]  # fmt: skip
 # The arguments of these are looked at by a script in Python.
 OTHERS = {"bugs", "help"}
