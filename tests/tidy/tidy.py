@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The project's rules about itself: tidy.py layers | style | suites | links | format | self-test
+"""The project's rules about itself: tidy.py CHECK, where CHECK is one of
 
 layers     every #include of the library goes the way that docs/architecture.md allows
 style      lines of 100 columns, functions of 70 lines, no marks of unfinished work, a /// comment
@@ -7,12 +7,14 @@ style      lines of 100 columns, functions of 70 lines, no marks of unfinished w
 suites     a test suite stands in one file, of its name, and a unit test in the folder of the layer
            that it tests
 links      relative links in the documents lead somewhere
+named      the tests that the tables of promises and failures name are there
 format     clang-format has nothing to change (skipped where clang-format 16 is missing)
 self-test  each of the above notices a planted violation
 
 Prints `file:line: what is wrong` and exits with 1, or prints nothing and exits with 0.
 """
 
+import fnmatch
 import re
 import shutil
 import subprocess
@@ -325,6 +327,34 @@ def checkLinks(root):
                     yield f"{path}:{number}: {link}: no such heading"
 
 
+# ---- named -------------------------------------------------------------------------------------
+
+TABLES = ("docs/beyond.md", "docs/store.md")
+CPP_TEST = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
+PYTHON_TEST = re.compile(r"^    def (test\w+)\(", re.MULTILINE)
+
+
+def checkNamed(root):
+    """`Suite.Name` of C++, where stars stand for anything; `testName` and `tests/...` of Python."""
+    cpp = {".".join(found) for path in files(root, "tests/**/*Test.cpp")
+           for found in CPP_TEST.findall(path.read_text(encoding="utf-8"))}  # fmt: skip
+    python = {name for path in files(root, "tests/**/*.py")
+              for name in PYTHON_TEST.findall(path.read_text(encoding="utf-8"))}  # fmt: skip
+    for document in filter(Path.exists, (root / name for name in TABLES)):
+        for number, line in enumerate(lines(document), 1):
+            spans = re.findall("`([^`]+)`", line) if line.startswith("|") else ()
+            for span in spans:
+                isThere = True
+                if span.startswith("tests/"):
+                    isThere = (root / span).exists()
+                elif re.fullmatch(r"test[A-Z]\w*", span):
+                    isThere = span in python
+                elif re.fullmatch(r"[A-Z]\w*[.][*A-Z]\S*", span):
+                    isThere = fnmatch.filter(cpp, span)
+                if not isThere:
+                    yield f"{document}:{number}: there is no test {span}"
+
+
 # ---- format ------------------------------------------------------------------------------------
 
 
@@ -398,6 +428,9 @@ PLANTED = [
     (checkSuites, "tests/unit/facade/HeapTest.cpp", "\n", "Heap is of layer wheel"),
     (checkLinks, "docs/x.md", "[x](nowhere.md)\n", "leads nowhere"),
     (checkLinks, "docs/x.md", "[x](architecture.md#c)\n", "no such heading"),
+    (checkNamed, "docs/beyond.md", "| x | `testGone` |\n", "no test testGone"),
+    (checkNamed, "docs/store.md", "| x | `Wheel.Gone*` |\n", "no test Wheel.Gone*"),
+    (checkNamed, "docs/store.md", "| x | `tests/gone.py` |\n", "no test tests/gone.py"),
     (checkFormat, "src/wheel/Ugly.cpp", "int  f( ) ;\n", "lint --fix"),
 ]  # fmt: skip
 
@@ -431,6 +464,7 @@ CHECKS = {
     "style": checkStyle,
     "suites": checkSuites,
     "links": checkLinks,
+    "named": checkNamed,
     "format": checkFormat,
     "self-test": checkSelf,
 }
