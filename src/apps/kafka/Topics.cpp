@@ -19,6 +19,8 @@ namespace {
 constexpr int kRequestTimeout = 10'000;
 constexpr std::int64_t kHour = 3'600'000;
 constexpr std::int64_t kDay = 24 * kHour;
+// From so many on, one of them may be away and two must confirm.
+constexpr std::int32_t kReplicas = 3;
 
 using AdminOptions = Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 using Queue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
@@ -52,6 +54,9 @@ NewTopic newTopic(std::string const& name, Options const& options,
     if (!topic) throw std::runtime_error{"topic " + name + ": " + reason};
     for (auto const& [key, value] : settings)
         check(rd_kafka_NewTopic_set_config(topic.get(), key, value), key);
+    if (options.replication >= kReplicas)
+        check(rd_kafka_NewTopic_set_config(topic.get(), "min.insync.replicas", "2"),
+              "min.insync.replicas");
     return topic;
 }
 
@@ -143,7 +148,9 @@ std::int32_t Topics::check() {
 void Topics::checkSettings() {
     std::vector<ConfigResource> resources;
     std::vector<rd_kafka_ConfigResource_t*> handles;
-    for (std::string const& topic : {options_.commands, options_.state}) {
+    std::vector<std::string> topics{options_.commands, options_.state, options_.deadLetters};
+    if (!options_.replies.empty()) topics.push_back(options_.replies);
+    for (std::string const& topic : topics) {
         resources.emplace_back(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
         handles.push_back(resources.back().get());
     }
@@ -174,6 +181,8 @@ void Topics::checkSetting(std::string const& topic, std::string const& name,
     auto const warn = [&](char const* better) {
         spdlog::warn("topic {}: {} is {}: {}", topic, name, value, better);
     };
+    if (name == "min.insync.replicas" && number() < 2 && replicasOf(topic) >= kReplicas)
+        warn("a broker may confirm alone, and what it has confirmed is lost with it; 2 is better");
     if (topic == options_.commands) {
         if (name == "cleanup.policy" && value.find("compact") != std::string::npos)
             refuse(topic, name, value,
@@ -182,6 +191,7 @@ void Topics::checkSetting(std::string const& topic, std::string const& name,
             warn("what workers have not read by then is lost; a day or more is better");
         return;
     }
+    if (topic != options_.state) return;
     if (name == "cleanup.policy" && value != "compact")
         refuse(topic, name, value, "it must be compact, or timers are lost, or none is forgotten");
     if (name == "delete.retention.ms" && number() < kHour)
@@ -194,6 +204,12 @@ void Topics::checkSetting(std::string const& topic, std::string const& name,
         warn("the active segment is not compacted: with 1 GB or less, a restart reads less");
     if (name == "min.compaction.lag.ms" && number() > kDay)
         warn("until then nothing is compacted, and a restart reads all of it");
+}
+
+std::int32_t Topics::replicasOf(std::string const& topic) {
+    std::lock_guard const lock{mutex_};
+    auto const found = replicas_.find(topic);
+    return found == replicas_.end() ? 0 : found->second;
 }
 
 std::int32_t Topics::partitionsOf(std::string const& topic) {
@@ -233,9 +249,12 @@ void Topics::refresh() {
                  "to ask " + options_.brokers + " for the topics");
     Owned<struct rd_kafka_metadata const, rd_kafka_metadata_destroy> const metadata{read};
     partitions_.clear();
+    replicas_.clear();
     for (int i = 0; i < metadata->topic_cnt; ++i) {
         auto const& topic = metadata->topics[i];
-        if (topic.err == RD_KAFKA_RESP_ERR_NO_ERROR) partitions_[topic.topic] = topic.partition_cnt;
+        if (topic.err != RD_KAFKA_RESP_ERR_NO_ERROR) continue;
+        partitions_[topic.topic] = topic.partition_cnt;
+        replicas_[topic.topic] = topic.partition_cnt > 0 ? topic.partitions[0].replica_cnt : 0;
     }
     refreshed_ = Clock::now();
 }

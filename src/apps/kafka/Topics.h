@@ -44,6 +44,7 @@ public:
 
 private:
     void refresh();
+    std::int32_t replicasOf(std::string const& topic);
     void checkSettings();
     void checkSetting(std::string const& topic, std::string const& name, std::string const& value);
 
@@ -51,6 +52,7 @@ private:
     Client client_;
     std::mutex mutex_;
     std::unordered_map<std::string, std::int32_t> partitions_;
+    std::unordered_map<std::string, std::int32_t> replicas_;
     Clock::time_point refreshed_ = Clock::time_point::min();
 };
 
