@@ -5,8 +5,10 @@
 docs/beyond.md has the table of failures, and names these tests.
 """
 
+import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 import unittest
@@ -18,14 +20,18 @@ from cluster import Cluster
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
+    ConfigResource,
     NewPartitions,
     ResourcePatternType,
     ResourceType,
 )
 
+HERE = Path(__file__).resolve().parent
+RESHARD = HERE.parents[1] / "docs" / "beyond" / "reshard.py"
 SOON = 60  # seconds, for what must happen
 PARTITIONS = 2
 PROGRAM = WORK = None
@@ -49,7 +55,7 @@ class World:
     """Topics of one test's own, its workers, and a user of them."""
 
     def __init__(self, cluster, name):
-        self.cluster, self.name = cluster, name
+        self.cluster, self.name, self.group = cluster, name, name
         self.folder = WORK / "failures" / name
         shutil.rmtree(self.folder, ignore_errors=True)
         self.topics = {part: f"{name}.{part}" for part in
@@ -63,7 +69,7 @@ class World:
         """Starts one more."""
         number = len(self.workers)
         port = freePorts(1)[0]
-        command = [PROGRAM, "--brokers", brokers or self.cluster.addresses, "--group", self.name,
+        command = [PROGRAM, "--brokers", brokers or self.cluster.addresses, "--group", self.group,
                    "--session-timeout-ms", "6000", "--transaction-timeout-ms", "5000",
                    "--metrics", f"127.0.0.1:{port}"]  # fmt: skip
         for part in ("commands", "state", "dead-letters", "replies"):
@@ -547,6 +553,229 @@ class Failures(unittest.TestCase):
         admin.delete_consumer_groups([world.name])[world.name].result(20)
         world.awaitLog(world.worker(), "has no offset in")
 
+    # -- in the middle of something
+
+    def openTransactions(self, topic):
+        """Whether there are any."""
+        ends = []
+        for isolation in ("read_uncommitted", "read_committed"):
+            reader = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": "reader",
+                               "isolation.level": isolation, "log_level": 0})
+            ends.append([reader.get_watermark_offsets(TopicPartition(topic, number), 20)[1]
+                         for number in range(PARTITIONS)])  # fmt: skip
+            reader.close()
+        return ends[0] != ends[1]
+
+    def testAWorkerIsPausedWithATransactionOpen(self):
+        world = self.world
+        first, begin, ids = world.ready(), now() + 6_000, [f"t{i}" for i in range(20_000)]
+        for number, key in enumerate(ids):
+            world.producer.produce(world.topics["commands"], key=key, value=b"x", headers=[
+                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
+                ("timingwheel-at", str(begin + number // 3))])
+        world.producer.flush()
+        waitUntil(lambda: world.metric(first, "delivered_total") > 0, SOON, "nothing delivered")
+        first.pause()
+        while not self.openTransactions(world.topics["target"]):
+            self.assertLess(now(), begin + 6_000, "it is never in the middle of a transaction")
+            first.resume()
+            time.sleep(0.01)
+            first.pause()
+        second = world.worker()
+        world.awaitLog(second, "taken over", PARTITIONS)
+        first.resume()  # and goes on with its transaction
+        world.awaitLog(first, "lost")
+        self.assertDelivered(ids)
+
+    def testTheClockIsSet(self):
+        world = self.world
+        worker, at = world.worker(), now() + 1_800_000
+        worker.kill()
+        library, isAhead = self.world.folder / "ahead.so", self.world.folder / "is-ahead"
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "clock.c"], check=True)
+        worker.environment = os.environ | {"LD_PRELOAD": str(library),
+                                           "AN_HOUR_AHEAD_IF": str(isAhead)}  # fmt: skip
+        worker.start()
+        world.awaitLog(worker, "taken over", PARTITIONS)
+        world.command("schedule", "a", at)
+        waitUntil(lambda: world.metric(worker, "pending") == 1, SOON, "not taken in")
+        isAhead.touch()
+        ((key, *_),) = world.await_("target", 1)
+        self.assertEqual(key, "a")
+        isAhead.unlink()
+        world.command("schedule", "b", now() + 3_000)
+        world.command("schedule", "c", at)
+        _, (key, _, headers, written) = world.await_("target", 2)
+        self.assertEqual(key, "b")
+        self.assertGreaterEqual(written, int(headers["timingwheel-at"]))
+        self.assertEqual(world.metric(worker, "pending"), 1)
+
+    # -- rights
+
+    def acls(self, kind, name, operation):
+        """That all may do all there, but workers not this."""
+        def rule(user, what, permission):
+            return AclBinding(kind, name, ResourcePatternType.LITERAL, user, "*", what, permission)
+
+        return [rule("User:*", AclOperation.ALL, AclPermissionType.ALLOW),
+                rule("User:ANONYMOUS", operation, AclPermissionType.DENY)]  # fmt: skip
+
+    def checkRight(self, kind, names, operation, words):
+        """A worker without it says so, and goes on when it has it. Nothing is lost meanwhile."""
+        world = self.world
+        before, meanwhile = ([f"{name}{i}" for i in range(8)] for name in ("before", "meanwhile"))
+        worker, at = world.ready(), now() + 10_000  # they are in both partitions
+        for key in before:
+            world.command("schedule", key, at)
+        waitUntil(lambda: world.metric(worker, "pending") == len(before), SOON, "not taken in")
+        worker.stop()
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        for done in admin.create_acls([acl for name in names for acl in
+                                       self.acls(kind, name, operation)]).values():  # fmt: skip
+            done.result(20)
+        worker = world.worker(create=False)
+        for key in meanwhile:
+            world.command("schedule", key, now())
+        world.awaitLog(worker, words)
+        time.sleep(1)
+        self.assertTrue(worker.isRunning, self.world.log(worker))
+        self.assertEqual(world.read("target"), [])
+        filters = [AclBindingFilter(kind, name, ResourcePatternType.LITERAL, None, None,
+                                    AclOperation.ANY, AclPermissionType.ANY)
+                   for name in names]  # fmt: skip
+        for done in admin.delete_acls(filters).values():
+            done.result(20)
+        self.assertDelivered(before + meanwhile)
+        self.assertEqual(world.read("dead-letters"), [])
+
+    def testAWorkerMayNotWriteTheState(self):
+        self.checkRight(ResourceType.TOPIC, [self.world.topics["state"]], AclOperation.WRITE,
+                        "Topic authorization failed")  # fmt: skip
+
+    def testAWorkerMayNotReadTheState(self):
+        self.checkRight(ResourceType.TOPIC, [self.world.topics["state"]], AclOperation.READ,
+                        "Topic authorization failed")  # fmt: skip
+
+    def testAWorkerMayNotReadTheCommands(self):
+        self.checkRight(ResourceType.TOPIC, [self.world.topics["commands"]], AclOperation.READ,
+                        "Topic authorization failed")  # fmt: skip
+
+    def testAWorkerMayNotJoinTheGroup(self):
+        self.checkRight(ResourceType.GROUP, [self.world.name], AclOperation.READ,
+                        "Group authorization failed")  # fmt: skip
+
+    def testAWorkerMayNotUseTransactions(self):
+        ids = [f"{self.world.name}-{partition}" for partition in range(PARTITIONS)]
+        self.checkRight(ResourceType.TRANSACTIONAL_ID, ids, AclOperation.WRITE,
+                        "Transactional Id authorization failed")  # fmt: skip
+
+    def testAWorkerMayNotSeeTheSettings(self):
+        world = self.world
+        world.ready().stop()
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        acls = self.acls(ResourceType.TOPIC, world.topics["state"], AclOperation.DESCRIBE_CONFIGS)
+        for done in admin.create_acls(acls).values():
+            done.result(20)
+        self.assertRefused(world.worker(create=False), f"the settings of topic {world.name}.state")
+
+    # -- what is in the topics, and how they are set
+
+    def testSettingsCouldBeBetter(self):
+        world, days = self.world, 2 * 86_400_000
+        self.cluster.createTopic(world.topics["commands"], PARTITIONS, retention_ms=60_000)
+        self.cluster.createTopic(world.topics["state"], PARTITIONS, cleanup_policy="compact",
+                                 segment_ms=days, segment_bytes=2**31 - 1,
+                                 min_compaction_lag_ms=days)  # fmt: skip
+        worker = world.ready()
+        for topic, setting in (("commands", "retention.ms is 60000"),
+                               ("state", f"segment.ms is {days}"),
+                               ("state", f"segment.bytes is {2**31 - 1}"),
+                               ("state", f"min.compaction.lag.ms is {days}")):
+            self.assertRegex(world.log(worker), f"warning topic {world.topics[topic]}: {setting}: ")
+
+    def testTheStateHasAMalformedRecord(self):
+        world = self.world
+        first = world.ready()
+        at, ids = now() + 6_000, [f"a{i}" for i in range(8)]  # in both partitions
+        for key in ids:
+            world.command("schedule", key, at)
+        waitUntil(lambda: world.metric(first, "pending") == len(ids), SOON, "not taken in")
+        first.stop()
+        for headers in ([], [("timingwheel-at", "soon"), ("timingwheel-to", "target")]):
+            world.producer.produce(world.topics["state"], key="stranger", value=b"?",
+                                   headers=headers)  # fmt: skip
+        world.producer.flush()
+        second = world.ready()
+        self.assertIn("is not of ours, and left", world.log(second))
+        world.command("schedule", "stranger", now())
+        self.assertDelivered([*ids, "stranger"])
+
+    def testATakeOverDoesNotFitIntoMemory(self):
+        world = self.world
+        first, at, ids = world.ready(), now() + 15_000, [f"t{i}" for i in range(20_000)]
+        for key in ids:
+            world.producer.produce(world.topics["commands"], key=key, value=b"x" * 400, headers=[
+                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
+                ("timingwheel-at", str(at))])
+        world.producer.flush()
+        waitUntil(lambda: world.metric(first, "pending") == len(ids), SOON, "not taken in")
+        first.stop()
+        second = world.worker("--memory-mb", "1")
+        world.awaitLog(second, "does not fit into --memory-mb 1", 2)
+        self.assertEqual(second.stop(), 0)
+        world.ready()
+        self.assertDelivered(ids)
+
+    def testTimersMoveToMorePartitions(self):
+        # As docs/beyond.md says, after the number of the old ones was changed.
+        world = self.world
+        first, at = world.ready(), now() + 25_000
+        for i in range(20):
+            world.command("schedule", f"t{i}", at, value=b"%d" % i, colour="red")
+        world.command("schedule", "empty", at, value=None)
+        waitUntil(lambda: world.metric(first, "pending") == 21, SOON, "not taken in")
+        first.stop()
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        more = [NewPartitions(world.topics[part], 2 * PARTITIONS) for part in ("commands", "state")]
+        for done in admin.create_partitions(more).values():
+            done.result(20)
+        refused = world.worker()
+        world.awaitLog(refused, "Kafka cannot take partitions away", PARTITIONS)
+        refused.stop()
+        for i in range(5):  # of which some go to new partitions, and nobody reads them
+            world.command("cancel", f"t{i}")
+            world.command("schedule", f"new{i}", at)
+        old, world.group = dict(world.topics), f"{world.name}-new"
+        world.topics |= {part: f"{world.name}.new-{part}" for part in ("commands", "state")}
+        setUp = [PROGRAM, "--brokers", self.cluster.addresses, "--create-topics", 5, "--check",
+                 "--group", world.group]  # fmt: skip
+        for part in ("commands", "state", "dead-letters", "replies"):
+            setUp += [f"--{part}", world.topics[part]]
+        subprocess.run(map(str, setUp), check=True, timeout=SOON, capture_output=True)
+        subprocess.run([sys.executable, "-B", RESHARD, self.cluster.addresses, world.name,
+                        old["state"], old["commands"], world.topics["commands"]],
+                       check=True, timeout=SOON, capture_output=True)  # fmt: skip
+        world.worker(create=False)
+        ids = [f"t{i}" for i in range(5, 20)] + [f"new{i}" for i in range(5)] + ["empty"]
+        self.assertDelivered(ids)
+        for key, value, headers, _ in world.read("target"):
+            if key.startswith("t"):
+                self.assertEqual((value.decode(), headers["colour"]), (key[1:], "red"))
+            elif key == "empty":
+                self.assertIsNone(value)
+
+    def testPartitionsAreAddedWhileItRuns(self):
+        world = self.world
+        worker = world.ready("--librdkafka", "topic.metadata.refresh.interval.ms=1000")
+        for i in range(20):
+            world.command("schedule", f"t{i}", now() + 20_000)
+        waitUntil(lambda: world.metric(worker, "pending") == 20, SOON, "not taken in")
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        more = NewPartitions(world.topics["commands"], 2 * PARTITIONS)
+        admin.create_partitions([more])[world.topics["commands"]].result(20)
+        world.awaitLog(worker, "the number of partitions was changed")
+        self.assertDelivered([f"t{i}" for i in range(20)])
+
     # -- memory
 
     def testMemoryIsFull(self):
@@ -599,6 +828,76 @@ class Disk(unittest.TestCase):
         finally:
             for child in (*world.workers, broker):
                 child.kill()
+
+
+class Durable(Cluster):
+    """Three brokers, which by themselves would let one confirm alone."""
+
+    def _settings(self, number):
+        return super()._settings(number) | {"min.insync.replicas": 1}
+
+
+class Three(unittest.TestCase):
+    """With three brokers of their own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Durable(WORK / "failures/three", WORK / "jars", 3)
+        cls.cluster.start()
+
+    @classmethod
+    def tearDownClass(cls):
+        for broker in cls.cluster.brokers:
+            broker.kill()
+
+    def setUp(self):
+        self.world = World(self.cluster, re.sub("^test", "", self._testMethodName))
+
+    def tearDown(self):
+        for worker in self.world.workers:
+            worker.kill()
+
+    assertDelivered = Failures.assertDelivered
+
+    def testTopicsAreMadeToSurviveABroker(self):
+        world = self.world
+        worker = world.ready()
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        topics = [world.topics[part] for part in ("commands", "state", "dead-letters", "replies")]
+        for name in topics:
+            resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+            settings = admin.describe_configs([resource])[resource].result(20)
+            self.assertEqual(settings["min.insync.replicas"].value, "2", name)
+        self.assertNotIn("min.insync.replicas", world.log(worker))
+
+    def testATopicDoesNotSurviveABroker(self):
+        world = self.world
+        for part in ("commands", "dead-letters"):
+            self.cluster.createTopic(world.topics[part], PARTITIONS, min_insync_replicas=1)
+        worker = world.ready()
+        for part in ("commands", "dead-letters"):
+            self.assertRegex(world.log(worker), f"warning topic {world.topics[part]}: "
+                             "min.insync.replicas is 1: ")  # fmt: skip
+        self.assertEqual(world.log(worker).count("min.insync.replicas"), 2)
+
+    def testTheQuorumIsLost(self):
+        world, ids = self.world, []
+        worker = world.ready()
+        for away in ("paused", "killed"):
+            ids += (new := [f"{away}{i}" for i in range(20)])
+            at = now() + 5_000
+            for key in new:
+                world.command("schedule", key, at)
+            waitUntil(lambda: world.metric(worker, "pending") == 20, SOON, "not taken in")
+            for broker in self.cluster.brokers[1:]:
+                broker.pause() if away == "paused" else broker.kill()
+            time.sleep(max(0, at - now()) / 1000 + 10)  # they are due while there is no quorum
+            self.assertTrue(worker.isRunning)
+            self.assertLess(world.metric(worker, "delivered_total"), len(ids))
+            for broker in self.cluster.brokers[1:]:
+                broker.resume() if away == "paused" else broker.start()
+            self.cluster.wait()
+            self.assertDelivered(ids)
 
 
 def main():

@@ -260,7 +260,8 @@ void Partition::readState() {
                     "the number of partitions was changed: a timer is in partition " +
                     std::to_string(number_) + " of " + shared_.options.state + " and belongs to " +
                     std::to_string(partitionOf(*record.key, partitions_)) +
-                    ". Nothing of this partition is delivered until the number is as it was"};
+                    ". Kafka cannot take partitions away: copy what is pending into new topics, by "
+                    "docs/beyond.md, \"More partitions\""};
             auto const state = kafka::readState(record);
             if (auto const* const command = std::get_if<Command>(&state))
                 timers_->schedule(*command);
