@@ -28,6 +28,8 @@ PARTITIONS = 4
 PAYLOAD = b"x" * 100
 MILLION, QUICK, VAST = 1_000_000, 100_000, 10_000_000
 SESSION, TRANSACTION = 6_000, 6_000  # milliseconds
+# For what is calculated: the daemon's default, and what a partition may have under way.
+DEFAULT_SESSION, UNDER_WAY = 10, 100e6  # seconds, bytes
 PATIENCE = 600  # seconds
 
 
@@ -48,10 +50,10 @@ class Set:
         worker.start()
         return worker
 
-    def schedule(self, ats):
+    def schedule(self, ats, payload=PAYLOAD):
         for at in ats:
             self.written += 1
-            self.user.schedule(f"timer-{self.written:08d}", at, value=PAYLOAD)
+            self.user.schedule(f"timer-{self.written:08d}", at, value=payload)
         self.user.flush(PATIENCE)
 
     def end(self, *workers):
@@ -100,21 +102,22 @@ def arrivals(reader, number):
 # ---- what is measured --------------------------------------------------------------------------
 
 
-def scheduling(options, number, say):
+def scheduling(options, number, say, payload=PAYLOAD):
     """Commands that wait in their topic are taken in. What a timer takes."""
-    say(f"takes in {number:,} schedules")
+    say(f"takes in {number:,} schedules with payloads of {len(payload)} bytes")
     measured = Set(options, "schedule", PARTITIONS, memory=16_384)
     far = now() + 24 * HOUR
-    measured.schedule(far + lot * 7919 % HOUR for lot in range(number))
+    measured.schedule((far + lot * 7919 % HOUR for lot in range(number)), payload)
     worker = measured.worker(1)
     begun, ended = reached(worker, "scheduled_total", number)
     time.sleep(2)
     result = {
         "timers": number,
+        "payload": len(payload),
         "rate": number / (ended - begun),
         "bytes": value(worker, "memory_bytes") / number,
         "resident": worker.residentBytes() / number,
-        "disk": measured.cluster.diskBytes(),
+        "disk": measured.cluster.diskBytes() / number,
     }
     measured.end(worker)
     return result
@@ -200,7 +203,9 @@ def sizing(parts):
         "", "### Calculated", "",
         "Nothing of this was run. It is what larger sets take if each worker does what the one",
         f"above did: a timer has {each:.0f} bytes, and the state is read at {reading:,.0f} timers",
-        "a second, one partition after the other.", "",
+        f"a second, one partition after the other. The session time-out is the default, "
+        f"{DEFAULT_SESSION} s.", f"Each partition has {UNDER_WAY / 1e6:.0f} MB under way, the most "
+        "that it may.", "",
         "| timers | partitions | workers | memory of each "
         "| if one dies, of each other | then its partitions stand still for |",
         "|---:|---:|---:|---:|---:|---:|",
@@ -208,8 +213,9 @@ def sizing(parts):
     for timers, partitions, workers in SIZES:
         share = timers / partitions
         more = -(-partitions // workers // (workers - 1))  # what each of the others takes over
-        alone, fewer = (timers * each / many / 1e9 for many in (workers, workers - 1))
-        still = over["session"] + more * share / reading
+        alone, fewer = ((timers * each + partitions * UNDER_WAY) / many / 1e9
+                        for many in (workers, workers - 1))  # fmt: skip
+        still = DEFAULT_SESSION + more * share / reading
         lines.append(f"| {timers:,} | {partitions} | {workers} | {alone:.1f} GB | {fewer:.1f} GB | "
                      f"{still:.0f} s |")  # fmt: skip
     rate = parts["deliver"]["rate"]
@@ -218,12 +224,17 @@ def sizing(parts):
             "million timers a day."]  # fmt: skip
 
 
-def beside(memory):
+def beside(memory, empty):
     """The one that people use today, by its own users' word."""
     return ["", "For comparison, not measured here: for kafka-message-scheduler, its authors",
             "[tell](https://github.com/sky-uk/kafka-message-scheduler/issues/81) of 3.2 GB of heap",
-            f"for nine million, which is {3.2e9 / 9e6:.0f} bytes each. Ours take "
-            f"{memory['resident']:.0f}, with payloads of", f"{len(PAYLOAD)}; theirs are not told."]
+            f"for nine million, which is {3.2e9 / 9e6:.0f} bytes each; they do not tell of how "
+            "large payloads. Ours take",
+            f"{9e6 * memory['resident'] / 1e9:.1f} GB for nine million with {len(PAYLOAD)} bytes, "
+            f"and {9e6 * empty['bytes'] / 1e9:.1f} GB by the count of",
+            f"{empty['timers']:,} without payloads. Payloads are in memory, too:",
+            "[decision 0011](../decisions/0011-delivery-by-two-topics-and-a-transaction.md) says",
+            "why."]  # fmt: skip
 
 
 def section(run):
@@ -240,10 +251,14 @@ def section(run):
         f"| schedules that are taken in | {schedule['rate']:,.0f} a second |",
         f"| timers that are delivered, all due at once | {deliver['rate']:,.0f} a second |",
     ]  # fmt: skip
-    for memory in filter(None, (schedule, parts.get("vast"))):
-        lines.append(f"| memory of a pending timer, with {memory['timers']:,} "
+    for memory in filter(None, (schedule, parts.get("vast"), parts["empty"])):
+        payload = f"payloads of {memory['payload']} bytes" if memory["payload"] else "no payloads"
+        lines.append(f"| memory of a pending timer, with {memory['timers']:,} and {payload} "
                      f"| {memory['bytes']:.0f} bytes by its count, {memory['resident']:.0f} of "
                      "the process |")  # fmt: skip
+    lines.append(f"| disk of one broker for a pending timer: its command, and its state "
+                 f"| {schedule['disk']:.0f} bytes |")  # fmt: skip
+    lines += ["", "Meanwhile nothing is scheduled: what follows only delivers."]
     lines += ["", "| deliveries a second | half of them late by | 99 % | 99.9 % | all |",
               "|---|---|---|---|---|"]  # fmt: skip
     for late in deliver["late"]:
@@ -256,7 +271,7 @@ def section(run):
                        ("stopped", "its worker is stopped")):  # fmt: skip
         seconds, reading = over[name]["seconds"], over[name]["reading"]
         lines.append(f"| {what} | {seconds:.1f} s | {reading:.1f} s |")
-    lines += beside(parts.get("vast") or schedule) + sizing(parts)
+    lines += beside(parts.get("vast") or schedule, parts["empty"]) + sizing(parts)
     return seal.sealed("\n".join(lines).replace("\n\n\n\n", "\n\n") + "\n")
 
 
@@ -275,7 +290,8 @@ def main():
         print(f"== {time.monotonic() - began:4.0f} s: {what}", flush=True)
 
     with allEnded():
-        results = {"schedule": scheduling(options, number, say)}
+        results = {"schedule": scheduling(options, number, say),
+                   "empty": scheduling(options, number, say, payload=b"")}  # fmt: skip
         if options.vast:
             results["vast"] = scheduling(options, VAST, say)
         results["deliver"] = delivering(options, number, say)
