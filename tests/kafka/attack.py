@@ -176,6 +176,7 @@ class BadLuck:
         self.cluster, self.workers, self.isHasty, self.say = cluster, workers, isHasty, say
         self.draw = random.Random(f"{seed}/luck")
         self.counts, self.next, self.order = Counter(), [], 0
+        self.ends = []  # of what ended by itself
         self.struck = set()
         for worker in workers:
             self.rest(12, lambda worker=worker: self.strikeWorker(worker))
@@ -199,8 +200,9 @@ class BadLuck:
         for child in (*self.cluster.brokers, *self.workers):
             if not child.isRunning and child not in self.struck:
                 self.counts[f"{child.name.split()[0]} that ended by itself"] += 1
-                self.say(f"{child.name} has ended by itself, with {child.process.returncode}: "
-                         f"{child.endOfLog(1)[:200]}")  # fmt: skip
+                self.ends.append(f"{child.name}, with {child.process.returncode}: "
+                                 f"“{child.endOfLog(1)[:200]}”")  # fmt: skip
+                self.say(f"{self.ends[-1]}: it has ended by itself")
                 self.struck.add(child)
                 self.after(1, lambda child=child: self.start(child))
 
@@ -283,8 +285,10 @@ class BadLuck:
         self.cluster.wait()
 
     def told(self):
+        """How often what struck, and why anything ended that nothing had struck."""
         names = sorted(self.counts)
-        return ", ".join(f"{self.counts[name]} × {name}" for name in names)
+        text = ", ".join(f"{self.counts[name]} × {name}" for name in names)
+        return f"{text}. By itself ended {'; '.join(self.ends)}" if self.ends else text
 
 
 # ---- all of it ---------------------------------------------------------------------------------
