@@ -42,13 +42,23 @@ def now():
 
 
 class Guarded(Cluster):
-    """A broker that heeds who may do what."""
+    """A broker that heeds who may do what. By another port it asks for a name and a password."""
 
     def _settings(self, number):
-        return super()._settings(number) | {
+        settings = super()._settings(number)
+        (self.namedPort,) = freePorts(1)
+        for name in ("listeners", "advertised.listeners"):
+            settings[name] += f",NAMED://127.0.0.1:{self.namedPort}"
+        return settings | {
+            "listener.security.protocol.map":
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,NAMED:SASL_PLAINTEXT",
+            "listener.name.named.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.named.plain.sasl.jaas.config":
+                "org.apache.kafka.common.security.plain.PlainLoginModule required "
+                'user_worker="secret";',
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "allow.everyone.if.no.acl.found": "true",
-        }
+        }  # fmt: skip
 
 
 class World:
@@ -624,7 +634,7 @@ class Failures(unittest.TestCase):
         """A worker without it says so, and goes on when it has it. Nothing is lost meanwhile."""
         world = self.world
         before, meanwhile = ([f"{name}{i}" for i in range(8)] for name in ("before", "meanwhile"))
-        worker, at = world.ready(), now() + 10_000  # they are in both partitions
+        worker, at = world.ready(), now() + 15_000  # they are in both partitions
         for key in before:
             world.command("schedule", key, at)
         waitUntil(lambda: world.metric(worker, "pending") == len(before), SOON, "not taken in")
@@ -677,6 +687,41 @@ class Failures(unittest.TestCase):
         for done in admin.create_acls(acls).values():
             done.result(20)
         self.assertRefused(world.worker(create=False), f"the settings of topic {world.name}.state")
+
+    def testAWorkerHasNoMoreRightsThanItNeeds(self):
+        # Those of docs/beyond.md's table.
+        world, all_ = self.world, AclOperation.ALL
+        see, settings = AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS
+        read, write = AclOperation.READ, AclOperation.WRITE
+        rights = {(ResourceType.TOPIC, world.topics[part]): operations for part, operations in {
+            "commands": (read, see, settings), "state": (read, write, see, settings),
+            "dead-letters": (write, see, settings), "replies": (write, see, settings),
+            "target": (write, see)}.items()}  # fmt: skip
+        rights[ResourceType.GROUP, world.name] = (read, see)
+        rights[ResourceType.TRANSACTIONAL_ID, world.name + "-"] = (write, see)
+        acls = []
+        for (kind, name), operations in rights.items():
+            shape = ResourcePatternType.PREFIXED if kind == ResourceType.TRANSACTIONAL_ID else \
+                ResourcePatternType.LITERAL  # fmt: skip
+            wanted = [("User:worker", operation) for operation in operations]
+            acls += [AclBinding(kind, name, shape, user, "*", operation, AclPermissionType.ALLOW)
+                     for user, operation in (*wanted, ("User:ANONYMOUS", all_))]  # fmt: skip
+        world.ready().stop()  # the topics are there
+        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
+        for done in admin.create_acls(acls).values():
+            done.result(20)
+        named = {"security.protocol": "sasl_plaintext", "sasl.mechanisms": "PLAIN",
+                 "sasl.username": "worker", "sasl.password": "secret"}  # fmt: skip
+        options = [word for item in named.items() for word in ("--librdkafka", "=".join(item))]
+        worker = world.worker(*options, create=False,
+                              brokers=f"127.0.0.1:{self.cluster.namedPort}")  # fmt: skip
+        world.awaitLog(worker, "taken over", PARTITIONS)
+        world.command("schedule", "a", now() + 500)
+        world.command("push-back", "a", now() + 1_000)
+        world.command("schedule", "nonsense", "soon")
+        self.assertDelivered(["a"])
+        self.assertEqual(len(world.await_("dead-letters", 1)), 1)
+        self.assertNotIn("authorization", world.log(worker).lower())
 
     # -- what is in the topics, and how they are set
 
