@@ -9,13 +9,11 @@
 
 #if defined(TIMINGWHEEL_ASIO_STANDALONE)
 #    include <asio/buffer.hpp>
-#    include <asio/local/connect_pair.hpp>
-#    include <asio/local/stream_protocol.hpp>
+#    include <asio/ip/tcp.hpp>
 #    include <asio/write.hpp>
 #else
 #    include <boost/asio/buffer.hpp>
-#    include <boost/asio/local/connect_pair.hpp>
-#    include <boost/asio/local/stream_protocol.hpp>
+#    include <boost/asio/ip/tcp.hpp>
 #    include <boost/asio/write.hpp>
 #endif
 #include <gtest/gtest.h>
@@ -150,9 +148,11 @@ TEST(SteadyTimerTest, LetsASocketHaveItsTurnWhileManyAreDue) {
     constexpr std::size_t kWaits = 10'000;
     std::size_t done = 0;
     std::size_t doneBefore = kWaits;
-    net::local::stream_protocol::socket here{context};
-    net::local::stream_protocol::socket there{context};
-    net::local::connect_pair(here, there);
+    using net::ip::tcp;
+    tcp::acceptor acceptor{context, {net::ip::address_v4::loopback(), 0}};
+    tcp::socket there{context};
+    there.connect(acceptor.local_endpoint());
+    tcp::socket here = acceptor.accept();
     here.async_wait(net::socket_base::wait_read, [&](auto) { doneBefore = done; });
     auto const deadline = steady_timer::clock_type::now() + 5ms;
     std::deque<steady_timer> timers;
