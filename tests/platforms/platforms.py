@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """platforms.py [--no-install] [--list] [--cheap] [--write] [row]...   what ./dev platforms does
-platforms.py check   that README.md's table is this one, and docs/platforms.md that of its results
-platforms.py page    writes docs/platforms.md anew, of the results in it
+platforms.py check       that README.md's table and docs/platforms.md are what this makes of them
+platforms.py page        writes docs/platforms.md anew, of the results in it
+platforms.py self-test   the check notices what is wrong
 
 Tries the library with another compiler, processor, system or Boost: one row each, in
 build/platforms. A row whose tools cannot be had is skipped, and says why. --write puts what
@@ -582,6 +583,18 @@ def write(results):
     PAGE.write_text(pageOf({**old, **results}), encoding="utf-8")
 
 
+def wrongOn(page):
+    results = resultsOn(page)
+    if page != pageOf(results):
+        return ["docs/platforms.md is not what its results make of it: platforms.py page"]
+    if seal.whyNoHistory(ROOT):
+        return []  # generated.check tells that
+    return [f"docs/platforms.md names {commit}, which is not in the history"
+            for commit in {result["commit"] for result in results.values()}
+            if seal.git(ROOT, "merge-base", "--is-ancestor", commit, "HEAD").returncode != 0
+           ]  # fmt: skip
+
+
 def state():
     """The commit, and what differs from it beside documents."""
     commit = seal.git(ROOT, "rev-parse", "--short", "HEAD").stdout.strip()
@@ -591,16 +604,28 @@ def state():
 def check():
     if readmeTable() not in (ROOT / "README.md").read_text(encoding="utf-8"):
         sys.exit("README.md's table of platforms is not this one:\n\n" + readmeTable())
-    page = PAGE.read_text(encoding="utf-8")
-    results = resultsOn(page)
-    if page != pageOf(results):
-        sys.exit("docs/platforms.md is not what its results make of it: platforms.py page")
-    if seal.whyNoHistory(ROOT):
-        return  # generated.check tells that
-    for result in results.values():
-        commit = result["commit"]
-        if seal.git(ROOT, "merge-base", "--is-ancestor", commit, "HEAD").returncode != 0:
-            sys.exit(f"docs/platforms.md names {commit}, which is not in the history")
+    sys.exit("\n".join(wrongOn(PAGE.read_text(encoding="utf-8"))) or None)
+
+
+def selfTest():
+    """The check notices what is wrong."""
+    commit = seal.git(ROOT, "rev-parse", "--short", "HEAD").stdout.strip()
+    one = {"row": ROWS[0].name, "date": "2026-01-01", "commit": commit, "compiler": "c 1",
+           "cmake": "3", "boost": "1", "did": "17 tests ran",
+           "late": {"p50": "1.1", "p99": "2.2"}}  # fmt: skip
+    page = pageOf({ROWS[0].name: one})
+    wrong = [f"takes {what}" for what, changed in {
+        "a result that was edited": page.replace("| 17 tests ran", "| 18 tests ran"),
+        "data that were edited": page.replace('"17 tests ran', '"18 tests ran'),
+        "prose that was edited": page.replace("Do not edit", "Edit"),
+        "a row that there is not": page.replace(f'"{ROWS[0].name}"', '"nosuch"'),
+    }.items() if not wrongOn(changed)]  # fmt: skip
+    if not seal.whyNoHistory(ROOT):
+        if wrongOn(page):
+            wrong.append(f"complains of a page that was only generated: {wrongOn(page)}")
+        if not wrongOn(pageOf({ROWS[0].name: {**one, "commit": "0000000"}})):
+            wrong.append("takes a commit that is not in the history")
+    sys.exit("\n".join(wrong) or None)
 
 
 # ---- the command -------------------------------------------------------------------------------
@@ -624,7 +649,7 @@ def tryRow(row, mayInstall, writes):
 
 
 def main():
-    calls = {("check",): check, ("page",): lambda: write({})}
+    calls = {("check",): check, ("page",): lambda: write({}), ("self-test",): selfTest}
     if tuple(sys.argv[1:]) in calls:
         return calls[tuple(sys.argv[1:])]()
     parser = argparse.ArgumentParser(prog="./dev platforms", description=__doc__.split("\n\n")[1],
