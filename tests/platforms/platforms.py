@@ -313,10 +313,10 @@ class Try:
 
     def told(self, *command):
         return subprocess.run([*map(str, self.before), *map(str, command)], capture_output=True,
-                              text=True, check=True).stdout  # fmt: skip
+                              text=True, check=True, cwd=self.folder).stdout  # fmt: skip
 
     def versions(self, arguments):
-        """Of what the row takes: the preprocessor knows most of them."""
+        """Of what the row takes: the preprocessor knows most of them. zig's leaves a file."""
         given = dict(word[2:].split("=", 1) for word in arguments if word.startswith("-D"))
         asks = self.folder / "versions.cpp"
         asks.write_text(VERSIONS)
