@@ -514,8 +514,8 @@ class Passed:
     late: dict = field(default_factory=dict)
 
     def __str__(self):
-        late = [f"{percentile} {ms} ms late" for percentile, ms in self.late.items()]
-        return self.did + (f", with ticks of 1 ms {joined(late)}" if late else "")
+        late = [f"{percentile} {ms} ms" for percentile, ms in self.late.items()]
+        return self.did + (f", with ticks of 1 ms late by {joined(late)}" if late else "")
 
     def took(self):
         names = {"cmake": "CMake ", "boost": "Boost "}
