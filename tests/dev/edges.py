@@ -77,6 +77,7 @@ REFUSED = {
     "lint --fixed": ["--fixed"],
     "conan --test": ["--test"],
     "platforms --all": ["--all"],
+    "platforms --cheap --write": ["--cheap", "--write"],
     "release": ["--url"],
     "release --archive-url https://example.org/x": ["--url"],
     "release --url": ["--url"],
@@ -87,7 +88,8 @@ TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "
          "fuzz 60", "fuzz --fixed", "demo --duration 1.5 --watch", "demo --help",
          "orders --after 20s", "orders place 4711",
          "kafka attack --minutes 2 --hasty --write", "kafka failures Failures.testNothing",
-         "bench wheel --only wheel heap", "platforms musl libc++"]  # fmt: skip
+         "bench wheel --only wheel heap", "platforms musl libc++",
+         "platforms --write musl"]  # fmt: skip
 # The arguments of these are looked at by a script in Python.
 OTHERS = {"bugs", "help"}
 

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""platforms.py [--no-install] [--list] [--cheap] [row]...   what ./dev platforms does
-platforms.py check                               that README.md's table is this one
+"""platforms.py [--no-install] [--list] [--cheap] [--write] [row]...   what ./dev platforms does
+platforms.py check       that README.md's table and docs/platforms.md are what this makes of them
+platforms.py page        writes docs/platforms.md anew, of the results in it
+platforms.py self-test   the check notices what is wrong
 
 Tries the library with another compiler, processor, system or Boost: one row each, in
-build/platforms. A row whose tools cannot be had is skipped, and says why.
+build/platforms. A row whose tools cannot be had is skipped, and says why. --write puts what
+passed into docs/platforms.md; the other rows keep there what they had.
 """
 
 import argparse
@@ -14,8 +17,13 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmark/page"))
+import seal
+from markdown import fill, joined, table, textTable
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build/platforms"
@@ -39,6 +47,7 @@ class Row:
     emulator: str = ""
     system: str = ""  # CMake's name of another system or processor: "Linux aarch64"
     debian: str = ""  # a suite of Debian's: its tools and its Boost, in a chroot
+    libraries: tuple = ()  # of Debian's, which its compiler and its processor can link
     boost: str = "own"  # "headers": without a BoostConfig; "newer": another version, unpacked
     tests: tuple = ()  # folders of tests/
     testFlags: str = "-O0"  # for what is in them
@@ -57,43 +66,52 @@ class Row:
             return LINKED
         if not self.tests:
             return PROGRAM
-        if set(self.tests) >= set(NO_ASIO):
-            return "the fast tests run"
-        return f"tests of {', '.join(Path(folder).name for folder in self.tests)} run"
+        left = [Path(folder).name for folder in FAST if folder not in self.tests]
+        if len(left) > len(self.tests):
+            return f"tests of {joined(Path(folder).name for folder in self.tests)} run"
+        if RAPIDCHECK not in self.libraries:
+            left.append("rapidcheck")
+        return "the fast tests run" + (f", without {joined(sorted(left))}" if left else "")
 
 
 FEW = ("unit/wheel", "unit/driver")
-FAST = (*sorted(f"unit/{folder.name}" for folder in (ROOT / "tests/unit").iterdir()
-                if folder.name not in ("calendar", "store")), "flow", "model",
-        "threads")  # fmt: skip
-NO_ASIO = tuple(folder for folder in FAST if folder != "unit/asio")
+FAST = (*sorted(f"unit/{folder.name}" for folder in (ROOT / "tests/unit").iterdir()), "flow",
+        "model", "threads")  # fmt: skip
+# Libraries of others that some of them link. Debian's are compiled for its own compiler, processor
+# and C library; SQLite's is C, which libc++ can link, too.
+RAPIDCHECK = "librapidcheck-dev"
+NEEDS = {"unit/calendar": "libhowardhinnant-date-dev", "unit/store": "libsqlite3-dev"}
+LIBRARIES = (RAPIDCHECK, *NEEDS.values())
+ALONE = tuple(folder for folder in FAST if folder not in NEEDS)
 # qemu can start no program again that it runs, and keeps two signals for itself.
 NOT_UNDER_QEMU = r"DeathTest|Process\.DriverThreadTakesNoSignals"
 # MinGW's std::stop_callback may wait for ever for a callback that runs: with nothing of ours.
 NOT_WITH_MINGW = "-RaceSleep.*:RaceTimedScheduler.*"
-# In few pieces: a compiler that is slow to start compiles them in a fifth of the time.
+# The library in few pieces: a compiler that is slow to start compiles them in a fifth of the time.
+# With the tests it is compiled file by file.
 UNITY = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=100")
 
 ROWS = [
-    Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11", tests=FAST),
+    Row("g++-11", "g++ 11", ("g++-11",), cxx="g++-11", libraries=LIBRARIES, tests=FAST),
     # Without optimising, clang cannot link two files whose unnamed namespaces have hooks of the
     # same name that call lambdas.
-    Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19", tests=FAST,
-        testFlags="-O1"),
+    Row("clang-19", "clang 19, libstdc++", ("clang-19",), cxx="clang++-19", libraries=LIBRARIES,
+        tests=FAST, testFlags="-O1"),
     Row("libc++", "clang 19, libc++", ("clang-19", "libc++-19-dev", "libc++abi-19-dev"),
         cxx="clang++-19", flags="-stdlib=libc++ -fexperimental-library", boost="newer",
-        tests=FAST, testFlags="-O1"),
-    Row("sid", "Debian sid: the newest g++, CMake and Boost", debian="sid", tests=FAST),
+        libraries=(NEEDS["unit/store"],), tests=(*ALONE, "unit/store"), testFlags="-O1"),
+    Row("sid", "Debian sid: the newest g++, CMake and Boost", debian="sid", libraries=LIBRARIES,
+        tests=FAST),
     Row("no-rtti", "`-fno-rtti`", flags="-fno-rtti"),
     Row("boost-headers", "Boost as headers, without its CMake files", boost="headers"),
     Row("boost-newer", "the newest Boost that Debian 12 has", boost="newer"),
     Row("aarch64", "Linux on ARM64, qemu", ("g++-aarch64-linux-gnu", "qemu-user-static"),
         cxx="aarch64-linux-gnu-g++", linkFlags="-static", emulator="qemu-aarch64-static",
-        system="Linux aarch64", boost="headers", tests=FAST),
+        system="Linux aarch64", boost="headers", tests=ALONE),
     Row("s390x", "Linux on s390x, big-endian, qemu",
         ("g++-s390x-linux-gnu", "qemu-user-static"), cxx="s390x-linux-gnu-g++",
         linkFlags="-static", emulator="qemu-s390x-static", system="Linux s390x", boost="headers",
-        tests=FEW, options=UNITY, cheap=FEW),
+        tests=FEW, cheap=FEW),
     Row("32-bit", "x86 with 32 bits, qemu: the wheels alone; timers refuse",
         ("g++-i686-linux-gnu", "qemu-user-static"), cxx="i686-linux-gnu-g++", linkFlags="-static",
         emulator="qemu-i386-static", boost="headers",
@@ -101,22 +119,22 @@ ROWS = [
         cheap=()),
     Row("musl", "Linux with musl, x86-64", zig="x86_64-linux-musl", boost="newer",
         flags="-D_LIBCPP_ENABLE_EXPERIMENTAL",  # its libc++ 18 has stop tokens so
-        tests=FAST, testFlags="-O1"),  # it is clang, too
+        tests=ALONE, testFlags="-O1"),  # it is clang, too
     Row("musl-aarch64", "Linux with musl, ARM64, qemu", ("qemu-user-static",),
         zig="aarch64-linux-musl", emulator="qemu-aarch64-static", system="Linux aarch64",
         boost="headers"),
     Row("windows", "Windows x86-64, MinGW, under wine",
         ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
         linkFlags="-static", emulator="wine", system="Windows AMD64", boost="headers",
-        tests=NO_ASIO),
+        tests=ALONE),
     Row("windows-dll", "Windows x86-64, MinGW, under wine, as a DLL",
         ("g++-mingw-w64-x86-64-posix", "wine", "wine64"), cxx="x86_64-w64-mingw32-g++-posix",
         emulator="wine", system="Windows AMD64", boost="headers",
-        options=("-DBUILD_SHARED_LIBS=ON", *UNITY), cheap=()),
+        options=("-DBUILD_SHARED_LIBS=ON",), cheap=()),
     Row("macos-aarch64", "macOS on ARM64", zig="aarch64-macos", runs=False,
-        system="Darwin aarch64", boost="headers", options=UNITY, cheap=()),
+        system="Darwin aarch64", boost="headers", cheap=()),
     Row("macos-x86-64", "macOS on x86-64", zig="x86_64-macos", runs=False,
-        system="Darwin x86_64", boost="headers", options=UNITY, cheap=()),
+        system="Darwin x86_64", boost="headers", cheap=()),
 ]  # fmt: skip
 
 
@@ -219,7 +237,7 @@ def boostHeaders(kind, log):
 
 
 # What a chroot needs. Its tools are as new as the suite.
-TOOLS = "g++,cmake,ninja-build,libboost-dev,googletest,python3"
+TOOLS = ",".join(["g++,cmake,ninja-build,libboost-dev,googletest,python3,tzdata", *LIBRARIES])
 MIRROR = "http://deb.debian.org/debian"
 ENTER = """
 mkdir -p "$0/$1"
@@ -253,6 +271,22 @@ def chroot(suite, mayInstall, log):
 
 # ---- a row -------------------------------------------------------------------------------------
 
+VERSIONS = """
+#include <version>
+#include <boost/version.hpp>
+#if defined(__clang__)
+told compiler clang __clang_major__ __clang_minor__ __clang_patchlevel__
+#else
+told compiler g++ __GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__
+#endif
+#if defined(_LIBCPP_VERSION)
+told library libc++ _LIBCPP_VERSION
+#else
+told library libstdc++ _GLIBCXX_RELEASE
+#endif
+told boost BOOST_LIB_VERSION
+"""
+
 
 class Try:
     def __init__(self, row, mayInstall):
@@ -263,20 +297,47 @@ class Try:
         self.log.write_text("")
         self.mayInstall = mayInstall
         self.did = []
+        self.late = {}  # percentile: milliseconds
         self.before = []  # what leads a command to where it runs
 
     def must(self, command, what, **more):
         must([*self.before, *command], self.log, what, **more)
 
     def tools(self):
-        """Brings them, and tells which they are, where the row's name does not."""
-        apt(self.row.apt, self.mayInstall, self.log)
-        if self.row.debian:
-            self.before = chroot(self.row.debian, self.mayInstall, self.log)
-            versions = subprocess.run(
-                [*self.before, "dpkg-query", "-W", "-f", "${Package} ${Version}\n", "g++", "cmake",
-                 "libboost-dev"], capture_output=True, text=True, check=True).stdout  # fmt: skip
-            self.did += re.findall(r"^\S+ (?:\d+:)?[\d.]*\d", versions, re.MULTILINE)
+        """Brings them."""
+        row = self.row
+        if row.debian:
+            self.before = chroot(row.debian, self.mayInstall, self.log)
+        else:
+            apt((*row.apt, *row.libraries), self.mayInstall, self.log)
+
+    def told(self, *command):
+        return subprocess.run([*map(str, self.before), *map(str, command)], capture_output=True,
+                              text=True, check=True, cwd=self.folder).stdout  # fmt: skip
+
+    def versions(self, arguments):
+        """Of what the row takes: the preprocessor knows most of them. zig's leaves a file."""
+        given = dict(word[2:].split("=", 1) for word in arguments if word.startswith("-D"))
+        asks = self.folder / "versions.cpp"
+        asks.write_text(VERSIONS)
+        boost = given.get("Boost_INCLUDE_DIR")
+        text = self.told(given["CMAKE_CXX_COMPILER"], *self.row.flags.split(), "-std=c++20",
+                         *([f"-I{boost}"] if boost else []), "-E", "-P", asks)  # fmt: skip
+        known = {words[1]: words[2:] for words in map(str.split, text.splitlines())
+                 if words[:1] == ["told"]}  # fmt: skip
+        compiler = f"{known['compiler'][0]} {'.'.join(known['compiler'][1:])}"
+        if known["library"][0] == "libc++":
+            compiler += f", libc++ {int(known['library'][1]) // 10000}"
+        elif compiler.startswith("clang"):
+            compiler += f", libstdc++ {known['library'][1]}"
+        if self.row.zig:
+            compiler = f"zig {ZIG}: {compiler}"
+        found = {"compiler": compiler, "cmake": self.told("cmake", "--version").split()[2],
+                 "boost": known["boost"][0].strip('"').replace("_", ".")}  # fmt: skip
+        if self.row.emulator:
+            version = re.search(r"\d+(\.\d+)+", self.told(self.row.emulator, "--version"))
+            found["emulator"] = f"{self.row.emulator.split('-')[0]} {version.group()}"
+        return found
 
     def arguments(self):
         """For CMake: compiler, system, Boost."""
@@ -320,7 +381,7 @@ class Try:
                    self.log) or self.row.refusal not in self.log.read_text():  # fmt: skip
                 raise Failed(f"CMake does not refuse it with: {self.row.refusal}")
         self.must(["cmake", "-S", source, "-B", build, "-DWAY=add_subdirectory",
-                   "-DTIMINGWHEEL_INSTALL=ON", *arguments, *self.row.options],
+                   "-DTIMINGWHEEL_INSTALL=ON", *UNITY, *arguments, *self.row.options],
                   "cmake")  # fmt: skip
         self.must(["cmake", "--build", build], "compiling")
         self.did.append("linked")
@@ -377,9 +438,14 @@ class Try:
 
     def tests(self, arguments):
         row, build = self.row, self.folder / "tests"
+        has = {folder: "ON" if folder in row.tests else "OFF" for folder in NEEDS}
+        rapidcheck = "OFF" if RAPIDCHECK in row.libraries else "ON"
         self.must(["cmake", "-S", ROOT, "-B", build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
-                   "-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck=ON", "-DTIMINGWHEEL_BUILD_DEMO=OFF",
-                   "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF", "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF",
+                   f"-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck={rapidcheck}",
+                   f"-DTIMINGWHEEL_BUILD_CALENDAR={has['unit/calendar']}",
+                   f"-DTIMINGWHEEL_BUILD_STORE={has['unit/store']}",
+                   "-DTIMINGWHEEL_BUILD_DEMO=OFF", "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF",
+                   "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF", "-DTIMINGWHEEL_TEST_UNITY=ON",
                    f"-DTIMINGWHEEL_TEST_FLAGS={row.testFlags}",
                    "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *arguments],
                   "cmake for the tests")  # fmt: skip
@@ -399,17 +465,20 @@ class Try:
                    str(os.cpu_count()), "--timeout", "600", "--no-tests=error",
                    "--output-on-failure", "--output-log", report], "the tests",
                   env=environment)  # fmt: skip
-        passed = re.search(r"tests passed, .* out of (\d+)", report.read_text(errors="replace"))
-        self.did.append(f"{int(passed.group(1)):,} tests ran" if passed else "tests ran")
+        told = report.read_text(errors="replace")
+        passed = re.search(r"tests passed, .* out of (\d+)", told)
+        skipped = len(re.findall(r"^\s+\d+ - .* \(Skipped\)", told, re.MULTILINE))
+        self.ran(int(passed.group(1)) - skipped, skipped)
         self.lateness(figures)
+
+    def ran(self, tests, skipped):
+        self.did.append(f"{tests:,} tests ran, {skipped} skipped themselves")
 
     def lateness(self, figures):
         """What the tests on the real clock saw, where they ran."""
         told = [json.loads(line) for line in figures.read_text().splitlines()]
-        late = {word: f"{figure['reached'] / 1000:.1f}" for word in ("p50", "p99")
-                for figure in told if figure["what"] == f"lateness {word}, us, tick 1 ms"}
-        if late:
-            self.did.append(f"with ticks of 1 ms p50 {late['p50']} ms late, p99 {late['p99']} ms")
+        self.late = {word: f"{figure['reached'] / 1000:.1f}" for word in ("p50", "p99")
+                     for figure in told if figure["what"] == f"lateness {word}, us, tick 1 ms"}
 
     def wholePrograms(self, folder, programs, environment):
         """Each program once, since wine takes long to start one."""
@@ -421,43 +490,179 @@ class Try:
             for result, number in re.findall(r"^\[  (PASSED|SKIPPED) +\] (\d+) test",
                                              report.read_text(errors="replace"), re.MULTILINE):
                 counts[result] += int(number)
-        self.did.append(f"{counts['PASSED']:,} tests ran, {counts['SKIPPED']} skipped themselves")
+        self.ran(counts["PASSED"], counts["SKIPPED"])
 
     def go(self):
         self.tools()
         arguments = self.arguments()
+        versions = self.versions(arguments)
         self.program(arguments)
         if not self.row.refusal:  # the wheels alone are not installed
             self.package(arguments)
         if self.row.tests:
             self.tests(arguments)
-        return ", ".join(self.did)
+        return Passed(versions, ", ".join(self.did), self.late)
 
 
 # ---- what is told ------------------------------------------------------------------------------
 
 
-def table():
+@dataclass
+class Passed:
+    versions: dict  # compiler, cmake, boost, emulator
+    did: str
+    late: dict = field(default_factory=dict)
+
+    def __str__(self):
+        late = [f"{percentile} {ms} ms" for percentile, ms in self.late.items()]
+        return self.did + (f", with ticks of 1 ms late by {joined(late)}" if late else "")
+
+    def took(self):
+        names = {"cmake": "CMake ", "boost": "Boost "}
+        return ", ".join(names.get(what, "") + version for what, version in self.versions.items())
+
+
+def readmeTable():
     """As it stands in README.md."""
     lines = ["| platform | shown by `./dev platforms` | row |", "|---|---|---|"]
     lines += [f"| {row.what} | {row.proof} | `{row.name}` |" for row in ROWS]
     return "\n".join(lines)
 
 
+def endTable(results):
+    """What was asked, row by row: how it ended, and with which versions."""
+    lines = [("row", "", "result", "with")]
+    for row, result, _ in results:
+        if isinstance(result, Passed):
+            lines.append((row.name, "passed", str(result), result.took()))
+        else:
+            how, why = result.split(": ", 1)
+            lines.append((row.name, how, why, ""))
+    widths = [max(len(line[i]) for line in lines) for i in range(2)]
+    return "\n".join(f"{name:{widths[0]}}  {how:{widths[1]}}  {text}{took and f'  [{took}]'}"
+                     for name, how, text, took in lines[1:])  # fmt: skip
+
+
+# ---- the page ----------------------------------------------------------------------------------
+
+PAGE = ROOT / "docs/platforms.md"
+DATA = re.compile(r"^<!-- results, a row a line:\n(.*?)^-->\n", re.MULTILINE | re.DOTALL)
+TEMPLATE = Path(__file__).with_name("page.md.in")
+
+
+def resultsOn(page):
+    """{row: what stands of it in the page's data}"""
+    found = DATA.search(page)
+    lines = found.group(1).splitlines() if found else []
+    return {result["row"]: result for result in map(json.loads, lines)}
+
+
+def pageOf(results):
+    known = [(row, results[row.name]) for row in ROWS if row.name in results]
+    passed = [[f"`{row.name}`", row.what,
+               *([one["did"], one["date"], one["commit"]] if one else ["not yet", "", ""])]
+              for row in ROWS for one in [results.get(row.name)]]  # fmt: skip
+    versions = [[f"`{row.name}`", one["compiler"], one["cmake"], one["boost"],
+                 one.get("emulator", "this machine" if row.runs else "nothing")]
+                for row, one in known]  # fmt: skip
+    late = [[f"`{row.name}`", one.get("emulator", "this machine"), one["late"]["p50"],
+             one["late"]["p99"]] for row, one in known if one["late"]]  # fmt: skip
+    tables = {
+        "passed": textTable(["row", "platform", "what passed", "on", "commit"], passed),
+        "versions": textTable(["row", "compiler", "CMake", "Boost", "run by"], versions),
+        "late": table(["row", "run by", "half of them, ms", "99 of 100, ms"], late, left=2),
+    }
+    text = fill(TEMPLATE.read_text(encoding="utf-8"), lambda what: tables[what])
+    data = "".join(json.dumps(one) + "\n" for _, one in known)
+    return seal.sealed(f"{text}\n<!-- results, a row a line:\n{data}-->\n")
+
+
+def write(results):
+    """Renews the rows that are given, and no other."""
+    old = resultsOn(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
+    PAGE.write_text(pageOf({**old, **results}), encoding="utf-8")
+
+
+def wrongOn(page):
+    results = resultsOn(page)
+    if page != pageOf(results):
+        return ["docs/platforms.md is not what its results make of it: platforms.py page"]
+    if seal.whyNoHistory(ROOT):
+        return []  # generated.check tells that
+    return [f"docs/platforms.md names {commit}, which is not in the history"
+            for commit in {result["commit"] for result in results.values()}
+            if seal.git(ROOT, "merge-base", "--is-ancestor", commit, "HEAD").returncode != 0
+           ]  # fmt: skip
+
+
+def state():
+    """The commit, and what differs from it beside documents."""
+    commit = seal.git(ROOT, "rev-parse", "--short", "HEAD").stdout.strip()
+    return commit, seal.git(ROOT, "status", "--porcelain", "--", ".", ":!*.md").stdout.strip()
+
+
 def check():
-    readme = (ROOT / "README.md").read_text()
-    if table() not in readme:
-        sys.exit("README.md's table of platforms is not this one:\n\n" + table())
+    if readmeTable() not in (ROOT / "README.md").read_text(encoding="utf-8"):
+        sys.exit("README.md's table of platforms is not this one:\n\n" + readmeTable())
+    sys.exit("\n".join(wrongOn(PAGE.read_text(encoding="utf-8"))) or None)
+
+
+def selfTest():
+    """The check notices what is wrong."""
+    commit = seal.git(ROOT, "rev-parse", "--short", "HEAD").stdout.strip()
+    one = {"row": ROWS[0].name, "date": "2026-01-01", "commit": commit, "compiler": "c 1",
+           "cmake": "3", "boost": "1", "did": "17 tests ran",
+           "late": {"p50": "1.1", "p99": "2.2"}}  # fmt: skip
+    page = pageOf({ROWS[0].name: one})
+    wrong = [f"takes {what}" for what, changed in {
+        "a result that was edited": page.replace("| 17 tests ran", "| 18 tests ran"),
+        "data that were edited": page.replace('"17 tests ran', '"18 tests ran'),
+        "prose that was edited": page.replace("Do not edit", "Edit"),
+        "a row that there is not": page.replace(f'"{ROWS[0].name}"', '"nosuch"'),
+    }.items() if not wrongOn(changed)]  # fmt: skip
+    told = endTable([(ROWS[0], Passed({"cmake": "3"}, "ran"), False),
+                     (ROWS[1], "skipped: x", False)])  # fmt: skip
+    if "passed   ran  [CMake 3]" not in told or "skipped  x" not in told:
+        wrong.append(f"tells at the end: {told}")
+    if not seal.whyNoHistory(ROOT):
+        if wrongOn(page):
+            wrong.append(f"complains of a page that was only generated: {wrongOn(page)}")
+        if not wrongOn(pageOf({ROWS[0].name: {**one, "commit": "0000000"}})):
+            wrong.append("takes a commit that is not in the history")
+    sys.exit("\n".join(wrong) or None)
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+
+def tryRow(row, mayInstall, writes):
+    """Its result, and whether that is bad."""
+    before = state()
+    try:
+        result = Try(row, mayInstall).go()
+    except Skipped as reason:
+        return f"skipped: {reason}", False
+    except Failed as reason:
+        return f"FAILED: {reason}", True
+    if writes:
+        changed = seal.git(ROOT, "diff", "--quiet", before[0], "--", ".", ":!*.md").returncode
+        if changed or state()[1]:
+            return "FAILED: it passed, but the sources were changed meanwhile", True
+        write({row.name: {"row": row.name, "date": date.today().isoformat(), "commit": before[0],
+                          **result.versions, "did": result.did, "late": result.late}})  # fmt: skip
+    return result, False
 
 
 def main():
-    if sys.argv[1:] == ["check"]:
-        return check()
+    calls = {("check",): check, ("page",): lambda: write({}), ("self-test",): selfTest}
+    if tuple(sys.argv[1:]) in calls:
+        return calls[tuple(sys.argv[1:])]()
     parser = argparse.ArgumentParser(prog="./dev platforms", description=__doc__.split("\n\n")[1],
                                      allow_abbrev=False)  # fmt: skip
     parser.add_argument("--no-install", action="store_true", help="skip what misses a tool")
     parser.add_argument("--list", action="store_true", help="name the rows")
     parser.add_argument("--cheap", action="store_true", help="those that ./dev test --slow tries")
+    parser.add_argument("--write", action="store_true", help="what passed, in docs/platforms.md")
     parser.add_argument("--skipped", type=Path, help="a file for what was skipped, and why")
     parser.add_argument("rows", nargs="*", metavar="row", help="all without it")
     options = parser.parse_args()
@@ -468,29 +673,28 @@ def main():
     wanted = [known[name] for name in options.rows] or [
         row for row in ROWS if row.cheap is not None or not options.cheap]  # fmt: skip
     if options.cheap:
+        if options.write:
+            parser.error("--cheap tries less of a row than --write tells of")
         wanted = [replace(row, tests=row.cheap or ()) for row in wanted]
     if options.list:
-        print(table())
+        print(readmeTable())
         return None
+    if options.write and state()[1]:
+        sys.exit(f"--write names a commit, so commit first what differs:\n{state()[1]}")
     WORK.mkdir(parents=True, exist_ok=True)
     results = []
     for row in wanted:
         began = time.monotonic()
-        try:
-            result = Try(row, not options.no_install).go()
-            isBad = False
-        except Skipped as reason:
-            result, isBad = f"skipped: {reason}", False
-        except Failed as reason:
-            result, isBad = f"FAILED: {reason}", True
+        result, isBad = tryRow(row, not options.no_install, options.write)
         results.append((row, result, isBad))
         print(f"{row.name:14} {result}  ({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"\n{endTable(results)}")
     skipped = [(row.name, result.removeprefix("skipped: ")) for row, result, _ in results
-               if result.startswith("skipped: ")]  # fmt: skip
+               if str(result).startswith("skipped: ")]  # fmt: skip
     if options.skipped:
         options.skipped.write_text("".join(f"{name}\t{why}\n" for name, why in skipped))
     if skipped:
-        print("skipped:", ", ".join(name for name, _ in skipped))
+        print("\nNOT TRIED:", *(f"{name}: {why}" for name, why in skipped), sep="\n    ")
     failed = [row.name for row, _, isBad in results if isBad]
     if failed:
         sys.exit("FAILED: " + ", ".join(failed))
