@@ -320,8 +320,8 @@ private:
         worker.isFenced = isFenced;
     }
 
-    /// It aborts what it has begun and gives the partition up. One that was fenced, and has an id of
-    /// its own, starts again.
+    /// It aborts what it has begun and gives the partition up. One that was fenced, and has an id
+    /// of its own, starts again.
     void leave(World& world, std::size_t who) const {
         bool const isFenced = world.workers[who].isFenced != 0;
         std::size_t const id = idOf(who);
@@ -525,7 +525,7 @@ private:
     }
 
     /// The broker refuses one that was fenced. With an id of its own it starts again. With the
-    /// partition's it begins anew, also if it is paused for so long that the partition is another's.
+    /// partition's it begins anew, also if the partition is another's and it does not know.
     bool isRefused(World& world, std::size_t who) {
         Worker& worker = world.workers[who];
         if (!worker.isFenced) return false;

@@ -142,32 +142,32 @@ std::vector<Planted> withBeginsLast(std::vector<Planted> planted) {
     return planted;
 }
 
-class WrongAnyway : public testing::TestWithParam<Planted> {};
+class ProtocolWrongAnyway : public testing::TestWithParam<Planted> {};
 
-TEST_P(WrongAnyway, IsFoundWithIdsOfPartitions) { expectWrong(Id::partition, GetParam()); }
-TEST_P(WrongAnyway, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
+TEST_P(ProtocolWrongAnyway, IsFoundWithIdsOfPartitions) { expectWrong(Id::partition, GetParam()); }
+TEST_P(ProtocolWrongAnyway, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(ProtocolMistakes, WrongAnyway, testing::ValuesIn(kWrongAnyway), kName);
+INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongAnyway, testing::ValuesIn(kWrongAnyway), kName);
 
-class WrongWithoutTheId : public testing::TestWithParam<Planted> {};
+class ProtocolWrongWithoutTheId : public testing::TestWithParam<Planted> {};
 
-TEST_P(WrongWithoutTheId, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
+TEST_P(ProtocolWrongWithoutTheId, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
 
-TEST_P(WrongWithoutTheId, DoesNoHarmWithIdsOfPartitions) {
+TEST_P(ProtocolWrongWithoutTheId, DoesNoHarmWithIdsOfPartitions) {
     Scenario scenario = withMistakes(Id::partition, GetParam().mistakes);
     if (!isAtLength()) scenario.kills = 0;
     Explored const explored = exploreAndTell(scenario);
     EXPECT_EQ(explored.wrong, "") << courseOf(explored);
 }
 
-INSTANTIATE_TEST_SUITE_P(ProtocolMistakes, WrongWithoutTheId, testing::ValuesIn(kWrongWithoutTheId),
+INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongWithoutTheId, testing::ValuesIn(kWrongWithoutTheId),
                          kName);
 
-class WrongWithoutEither : public testing::TestWithParam<Planted> {};
+class ProtocolWrongWithoutEither : public testing::TestWithParam<Planted> {};
 
-TEST_P(WrongWithoutEither, IsFound) { expectWrong(Id::partition, GetParam()); }
+TEST_P(ProtocolWrongWithoutEither, IsFound) { expectWrong(Id::partition, GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(ProtocolMistakes, WrongWithoutEither,
+INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongWithoutEither,
                          testing::ValuesIn(withBeginsLast(kWrongWithoutTheId)), kName);
 
 /// The fence that the id is, weak by itself.
