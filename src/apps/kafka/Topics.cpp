@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -21,6 +22,8 @@ constexpr std::int64_t kHour = 3'600'000;
 constexpr std::int64_t kDay = 24 * kHour;
 // From so many on, one of them may be away and two must confirm.
 constexpr std::int32_t kReplicas = 3;
+constexpr std::chrono::seconds kUntilAllKnow{20};
+constexpr std::chrono::milliseconds kPause{50};
 
 using AdminOptions = Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 using Queue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
@@ -110,29 +113,23 @@ void Topics::create() {
             throw std::runtime_error{"to make topic " + name + ": " +
                                      rd_kafka_topic_result_error_string(results[i])};
     }
-    // The controller has said yes before all brokers know.
-    auto const giveUpAt = Clock::now() + std::chrono::seconds{20};
-    for (std::string const& name :
-         {options_.commands, options_.state, options_.deadLetters, options_.replies})
-        while (!name.empty() && partitionsOf(name) == 0) {
-            if (Clock::now() > giveUpAt)
-                throw std::runtime_error{"topic " + name +
-                                         " was made, and is not there after 20 s"};
-            std::this_thread::sleep_for(std::chrono::milliseconds{50});
-        }
 }
 
 std::int32_t Topics::check() {
     std::vector<std::string> names{options_.commands, options_.state, options_.deadLetters};
     if (!options_.replies.empty()) names.push_back(options_.replies);
+    // The controller says yes to create() before all brokers know, and any of them may answer.
+    auto const giveUpAt =
+        Clock::now() + (options_.createTopics == 0 ? std::chrono::seconds{0} : kUntilAllKnow);
+    for (std::string missing; !(missing = missingOf(names)).empty();) {
+        if (Clock::now() >= giveUpAt)
+            throw std::runtime_error{"topic " + missing +
+                                     " is not there, or may not be seen: make it, or have it made "
+                                     "by --create-topics"};
+        std::this_thread::sleep_for(kPause);
+    }
     {
         std::lock_guard const lock{mutex_};
-        refresh();
-        for (std::string const& name : names)
-            if (!partitions_.contains(name))
-                throw std::runtime_error{"topic " + name +
-                                         " is not there, or may not be seen: make it, or have it "
-                                         "made by --create-topics"};
         std::int32_t const commands = partitions_[options_.commands];
         std::int32_t const state = partitions_[options_.state];
         if (commands != state)
@@ -141,15 +138,22 @@ std::int32_t Topics::check() {
                 " partitions, and " + options_.state + " has " + std::to_string(state) +
                 ": they must have as many, for a timer's partition is the same in both"};
     }
-    checkSettings();
+    while (!checkSettings(names, Clock::now() >= giveUpAt)) std::this_thread::sleep_for(kPause);
     return partitionsOf(options_.commands);
 }
 
-void Topics::checkSettings() {
+std::string Topics::missingOf(std::vector<std::string> const& names) {
+    std::lock_guard const lock{mutex_};
+    refresh();
+    for (std::string const& name : names)
+        if (!partitions_.contains(name)) return name;
+    return {};
+}
+
+/// False if a broker does not know one of them yet, unless it must.
+bool Topics::checkSettings(std::vector<std::string> const& topics, bool mustKnow) {
     std::vector<ConfigResource> resources;
     std::vector<rd_kafka_ConfigResource_t*> handles;
-    std::vector<std::string> topics{options_.commands, options_.state, options_.deadLetters};
-    if (!options_.replies.empty()) topics.push_back(options_.replies);
     for (std::string const& topic : topics) {
         resources.emplace_back(rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str()));
         handles.push_back(resources.back().get());
@@ -162,6 +166,10 @@ void Topics::checkSettings() {
     std::size_t count = 0;
     auto const* const results = rd_kafka_DescribeConfigs_result_resources(
         rd_kafka_event_DescribeConfigs_result(event.get()), &count);
+    bool const areKnown = std::none_of(results, results + count, [](auto const* result) {
+        return rd_kafka_ConfigResource_error(result) == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+    });
+    if (!areKnown && !mustKnow) return false;
     for (std::size_t i = 0; i < count; ++i) {
         std::string const topic = rd_kafka_ConfigResource_name(results[i]);
         if (rd_kafka_ConfigResource_error(results[i]) != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -173,6 +181,7 @@ void Topics::checkSettings() {
             if (char const* const value = rd_kafka_ConfigEntry_value(configs[j]))
                 checkSetting(topic, rd_kafka_ConfigEntry_name(configs[j]), value);
     }
+    return true;
 }
 
 void Topics::checkSetting(std::string const& topic, std::string const& name,

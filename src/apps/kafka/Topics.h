@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -45,7 +46,8 @@ public:
 private:
     void refresh();
     std::int32_t replicasOf(std::string const& topic);
-    void checkSettings();
+    std::string missingOf(std::vector<std::string> const& names);
+    bool checkSettings(std::vector<std::string> const& topics, bool mustKnow);
     void checkSetting(std::string const& topic, std::string const& name, std::string const& value);
 
     Options const& options_;
