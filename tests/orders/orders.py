@@ -215,13 +215,17 @@ class Orders(unittest.TestCase):
                          " SELECT x + 1 FROM count LIMIT 100000) SELECT x FROM count")
             book.execute("CREATE TRIGGER slow BEFORE UPDATE ON orders WHEN new.state = 2"
                          " BEGIN SELECT COUNT(*) FROM slow; END")  # fmt: skip
+            book.execute("CREATE TRIGGER pay AFTER UPDATE ON orders WHEN new.id = '000'"
+                         " AND new.state = 2 BEGIN UPDATE orders SET state = 1, isTold = 0"
+                         " WHERE id = '149' AND state = 0; END")  # fmt: skip
             book.executemany("INSERT INTO orders VALUES (?, 0, 0, 1, 0)",
                              [(f"{i:03}",) for i in range(150)])  # fmt: skip
             book.commit()
             with self.shop("--rate", "0"):
-                book.execute("UPDATE orders SET state = 1, isTold = 0"
-                             " WHERE id = '149' AND state = 0")  # fmt: skip
-                book.commit()
+                until = time.monotonic() + LONG
+                paid = "SELECT state FROM orders WHERE id = '149'"
+                while book.execute(paid).fetchone() != (1,) and time.monotonic() < until:
+                    time.sleep(0.01)
 
     def testSaysIfATimeoutHasNoOrder(self):
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")

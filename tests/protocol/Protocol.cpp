@@ -333,7 +333,7 @@ private:
 
     /// In this order, or in that of a mistake.
     std::array<Phase, 5> recoveryOrder() const {
-        using enum Phase;
+        using enum Worker::Phase;
         std::array order{beginning, fetching, measuring, reading, running};
         if (mistakes(Mistake::measuresBeforeFetching)) std::swap(order[1], order[2]);
         if (mistakes(Mistake::beginsLast))

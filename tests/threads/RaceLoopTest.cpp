@@ -39,7 +39,8 @@ TEST(RaceLoop, TheLoopAndAnotherThreadCancelTheSameTimeoutsAsTheyExpire) {
     std::uint64_t elsewhere = 0;
     std::uint64_t expired = 0;
     std::uint64_t const turns = rounds(1'000, 100'000);
-    for (std::uint64_t turn = 0; turn < turns; ++turn) {
+    // On a busy machine, one of the two may be too late for many turns.
+    for (std::uint64_t turn = 0; turn < turns || onLoop == 0 || elsewhere == 0; ++turn) {
         std::vector<Timeout> timeouts;
         std::atomic<std::size_t> ran{0};
         std::atomic<bool> areThere{false};
@@ -67,8 +68,6 @@ TEST(RaceLoop, TheLoopAndAnotherThreadCancelTheSameTimeoutsAsTheyExpire) {
         expired += ran;
     }
     printFigure("cancelled on the loop ", onLoop, ", elsewhere ", elsewhere, ", expired ", expired);
-    EXPECT_GT(onLoop, 0U);
-    EXPECT_GT(elsewhere, 0U);
 }
 
 // G31. Bug pattern: another thread's schedule comes between the loop's last look and its sleep.
