@@ -23,7 +23,7 @@ constexpr std::int64_t kDay = 24 * kHour;
 // From so many on, one of them may be away and two must confirm.
 constexpr std::int32_t kReplicas = 3;
 constexpr std::chrono::seconds kUntilAllKnow{20};
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kBetweenLooks{50};
 
 using AdminOptions = Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 using Queue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
@@ -126,7 +126,7 @@ std::int32_t Topics::check() {
             throw std::runtime_error{"topic " + missing +
                                      " is not there, or may not be seen: make it, or have it made "
                                      "by --create-topics"};
-        std::this_thread::sleep_for(kPause);
+        std::this_thread::sleep_for(kBetweenLooks);
     }
     {
         std::lock_guard const lock{mutex_};
@@ -138,7 +138,8 @@ std::int32_t Topics::check() {
                 " partitions, and " + options_.state + " has " + std::to_string(state) +
                 ": they must have as many, for a timer's partition is the same in both"};
     }
-    while (!checkSettings(names, Clock::now() >= giveUpAt)) std::this_thread::sleep_for(kPause);
+    while (!checkSettings(names, Clock::now() >= giveUpAt))
+        std::this_thread::sleep_for(kBetweenLooks);
     return partitionsOf(options_.commands);
 }
 
