@@ -86,7 +86,8 @@ TEST(PendingTimers, HandOverNoMoreBytesThanIsAskedFor) {
     PendingTimers timers{kNow};
     std::string const payload(1'000, 'x');
     for (int i = 0; i < 10; ++i) {
-        Command command = scheduleCommand(std::to_string(i), kNow + 1);
+        std::string const id = std::to_string(i);  // the command is a view
+        Command command = scheduleCommand(id, kNow + 1);
         command.value = payload;
         timers.schedule(command);
     }
