@@ -22,8 +22,7 @@ inline namespace v1 {
 /// Delays count from the clock's now, also inside a task. If its clock is a ManualClock, moving
 /// that clock drives the timer.
 ///
-/// A loop that may wait while other code uses the timer needs a TimerLoop. The timer tells it when
-/// it must come earlier, and when nothing is pending any more.
+/// If other code may use the timer while the loop waits, the loop needs a LoopTimer.
 ///
 /// Order          as SystemTimer inline
 /// Thread safety  none: one thread at a time, in turn under a lock of yours
@@ -36,8 +35,7 @@ public:
     ~ManualTimer() override;
 
     /// When advanceTo must be called at the latest; nothing if never. Earlier than the earliest
-    /// deadline if an entry has to move down a level first. From this call on, a TimerLoop is told
-    /// if it must come earlier. O(1).
+    /// deadline if an entry has to move down a level first. O(1).
     std::optional<TimePoint> nextExpiration() const noexcept;
 
     /// The same as a timeout for poll(2) or epoll_wait(2): milliseconds from now, rounded up so

@@ -19,7 +19,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class TimerLoop;
 class TimerObserver;
 
 /// What a timer's error handler receives.
@@ -103,9 +102,6 @@ struct TimerOptions {
     std::function<void(SlowTask const&)> slowTaskHandler = {};
     /// Receives every step; must outlive the timer.
     TimerObserver* observer = nullptr;
-    /// Learns when it must come earlier, and when nothing is pending any more. Must outlive the
-    /// timer. ManualTimer only.
-    TimerLoop* loop = nullptr;
 };
 
 /// Options of one timeout.

@@ -20,7 +20,6 @@
 #include <timingwheel/Timeout.h>
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerHook.h>
-#include <timingwheel/TimerLoop.h>
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/TimerStatistics.h>

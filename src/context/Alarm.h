@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/TimeArithmetic.h"
+#include "context/LoopDescriptor.h"
 #include "platform/Pause.h"
 #include "timeout/TickScale.h"
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
-#include <timingwheel/TimerLoop.h>
 #include <timingwheel/TimerOptions.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ inline namespace v1 {
 namespace detail {
 
 /// Until when the driver stays away, and how to call it earlier. A driver thread sleeps here. A
-/// loop sleeps elsewhere; the alarm calls it.
+/// loop sleeps elsewhere; the alarm calls it by its descriptor.
 ///
 /// No call is lost:
 ///
@@ -37,12 +37,12 @@ namespace detail {
 /// and only once: it writes its own time over the driver's.
 class Alarm {
 public:
-    /// For a driver thread, or else for `loop`, if there is one. Under the steady clock the thread
-    /// wakes `options.spin` before its time and busy-waits.
-    Alarm(TimerOptions const& options, bool hasThread, TimerLoop* loop, TickScale const& scale)
+    /// For a driver thread, for a loop with a descriptor, or for neither. Under the steady clock
+    /// the thread wakes `options.spin` before its time and busy-waits.
+    Alarm(TimerOptions const& options, bool hasThread, LoopDescriptor* loop, TickScale const& scale)
         : clock_{options.clock.get()},
           scale_{scale},
-          loop_{hasThread ? nullptr : loop},
+          loop_{loop},
           spin_{&clock_ == &Clock::steady() ? options.spin.nanoseconds()
                                             : std::chrono::nanoseconds{0}},
           until_{loop_ == nullptr ? kAwake : Tick::kMax},
@@ -171,7 +171,7 @@ private:
 
     Clock& clock_;
     TickScale const& scale_;
-    TimerLoop* const loop_;
+    LoopDescriptor* const loop_;
     std::chrono::nanoseconds const spin_;
     std::atomic<std::int64_t> until_;
     std::atomic<std::uint64_t> wakeUps_{0};

@@ -5,7 +5,6 @@
 #include "platform/TimerDescriptor.h"
 
 #include <timingwheel/Clock.h>
-#include <timingwheel/TimerLoop.h>
 
 #include <mutex>
 
@@ -20,14 +19,23 @@ namespace detail {
 /// or calls onEarlier() after it.
 ///
 /// Thread safety  any number of threads
-class LoopDescriptor final : public TimerLoop {
+class LoopDescriptor {
 public:
+    using TimePoint = Clock::TimePoint;
+
     explicit LoopDescriptor(TimerClock const& clock)
         : clock_{clock}, descriptor_{timeOf(clock.get().kind())} {}
 
     NativeHandle get() const noexcept { return descriptor_.get(); }
 
-    void onEarlier(TimePoint expiration) noexcept override {
+    /// When it becomes readable by the timer's clock; TimePoint::max() if never.
+    TimePoint setTo() noexcept {
+        std::lock_guard const lock{mutex_};
+        return setTo_;
+    }
+
+    /// The loop must come at `expiration` already.
+    void onEarlier(TimePoint expiration) noexcept {
         std::lock_guard const lock{mutex_};
         if (expiration < setTo_) set(expiration);
     }

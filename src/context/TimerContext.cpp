@@ -63,8 +63,6 @@ TimerOptions checked(TimerOptions options, DrivenBy driver) {
     if (options.slowTaskThreshold.count() <= 0)
         refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
                      "at least 1 ns");
-    if (options.loop != nullptr && driver != DrivenBy::caller)
-        refuseOption("loop", "set", "left out, only a ManualTimer tells a loop");
     return options;
 }
 
@@ -117,8 +115,7 @@ TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& wh
       geometry{options.wheelSize, options.levelSizes},
       scale{startOf(options, clock.now()), options.tick.nanoseconds()},
       descriptor{driver == DrivenBy::loop ? std::make_unique<LoopDescriptor>(clock) : nullptr},
-      alarm{options, driver == DrivenBy::thread, descriptor ? descriptor.get() : options.loop,
-            scale},
+      alarm{options, driver == DrivenBy::thread, descriptor.get(), scale},
       pushedBack{shardsFor(options, driver)},
       limit{options.maxPendingTimeouts, options.name},
       reports{options},

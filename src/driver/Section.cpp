@@ -9,27 +9,16 @@ namespace detail {
 /// Out of line, so that a hold that owes nothing pays one comparison.
 void TimeoutKeeper::Section::unlockAndPay(TimeoutNode* ended) noexcept {
     std::int64_t const ring = std::exchange(owed_, keeper_.owedAtLeast_);
-    if (owed_ == kNothing) [[likely]]
+    if (keeper_.events_.empty())
         unlockAndRing(ring);
     else
-        unlockRingAndReport(ring);
+        unlockRingAndDeliver(ring);
     release(ended);
 }
 
 void TimeoutKeeper::Section::unlockAndRing(std::int64_t tick) noexcept {
     keeper_.unlock();
-    if (tick < kOnlyToOthers) keeper_.context_.alarm.ring(Tick{tick});
-}
-
-void TimeoutKeeper::Section::unlockRingAndReport(std::int64_t tick) noexcept {
-    TimeoutKeeper& keeper = keeper_;
-    bool const hasLoop = keeper.context_.options.loop != nullptr;  // all may be gone when unlocked
-    if (keeper.pending_ > 0) keeper.isBusy_ = true;
-    if (keeper.events_.empty())
-        unlockAndRing(tick);
-    else
-        unlockRingAndDeliver(tick);
-    if (hasLoop) keeper.reportIdle();
+    if (tick < kOnlyToObserver) keeper_.context_.alarm.ring(Tick{tick});
 }
 
 /// The observer may be destroyed once the timer has stopped, so a frame stands for the delivery:

@@ -15,16 +15,15 @@ namespace detail {
 ///
 ///   - wakes the driver if the next wake became earlier,
 ///   - delivers recorded events,
-///   - tells a loop that nothing is pending any more,
 ///   - releases a node that has ended.
 class TimeoutKeeper::Section {
 public:
     /// What is owed: to ring the driver's alarm by a tick; nothing; or something, but only to an
-    /// observer or a loop. So one comparison answers both. Neither value is a tick, since a clock
-    /// may show the last tick.
+    /// observer. So one comparison answers both. Neither value is a tick, since a clock may show
+    /// the last tick.
     static constexpr std::int64_t kNothing = INT64_MAX;
-    static constexpr std::int64_t kOnlyToOthers = INT64_MAX - 1;
-    static_assert(kOnlyToOthers > Tick::kMax);
+    static constexpr std::int64_t kOnlyToObserver = INT64_MAX - 1;
+    static_assert(kOnlyToObserver > Tick::kMax);
 
     explicit Section(TimeoutKeeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
         keeper_.lock();
@@ -87,7 +86,6 @@ private:
     }
     void unlockAndPay(TimeoutNode* ended) noexcept;
     void unlockAndRing(std::int64_t tick) noexcept;
-    void unlockRingAndReport(std::int64_t tick) noexcept;
     void unlockRingAndDeliver(std::int64_t tick) noexcept;
     /// Counts shares to give back together, since a runner releases one node after another.
     void release(TimeoutNode* node) noexcept {

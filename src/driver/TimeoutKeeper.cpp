@@ -12,8 +12,7 @@ using Stage = TimerEvent::Stage;
 TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
     : context_{context},
       observer_{context.options.observer},
-      owedAtLeast_{isObserved() || context.options.loop != nullptr ? Section::kOnlyToOthers
-                                                                   : Section::kNothing},
+      owedAtLeast_{isObserved() ? Section::kOnlyToObserver : Section::kNothing},
       number_{number},
       drivenBy_{context.drivenBy} {}
 
@@ -212,20 +211,6 @@ TimerEvent TimeoutKeeper::eventOf(Stage stage, TimeoutEntry const* entry) const 
 
 void TimeoutKeeper::record(Stage stage, TimeoutEntry const& entry) noexcept {
     record(eventOf(stage, &entry));
-}
-
-// ---- the loop ---------------------------------------------------------------------------------
-
-void TimeoutKeeper::reportIdle() noexcept {
-    if (context_.options.loop != nullptr && !RunFrame::isInside(context_)) reportIdleNow();
-}
-
-void TimeoutKeeper::reportIdleNow() noexcept {
-    lock();
-    bool const isIdle = isBusy_ && pending_ == 0;
-    if (isIdle) isBusy_ = false;
-    unlock();
-    if (isIdle) context_.options.loop->onIdle();
 }
 
 // ---- memory -----------------------------------------------------------------------------------

@@ -68,14 +68,6 @@ public:
     /// `frame`. Outside the lock; may destroy the timer.
     void endGivenUp(RunFrame& frame) noexcept;
 
-    // For the loop that drives a ManualTimer, if there is one. Outside the lock.
-
-    /// Calls onIdle() if nothing is pending, once each time. Does nothing while the loop drives:
-    /// the end of the drive calls it again.
-    void reportIdle() noexcept;
-    /// The same, even while the loop drives.
-    void reportIdleNow() noexcept;
-
     // Memory.
 
     /// Drops a reference to a node. The last one gives the node's share back to its keeper.
@@ -150,7 +142,6 @@ protected:
     RunFrameList running_;
     Signal runEnded_;
     Signal drained_;
-    bool isBusy_ = false;  // something was pending since the last onIdle()
     EventLog events_;
     TimerTaskList givenUp_;  // hooks whose objects will be told so
 

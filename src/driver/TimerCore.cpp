@@ -160,14 +160,8 @@ void TimerCore::checkInvariants() const {
 
 // ---- the driver -------------------------------------------------------------------------------
 
-std::optional<Clock::TimePoint> TimerCore::nextExpiration() noexcept {
-    if (context_.options.loop != nullptr)
-        context_.alarm.stayAwayUntil([this] { return nextWake(); });
-    return life_.nextExpiration();
-}
-
-int TimerCore::pollTimeout() noexcept {
-    auto const expiration = nextExpiration();
+int TimerCore::pollTimeout() const noexcept {
+    auto const expiration = life_.nextExpiration();
     if (!expiration) return -1;
     auto const left = timeBetween(context_.now(), *expiration);
     if (left.count() <= 0) return 0;
@@ -177,17 +171,9 @@ int TimerCore::pollTimeout() noexcept {
 }
 
 bool TimerCore::advance(Tick limit, std::size_t atMost) {
-    bool const hasLoop = context_.options.loop != nullptr;
-    bool isMoreDue = false;
-    {
-        RunFrame frame{context_};
-        if (hasLoop) context_.alarm.rise();
-        followClockBack();
-        isMoreDue = runDue(limit, frame, atMost);
-        if (!hasLoop || life_.isStopRequested()) return isMoreDue;  // a task: all may be gone
-    }
-    shards_.front()->reportIdle();
-    return isMoreDue;
+    RunFrame frame{context_};
+    followClockBack();
+    return runDue(limit, frame, atMost);
 }
 
 bool TimerCore::runDueInLoop(std::size_t atMost) {
@@ -285,7 +271,7 @@ void TimerCore::drive() noexcept {
     }
 }
 
-/// A clock that is set by hand drives. It also asks on behalf of the loop.
+/// A clock that is set by hand drives.
 void TimerCore::runDueHere() {
     constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
     if (context_.drivenBy == DrivenBy::loop) {
@@ -295,7 +281,6 @@ void TimerCore::runDueHere() {
         return;
     }
     advance(context_.tickNow(), kAll);
-    static_cast<void>(nextExpiration());
 }
 
 // ---- start and stop ---------------------------------------------------------------------------
@@ -305,10 +290,7 @@ StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) {
     context_.retain();
     auto const release = [](TimerContext* context) { context->release(); };
     std::unique_ptr<TimerContext, decltype(release)> const kept{&context_, release};
-    StoppedTimeouts stopped = life_.stop(caller);
-    // If a task destroys the timer, reportIdle() did nothing, so call the loop now.
-    if (context_.options.loop != nullptr) shards_.front()->reportIdleNow();
-    return stopped;
+    return life_.stop(caller);
 }
 
 void TimerCore::open() noexcept {

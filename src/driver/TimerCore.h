@@ -40,7 +40,7 @@ public:
                   Clock::TimePoint now, TimeoutOptions timeout);
     /// Cancels what is pending in all shards, then ends it.
     std::size_t cancelAll() noexcept;
-    /// As Lifecycle::stop; then calls the loop's onIdle() if something was pending.
+    /// As Lifecycle::stop. A coroutine that it resumes may destroy the timer.
     StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;
     TimerStatistics statistics() const;
@@ -48,11 +48,8 @@ public:
 
     // For the driver.
 
-    /// When the caller must advance at the latest. From now on the alarm calls a loop if it must
-    /// come earlier.
-    std::optional<Clock::TimePoint> nextExpiration() noexcept;
-    /// The same in milliseconds from now, rounded up; -1 if never.
-    int pollTimeout() noexcept;
+    /// The milliseconds from now until the caller must advance, rounded up; -1 if never.
+    int pollTimeout() const noexcept;
     /// The caller is the driver of a ManualTimer: makes one pass.
     bool advance(Tick limit, std::size_t atMost);
     /// The caller is the loop that drives: makes one pass, up to now, and sets the descriptor.

@@ -23,7 +23,7 @@ LoopTimer::NativeHandle LoopTimer::nativeHandle() const noexcept {
 bool LoopTimer::runDue(std::size_t atMost) { return core().runDueInLoop(atMost); }
 
 std::optional<WheelTimer::TimePoint> LoopTimer::nextExpiration() const noexcept {
-    return core().nextExpiration();
+    return core().life().nextExpiration();
 }
 
 int LoopTimer::pollTimeout() const noexcept { return core().pollTimeout(); }

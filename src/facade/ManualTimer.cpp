@@ -16,7 +16,7 @@ ManualTimer::ManualTimer(TimerOptions options)
 ManualTimer::~ManualTimer() { stopForGood(); }
 
 std::optional<WheelTimer::TimePoint> ManualTimer::nextExpiration() const noexcept {
-    return core().nextExpiration();
+    return core().life().nextExpiration();
 }
 
 int ManualTimer::pollTimeout() const noexcept { return core().pollTimeout(); }

@@ -82,4 +82,14 @@ private:
     std::vector<Clock::Waiter*> all_;
 };
 
+/// A clock under which nobody sleeps: it counts how often somebody would.
+class WakefulClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return TimePoint{}; }
+    std::unique_ptr<Waiter> makeWaiter() override {
+        return waiterThat([this](Waiter&, TimePoint) { ++waits; });
+    }
+    int waits = 0;
+};
+
 }  // namespace timingwheel::test

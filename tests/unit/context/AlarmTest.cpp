@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace timingwheel::detail {
 namespace {
@@ -16,16 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 
 TickScale const kMilliseconds{Clock::TimePoint{}, 1ms};
-
-/// A clock under which nobody sleeps: it counts how often somebody would.
-class WakefulClock final : public Clock {
-public:
-    TimePoint now() const noexcept override { return TimePoint{}; }
-    std::unique_ptr<Waiter> makeWaiter() override {
-        return test::waiterThat([this](Waiter&, TimePoint) { ++waits; });
-    }
-    int waits = 0;
-};
 
 class AlarmTest : public testing::Test {
 protected:
@@ -40,7 +29,7 @@ protected:
         return clock_.waits > before;
     }
 
-    WakefulClock clock_;
+    test::WakefulClock clock_;
     Alarm alarm_{{.clock = clock_}, true, nullptr, kMilliseconds};
 };
 
@@ -64,39 +53,39 @@ TEST_F(AlarmTest, IsRungOnceForOneExpiration) {
     EXPECT_TRUE(sleepsThrough(Tick{10}, Tick{10}));
 }
 
-/// Keeps what it is told.
-class CalledLoop final : public TimerLoop {
-public:
-    void onEarlier(TimePoint expiration) noexcept override { told.push_back(expiration); }
-    std::vector<TimePoint> told;
+/// A descriptor in milliseconds, and the alarm that sets it.
+struct LoopAlarm {
+    TimerClock clock{Clock::steady(), false, 0ns};
+    LoopDescriptor descriptor{clock};
+    Alarm alarm{{}, false, &descriptor, kMilliseconds};
 };
 
 // G22: the same for a loop.
-TEST_F(AlarmTest, CallsALoopOnlyForWhatIsEarlierThanItKnows) {
-    CalledLoop loop;
-    Alarm alarm{{}, false, &loop, kMilliseconds};
-    alarm.ring(Tick{9});
-    alarm.ring(Tick{9});
-    alarm.ring(Tick{8});
-    alarm.rise();
-    alarm.ring(Tick{1});
-    alarm.stayAwayUntil([] { return Tick{5}; });
-    alarm.ring(Tick{5});
-    alarm.ring(Tick{4});
-    EXPECT_EQ(loop.told,
-              (std::vector{Clock::TimePoint{9ms}, Clock::TimePoint{8ms}, Clock::TimePoint{4ms}}));
+TEST_F(AlarmTest, SetsALoopsDescriptorOnlyForWhatIsEarlierThanItKnows) {
+    LoopAlarm loop;
+    loop.alarm.ring(Tick{9});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{9ms});
+    loop.alarm.ring(Tick{8});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{8ms});
+    loop.alarm.rise();
+    loop.alarm.ring(Tick{1});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{8ms}) << "the loop is awake";
+    loop.alarm.stayAwayUntil([] { return Tick{5}; });
+    loop.alarm.ring(Tick{5});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{8ms}) << "the loop comes by then";
+    loop.alarm.ring(Tick{4});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{4ms});
 }
 
 // Bug pattern: what is scheduled between the loop's look at the wheel and its answer is overslept.
 TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
-    CalledLoop loop;
-    Alarm alarm{{}, false, &loop, kMilliseconds};
+    LoopAlarm loop;
     Tick nextWake{9};
-    alarm.stayAwayUntil([&nextWake] { return std::exchange(nextWake, Tick{7}); });
-    alarm.ring(Tick{8});
-    EXPECT_TRUE(loop.told.empty());
-    alarm.ring(Tick{6});
-    EXPECT_EQ(loop.told, std::vector{Clock::TimePoint{6ms}});
+    loop.alarm.stayAwayUntil([&nextWake] { return std::exchange(nextWake, Tick{7}); });
+    loop.alarm.ring(Tick{8});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint::max());
+    loop.alarm.ring(Tick{6});
+    EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{6ms});
 }
 
 TEST_F(AlarmTest, WithoutALoopNobodyIsCalled) {

@@ -5,15 +5,16 @@
 #include <support/Effort.h>
 #include <support/LoneContext.h>
 #include <support/Threads.h>
-#include <timingwheel/ManualClock.h>
-#include <timingwheel/TimerLoop.h>
+#include <support/Waiters.h>
 #include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -24,15 +25,6 @@ using namespace timingwheel::test;
 using namespace std::chrono_literals;
 using Section = TimeoutKeeper::Section;
 using Stage = TimerEvent::Stage;
-
-class Loop final : public TimerLoop {
-public:
-    void onEarlier(Clock::TimePoint expiration) noexcept override { earlier.push_back(expiration); }
-    void onIdle() noexcept override { ++idle; }
-
-    std::vector<Clock::TimePoint> earlier;
-    int idle = 0;
-};
 
 class Observer final : public TimerObserver {
 public:
@@ -66,22 +58,24 @@ TEST(Section, HasNoLockForOneThread) {
     EXPECT_FALSE(keeper.isLocked());
 }
 
-TEST(Section, RingsOnceByTheEarliestTickWhenItEnds) {
-    ManualClock clock;
-    Loop loop;
-    LoneContext context{{.tick = 1ms, .clock = clock, .loop = &loop}, false};
+TEST(Section, RingsByTheEarliestTickWhenItEnds) {
+    WakefulClock clock;
+    LoneContext context{{.tick = 1ms, .clock = clock}, true};
     BareKeeper keeper{context};
-    context.alarm.stayAwayUntil([] { return Tick{9}; });
-    {
-        Section section{keeper};
-        section.ringBy(Tick{6});
-        section.ringBy(Tick{5});
-        section.ringBy(Tick{7});
-        EXPECT_TRUE(loop.earlier.empty());
-    }
-    EXPECT_EQ(loop.earlier, std::vector{Clock::TimePoint{5ms}});
-    { Section const section{keeper}; }
-    EXPECT_EQ(loop.earlier.size(), 1U) << "nothing became earlier";
+    // True if a driver that is about to sleep until tick 6 falls asleep.
+    auto const sleepsThrough = [&](std::initializer_list<std::int64_t> ticks) {
+        int const before = clock.waits;
+        context.alarm.sleep(Tick{6}, Clock::TimePoint::max(), [&](Tick) {
+            Section section{keeper};
+            for (std::int64_t const tick : ticks) section.ringBy(Tick{tick});
+            return false;
+        });
+        return clock.waits > before;
+    };
+    EXPECT_TRUE(sleepsThrough({}));
+    EXPECT_TRUE(sleepsThrough({6, 7}));
+    EXPECT_FALSE(sleepsThrough({6, 5, 7}));
+    EXPECT_TRUE(sleepsThrough({})) << "nothing became earlier";
 }
 
 TEST(Section, DeliversInOrderWhatWasRecordedWhenItHasUnlocked) {
@@ -100,24 +94,6 @@ TEST(Section, DeliversInOrderWhatWasRecordedWhenItHasUnlocked) {
     }
     EXPECT_EQ(observer.stages, (std::vector{Stage::schedule, Stage::place}));
     EXPECT_TRUE(keeper.running_.empty());
-}
-
-TEST(Section, ReportsToALoopOnceThatNothingIsPendingAnyMore) {
-    Loop loop;
-    LoneContext context{{.loop = &loop}, false};
-    BareKeeper keeper{context};
-    auto const setPending = [&keeper](std::size_t pending) {
-        Section const section{keeper};
-        keeper.pending_ = pending;
-    };
-    setPending(0);
-    EXPECT_EQ(loop.idle, 0) << "nothing was pending before";
-    setPending(1);
-    EXPECT_EQ(loop.idle, 0);
-    setPending(0);
-    EXPECT_EQ(loop.idle, 1);
-    setPending(0);
-    EXPECT_EQ(loop.idle, 1);
 }
 
 // The keeper's share goes back when the lock is released: it may be what keeps the keeper.

@@ -6,7 +6,6 @@
 #include <support/TestTimers.h>
 #include <timingwheel/LoopTimer.h>
 #include <timingwheel/TimerHook.h>
-#include <timingwheel/TimerLoop.h>
 
 #include <gtest/gtest.h>
 
@@ -229,9 +228,6 @@ TEST(LoopTimer, ItsDescriptorIsSetAnewWhereAnotherClockIsSlower) {
 }
 
 TEST(LoopTimer, RefusesOptionsThatItHasNoUseFor) {
-    class Loop final : public TimerLoop {
-        void onEarlier(TimePoint) noexcept override {}
-    } loop;
     SynchronousExecutor executor;
     auto const refusal = [](TimerOptions options) -> std::string {
         try {
@@ -247,7 +243,6 @@ TEST(LoopTimer, RefusesOptionsThatItHasNoUseFor) {
     EXPECT_NE(refusal({.threadFactory = [](std::function<void()>) { return std::thread{}; }})
                   .find("threadFactory is set"),
               std::string::npos);
-    EXPECT_NE(refusal({.loop = &loop}).find("loop is set"), std::string::npos);
 }
 
 // G17.
