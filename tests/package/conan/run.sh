@@ -56,6 +56,7 @@ conan export "$here/librdkafka" --version="$RDKAFKA_VERSION" >/dev/null 2>&1
 
 rm -f "$work/junit.xml"
 # The words that README.md has for it.
+# shellcheck disable=SC2016  # these are not the shell's backticks
 read -ra create <<<"$(sed -n 's/.*`\(conan create [^`]*\)`.*/\1/p' README.md)"
 if [ "${1-}" = --tests ]; then
     conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
