@@ -113,7 +113,7 @@ def checkRules(document, allowed, patterns):
             yield f"{document}: files of {name}: there is no such layer"
     for name, (claims, sentences) in readClaims(document).items():
         includers = sorted(other for other in allowed if name in allowed[other])
-        only = re.search(r"; only ([^;]+) include it", sentences)
+        only = re.search(r"\bonly ([^;]+) include it", sentences)
         told = sorted(re.split(r", | and ", only[1])) if only else includers
         if re.search(r"nothing includes", sentences):
             told = []
