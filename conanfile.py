@@ -49,7 +49,8 @@ class TimingwheelConan(ConanFile):
 
     @property
     def _with_tests(self):
-        return not self.conf.get("tools.build:skip_test", default=False, check_type=bool)
+        # Only if asked, with `-c tools.build:skip_test=False`: they need GoogleTest.
+        return not self.conf.get("tools.build:skip_test", default=True, check_type=bool)
 
     @property
     def _needs_date(self):

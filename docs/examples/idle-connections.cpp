@@ -1,7 +1,7 @@
 // When a server closes connections that have fallen silent, and heartbeats keep the others: a hook
 // in each connection, pushed back with every packet, in an event loop of one's own (epoll, Linux).
 
-#include <timingwheel/ManualTimer.h>
+#include <timingwheel/LoopTimer.h>
 
 #include <algorithm>
 #include <array>
@@ -27,6 +27,7 @@ constexpr int kConnections = 3'000;
 constexpr int kOneFallsSilent = 3;  // of so many, after a few heartbeats
 constexpr auto kHeartbeat = 50ms;
 constexpr auto kIdle = 200ms;
+constexpr auto kTick = 2ms;  // a hundredth of it: 100 ms and more where kIdle is minutes
 
 int check(int result) {
     if (result < 0) throw std::system_error{errno, std::generic_category()};
@@ -48,22 +49,27 @@ private:
 
 class Server {
 public:
-    explicit Server(timingwheel::ManualTimer& timer) : timer_{timer} {}
+    explicit Server(timingwheel::LoopTimer& timer) : timer_{timer} { watch(timer_.nativeHandle()); }
 
     void add(Socket socket) {
         int const fd = socket;
-        epoll_event interest{.events = EPOLLIN, .data = {.fd = fd}};
-        check(epoll_ctl(loop_, EPOLL_CTL_ADD, fd, &interest));
+        watch(fd);
         connections_.try_emplace(fd, *this, std::move(socket));
     }
 
-    // One turn of the loop: what has come in, then what is due.
+    // One turn of the loop: what has come in, and what is due.
     void turn() {
         std::array<epoll_event, 256> events{};
-        int const ready = epoll_wait(loop_, events.data(), events.size(), timer_.pollTimeout());
-        for (int i = 0; i < ready; ++i)
-            connections_.at(events[static_cast<std::size_t>(i)].data.fd).onPacket();
-        timer_.advanceTo(timer_.clock().now());
+        int const ready = check(epoll_wait(loop_, events.data(), events.size(), -1));
+        bool isDue = false;
+        for (int i = 0; i < ready; ++i) {
+            int const fd = events[static_cast<std::size_t>(i)].data.fd;
+            if (fd == timer_.nativeHandle())
+                isDue = true;
+            else
+                connections_.at(fd).onPacket();
+        }
+        if (isDue) timer_.runDue();  // last: it destroys connections
     }
 
     int packets = 0;
@@ -104,7 +110,12 @@ private:
         timingwheel::TimerHook<&Connection::onIdle> idle_{*this};  // the last member: it goes first
     };
 
-    timingwheel::ManualTimer& timer_;
+    void watch(int fd) {
+        epoll_event interest{.events = EPOLLIN, .data = {.fd = fd}};
+        check(epoll_ctl(loop_, EPOLL_CTL_ADD, fd, &interest));
+    }
+
+    timingwheel::LoopTimer& timer_;
     Socket loop_{epoll_create1(0)};
     std::map<int, Connection> connections_;
 };
@@ -152,7 +163,7 @@ bool isClosed(Socket const& socket) {
 }  // namespace
 
 int main() {
-    timingwheel::ManualTimer timer;
+    timingwheel::LoopTimer timer{{.tick = kTick}};
     Server server{timer};
 
     // The peers live in the same loop, and use the same timer.

@@ -129,7 +129,7 @@ private:
         }
         Session(Session const&) = delete;
         Session& operator=(Session const&) = delete;
-        ~Session() { close(fd_); }
+        ~Session() { close(fd_); }  // on the loop's thread, as are its tasks: none can run now
 
         void onReadable() {
             std::array<char, 64> text;

@@ -142,7 +142,7 @@ private:
         }
         Session(Session const&) = delete;
         Session& operator=(Session const&) = delete;
-        ~Session() { close(fd_); }
+        ~Session() { close(fd_); }  // on the loop's thread, as are its tasks: none can run now
 
         void onBytes(int size) {
             if (size <= 0) return server_.end(number_);

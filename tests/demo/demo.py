@@ -6,19 +6,17 @@ demo.py <program> [unittest's options and names]
 No test knows how fast the machine is: what is compared are counts, ways and exit statuses.
 """
 
-import fcntl
 import json
-import os
-import pty
 import re
 import signal
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+import programs
+from programs import end, readUntil
 
 PROGRAM = ""
 COLUMNS = 80
@@ -29,45 +27,21 @@ VERDICTS = ["The ledger balances.", "The timer's own statistics agree with it."]
 NOTHING_RAN = re.compile(r"^ *all +\S+ +0 ", re.MULTILINE)  # on a machine that is very busy
 
 
-def environment():
-    return {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
-
-
 def start(options, **where):
-    # A shell that starts something in the background has it ignore Ctrl-C.
-    def asInTheForeground():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    return subprocess.Popen(
-        [PROGRAM, *options], env=environment(), stdin=subprocess.DEVNULL, encoding="utf-8",
-        preexec_fn=asInTheForeground,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **where},
-    )  # fmt: skip
+    return programs.start([PROGRAM, *options], **where)
 
 
 def run(options, **where):
     """Exit status, standard output and standard error."""
-    process = start(options, **where)
-    out, err = process.communicate()
-    return process.returncode, out, err
+    return end(start(options, **where))
 
 
 def runOnATerminal(options):
     """Exit status, and the lines of a terminal of 80 x 24 without their colours."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    process = start(options, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    written = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            written += chunk
-    except OSError:  # the other side has gone
-        pass
-    os.close(ours)
+    status, written = programs.onATerminal([PROGRAM, *options])
     # What goes to a row, to another screen or to a line's beginning begins a line.
-    text = ESCAPE.sub(lambda m: "\n" if m[1] in "Hhl" else "", written.decode())
-    return process.wait(), re.split(r"[\r\n]+", text)
+    text = ESCAPE.sub(lambda m: "\n" if m[1] in "Hhl" else "", written)
+    return status, re.split(r"[\r\n]+", text)
 
 
 def ledgerOf(out):
@@ -97,12 +71,13 @@ class Demo(unittest.TestCase):
         wheelSize, tick = 4, 0.03
         options = ["--follow", "0.63", "--duration", "0", "--wheel-size", "4", "--tick", "30ms"]
         self.assertEqual(levelsOf(21, wheelSize), [2, 1, 0])
-        moves = []
-        while not moves:  # a machine that is very busy may schedule the task when it is due
+        for _ in range(20):  # a machine that is very busy may schedule the task when it is due
             status, out, err = run(options)
             self.assertEqual((status, err), (0, ""), out)
             self.assertIn("21 ticks, 0.630 s, after the timer's start", out)
             moves = re.findall(r" s  (place|cascade) +(.*), slot (\d+): expires at (\S+) s", out)
+            if moves:
+                break
         way = [int(re.search(r"\d+$", where).group()) for _, where, _, _ in moves]
         # A machine that was busy when the timer was made has it start later, by whole ticks.
         deadline = round(float(moves[-1][3]) / tick)
@@ -146,14 +121,10 @@ class Demo(unittest.TestCase):
              "Interrupted: the timer was stopped."),
         ]:  # fmt: skip
             process = start(options)
-            out = ""
-            while beginning not in out:
-                line = process.stdout.readline()
-                self.assertNotEqual(line, "", out)
-                out += line
+            readUntil(process, lambda lines: beginning in lines[-1])  # noqa: B023
             process.send_signal(signal.SIGINT)
-            rest, err = process.communicate()
-            self.assertEqual((process.returncode, err), (130, ""), out + rest)
+            status, rest, err = end(process)
+            self.assertEqual((status, err), (130, ""), rest)
             self.assertIn(told, rest)
             if "--duration" in options:
                 self.assertIn(VERDICTS[0], rest)
@@ -209,8 +180,8 @@ class Demo(unittest.TestCase):
             ["--watch", *LOAD[2:]], ["--watch", *LOAD[2:], "--wheel-size", "1000"], ["--help"],
         ]  # fmt: skip
         for options, process in [(options, start(options)) for options in ways]:
-            out, err = process.communicate()
-            self.assertEqual((process.returncode, err), (0, ""), options)
+            status, out, err = end(process)
+            self.assertEqual((status, err), (0, ""), options)
             self.assertGreater(len(out.splitlines()), 10, options)
             for line in out.splitlines():
                 self.assertLessEqual(len(line), COLUMNS, f"{options}: {line}")

@@ -53,7 +53,10 @@ class Child:
         self.isPaused = False
 
     def pause(self):
+        """Returns when it stands still, or has ended."""
         self.signal(signal.SIGSTOP)
+        if self.isRunning:
+            os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         self.isPaused = True
 
     def resume(self):
@@ -127,6 +130,8 @@ def waitUntil(condition, seconds, what, every=0.1):
     until = time.monotonic() + seconds
     while not (result := condition()):
         if time.monotonic() > until:
-            raise TimeoutError(f"after {seconds} s: {what}")
+            ended = [f"{child.name} has ended:\n{child.endOfLog()}" for child in _children
+                     if child.process is not None and not child.isRunning]  # fmt: skip
+            raise TimeoutError("\n".join([f"after {seconds} s: {what}", *ended]))
         time.sleep(every)
     return result

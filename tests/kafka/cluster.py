@@ -168,7 +168,7 @@ class Cluster:
             formatting.append(Child(f"{broker.name}'s storage", command, broker.log))
             formatting[-1].start()
         for tool in formatting:
-            if tool.process.wait() != 0:
+            if tool.process.wait(START) != 0:
                 raise RuntimeError(f"{tool.name} could not be formatted:\n{tool.endOfLog()}")
         for broker in self.brokers:
             broker.start()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """platforms.py [--no-install] [--list] [--cheap] [--write] [row]...   what ./dev platforms does
-platforms.py check       that README.md's table and docs/platforms.md are what this makes of them
-platforms.py page        writes docs/platforms.md anew, of the results in it
+platforms.py check       that docs/platforms.md is what its results make of it, and that README.md's
+                         table names the rows that passed, and no others
+platforms.py page        writes both anew, of the results in docs/platforms.md
 platforms.py self-test   the check notices what is wrong
 
 Tries the library with another compiler, processor, system or Boost: one row each, in
 build/platforms. A row whose tools cannot be had is skipped, and says why. --write puts what
-passed into docs/platforms.md; the other rows keep there what they had.
+passed into docs/platforms.md and README.md; the other rows keep there what they had.
 """
 
 import argparse
@@ -522,10 +523,10 @@ class Passed:
         return ", ".join(names.get(what, "") + version for what, version in self.versions.items())
 
 
-def readmeTable():
-    """As it stands in README.md."""
+def readmeTable(results):
+    """As it stands in README.md: what has passed, and no other row."""
     lines = ["| platform | shown by `./dev platforms` | row |", "|---|---|---|"]
-    lines += [f"| {row.what} | {row.proof} | `{row.name}` |" for row in ROWS]
+    lines += [f"| {row.what} | {row.proof} | `{row.name}` |" for row in ROWS if row.name in results]
     return "\n".join(lines)
 
 
@@ -548,6 +549,8 @@ def endTable(results):
 PAGE = ROOT / "docs/platforms.md"
 DATA = re.compile(r"^<!-- results, a row a line:\n(.*?)^-->\n", re.MULTILINE | re.DOTALL)
 TEMPLATE = Path(__file__).with_name("page.md.in")
+README = ROOT / "README.md"
+README_TABLE = re.compile(r"^\| platform \| shown by .*\n(\|.*\n)+", re.MULTILINE)
 
 
 def resultsOn(page):
@@ -559,9 +562,8 @@ def resultsOn(page):
 
 def pageOf(results):
     known = [(row, results[row.name]) for row in ROWS if row.name in results]
-    passed = [[f"`{row.name}`", row.what,
-               *([one["did"], one["date"], one["commit"]] if one else ["not yet", "", ""])]
-              for row in ROWS for one in [results.get(row.name)]]  # fmt: skip
+    passed = [[f"`{row.name}`", row.what, one["did"], one["date"], one["commit"]]
+              for row, one in known]  # fmt: skip
     versions = [[f"`{row.name}`", one["compiler"], one["cmake"], one["boost"],
                  one.get("emulator", "this machine" if row.runs else "nothing")]
                 for row, one in known]  # fmt: skip
@@ -578,13 +580,19 @@ def pageOf(results):
 
 
 def write(results):
-    """Renews the rows that are given, and no other."""
+    """Renews the rows that are given, and no other, and README.md's table of what has passed."""
     old = resultsOn(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
     PAGE.write_text(pageOf({**old, **results}), encoding="utf-8")
+    text = README_TABLE.sub(lambda _: readmeTable({**old, **results}) + "\n",
+                            README.read_text(encoding="utf-8"))  # fmt: skip
+    README.write_text(text, encoding="utf-8")
 
 
-def wrongOn(page):
+def wrongOn(page, readme=None):
     results = resultsOn(page)
+    if readme is not None and readmeTable(results) + "\n\n" not in readme:
+        return ["README.md's table of platforms is not of what has passed, by docs/platforms.md: "
+                f"platforms.py page\n\n{readmeTable(results)}"]  # fmt: skip
     if page != pageOf(results):
         return ["docs/platforms.md is not what its results make of it: platforms.py page"]
     if seal.whyNoHistory(ROOT):
@@ -602,9 +610,8 @@ def state():
 
 
 def check():
-    if readmeTable() not in (ROOT / "README.md").read_text(encoding="utf-8"):
-        sys.exit("README.md's table of platforms is not this one:\n\n" + readmeTable())
-    sys.exit("\n".join(wrongOn(PAGE.read_text(encoding="utf-8"))) or None)
+    page, readme = PAGE.read_text(encoding="utf-8"), README.read_text(encoding="utf-8")
+    sys.exit("\n".join(wrongOn(page, readme)) or None)
 
 
 def selfTest():
@@ -620,6 +627,8 @@ def selfTest():
         "prose that was edited": page.replace("Do not edit", "Edit"),
         "a row that there is not": page.replace(f'"{ROWS[0].name}"', '"nosuch"'),
     }.items() if not wrongOn(changed)]  # fmt: skip
+    if not wrongOn(page, readmeTable({row.name: {} for row in ROWS}) + "\n\n"):
+        wrong.append("takes a row of README.md that has not passed")
     told = endTable([(ROWS[0], Passed({"cmake": "3"}, "ran"), False),
                      (ROWS[1], "skipped: x", False)])  # fmt: skip
     if "passed   ran  [CMake 3]" not in told or "skipped  x" not in told:
@@ -677,7 +686,7 @@ def main():
             parser.error("--cheap tries less of a row than --write tells of")
         wanted = [replace(row, tests=row.cheap or ()) for row in wanted]
     if options.list:
-        print(readmeTable())
+        print(readmeTable(known))
         return None
     if options.write and state()[1]:
         sys.exit(f"--write names a commit, so commit first what differs:\n{state()[1]}")

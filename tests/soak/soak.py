@@ -35,9 +35,8 @@ def section(run, report):
 
 def soak(program, options, report):
     """The program's exit status. It hears of Ctrl-C itself."""
-    process = subprocess.Popen([program, *options, "--report", report])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return process.wait()
+    signal.signal(signal.SIGINT, lambda *_: None)  # which the program does not inherit
+    return subprocess.Popen([program, *options, "--report", report]).wait()
 
 
 def checkArguments(options):

@@ -6,6 +6,7 @@ style      lines of 100 columns, functions of 70 lines, no marks of unfinished w
            in every public header
 suites     a test suite stands in one file, of its name, and a unit test in the folder of the layer
            that it tests
+headers    README.md's table of headers names each public one, or one beside it that includes it
 links      relative links in the documents lead somewhere
 named      the tests that the tables of promises and failures name are there
 format     clang-format has nothing to change (skipped where clang-format 16 is missing)
@@ -110,7 +111,18 @@ def checkRules(document, allowed, patterns):
     for name in patterns:
         if name not in allowed:
             yield f"{document}: files of {name}: there is no such layer"
-    for name, claims in readClaims(document).items():
+    for name, (claims, sentences) in readClaims(document).items():
+        includers = sorted(other for other in allowed if name in allowed[other])
+        only = re.search(r"\bonly ([^;]+) include it", sentences)
+        told = sorted(re.split(r", | and ", only[1])) if only else includers
+        if re.search(r"nothing includes", sentences):
+            told = []
+        if told != includers:
+            yield f"{document}: {name}: included by {told}, says the table; the arrows say "\
+                f"{includers}"
+        folders = {pattern.split("/")[0] for pattern in patterns.get(name, ())}
+        if "headers only" in sentences and "src" in folders:
+            yield f"{document}: {name}: headers only, says the table; its files are in src"
         if name not in allowed:
             yield f"{document}: the table has {name}: there is no such layer"
         elif claims == ["any other layer"]:
@@ -126,7 +138,8 @@ def checkRules(document, allowed, patterns):
 
 
 def readClaims(document):
-    """From the table whose last column is "does not include": each layer, and what stands there."""
+    """From the table whose last column is "does not include": each layer, what stands there, and
+    the sentences of its row that a semicolon or a comma begins."""
     claims, isInside = {}, False
     for line in document.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -135,8 +148,8 @@ def readClaims(document):
         elif not line.startswith("|"):
             isInside = False
         elif isInside and not set(cells[0]) <= set("-: "):
-            names = cells[-1].partition(";")[0]  # more may follow, for readers
-            claims[cells[0]] = [name.strip() for name in names.split(",")]
+            names, _, more = cells[-1].partition(";")
+            claims[cells[0]] = [name.strip() for name in names.split(",")], f"{cells[1]}; {more}"
     return claims
 
 
@@ -327,6 +340,34 @@ def checkLinks(root):
                     yield f"{path}:{number}: {link}: no such heading"
 
 
+# ---- headers -----------------------------------------------------------------------------------
+
+
+def checkHeaders(root):
+    document, include = root / "README.md", root / "include/timingwheel"
+    if not document.is_file():
+        return
+    rows = [line for line in lines(document) if line.startswith("| `")]
+    named = set(re.findall(r"`([\w/]+\.h)`", "\n".join(row.split(" | ")[0] for row in rows)))
+    reached, todo = set(), sorted(named)
+    while todo:
+        name = todo.pop()
+        if name in reached or not (include / name).is_file():
+            continue
+        reached.add(name)
+        folder = Path(name).parent
+        text = (include / name).read_text(encoding="utf-8")
+        found = re.findall(r"#include <timingwheel/([\w/]+\.h)>", text)
+        todo += [one for one in found if folder != Path() and Path(one).parent == folder]
+    for path in files(root, "include/timingwheel/**/*.h"):
+        name = path.relative_to(include)
+        if "detail" not in name.parts and name.as_posix() not in reached:
+            yield f"{document}: the table of headers does not name {name}"
+    for name in sorted(named):
+        if not (include / name).is_file():
+            yield f"{document}: the table of headers names {name}, which is not there"
+
+
 # ---- named -------------------------------------------------------------------------------------
 
 TABLES = ("docs/beyond.md", "docs/store.md")
@@ -426,6 +467,11 @@ PLANTED = [
     (checkSuites, "tests/unit/wheel/HeapTest.cpp", "TEST_F(Stack, A) {}\n", "of its name"),
     (checkSuites, "tests/flow/FullHeapTest.cpp", "TEST(FullHeap, A) {}\n", "also stands in"),
     (checkSuites, "tests/unit/facade/HeapTest.cpp", "\n", "Heap is of layer wheel"),
+    (checkHeaders, "README.md", "| `Tick.h`, `Gone.h` | x |\n", "which is not there"),
+    (checkHeaders, "README.md", "| `Timer.h` | `Tick.h` |\n", "does not name Tick.h"),
+    (checkLayers, "docs/architecture.md", "```layers\nx ->\ny -> x\n```\n```files\n```\n"
+     "| layer | holds | does not include |\n|---|---|---|\n| x | a; nothing includes it | y |\n",
+     "included by []"),
     (checkLinks, "docs/x.md", "[x](nowhere.md)\n", "leads nowhere"),
     (checkLinks, "docs/x.md", "[x](architecture.md#c)\n", "no such heading"),
     (checkNamed, "docs/beyond.md", "| x | `testGone` |\n", "no test testGone"),
@@ -463,6 +509,7 @@ CHECKS = {
     "layers": checkLayers,
     "style": checkStyle,
     "suites": checkSuites,
+    "headers": checkHeaders,
     "links": checkLinks,
     "named": checkNamed,
     "format": checkFormat,

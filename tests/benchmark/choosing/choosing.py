@@ -4,7 +4,6 @@ Scripts of timeouts are played to every timer. What can be counted is counted on
 time, and is the same each time; processor time is taken in every round.
 """
 
-import many
 import punctual
 from measure import Measurement, Plan
 
@@ -134,7 +133,6 @@ def plan(options):
         Measurement("wake-up", "wake-up", {"count": 10 if smoke else 500}),
         *(measurement(key, "replay", mixes) for key, isTimed in timed.items() if isTimed),
         *(measurement(key, "replay-counts", mixes, rounds=2 if smoke else 1) for key in timed),
-        *many.measurements(options.size),
         *punctual.measurements(options.size),
     ]
 

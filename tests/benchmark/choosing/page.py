@@ -5,7 +5,6 @@ from functools import partial
 import about
 import advice
 import draw
-import many
 import punctual
 from figures import power
 from markdown import joined, table
@@ -47,7 +46,6 @@ def values(run):
         "timers": f"{results.main:,}",
         "counts": joined(f"{count:,}" for count in results.counts),
         "seed": str(run["seed"]),
-        "many": many.manyTable(Data(run)),
         "punctuality": punctual.punctuality(Data(run)),
         "punctuality-words": punctual.words(Data(run)),
     }

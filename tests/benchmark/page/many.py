@@ -1,6 +1,4 @@
 """Pairs and push-backs among many, at random: one by one, from a coarse clock, and in batches.
-
-Two pages have them, each in its own run: a plan takes measurements(), a page manyTable().
 """
 
 from markdown import table

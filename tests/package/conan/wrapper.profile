@@ -2,9 +2,6 @@
 # Boost::headers from Conan, as with ConanCenter's own.
 include(default)
 
-[settings]
-compiler.cppstd=20
-
 [replace_requires]
 boost/*: system-boost/{{ os.environ["BOOST_VERSION"] }}
 gtest/*: system-gtest/{{ os.environ["GTEST_VERSION"] }}

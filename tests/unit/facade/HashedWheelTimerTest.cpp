@@ -3,6 +3,7 @@
 
 #include <support/AllocationCounter.h>
 #include <support/DriverThreads.h>
+#include <support/Effort.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
 #include <support/Threads.h>
@@ -831,6 +832,7 @@ TEST_F(HashedWheelTimerTest, ItsStatisticsAddUp) {
 
 // Short runs are measured in groups: the last one ends with the tick.
 TEST(HashedWheelTimerStatistics, ShowARunThatNothingFollows) {
+    Watchdog const watchdog{"a run that is not measured"};
     HashedWheelTimer timer{{.tick = 1ms, .leakDetection = false}};
     timer.newTimeout([] {}, 1ms);
     while (timer.statistics().fired == 0) std::this_thread::sleep_for(1ms);

@@ -128,7 +128,8 @@ class Page:
     def steps(self):
         """Every step from here to the end, by the keyboard."""
         looks = [self.look()]
-        while looks[-1]["at"] != looks[-1]["last"]:
+        while (look := looks[-1])["at"] != look["last"]:
+            assert len(looks) <= int(look["last"]), f"{look} is not followed by the next"
             self.press(Keys.ARROW_RIGHT)
             looks.append(self.look())
         return looks
@@ -195,7 +196,8 @@ class WalkthroughPage(unittest.TestCase):
         self.assertEqual(self.page.text("#wake-ups"), "2")
 
     def testWhatIsAddedInTheMiddleGoesOnFromThere(self):
-        while self.page.look()["now"] != "20":
+        while (look := self.page.look())["now"] != "20":
+            self.assertNotEqual(look["at"], look["last"])
             self.page.press("n")
         self.page.add("7")
         self.assertEqual(self.page.look()["stage"], "schedule")
