@@ -382,9 +382,7 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             if (error.isFatal() || isOthers(error.code())) throw;
             // Brokers are away, and have been waited for. The next owner ends the transaction.
             if (isStopping_ && isOfBrokers(error)) throw;
-            producer_->abort();
-            shared_.metrics.aborted();
-            auto const failures = producer_->failures();
+            auto const failures = abort();
             bool isMixed = false;
             for (Producer::Failure const& failure : failures)
                 if (failure.isCertain || isOneStep(chosen))
@@ -402,6 +400,18 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             wait = std::min(2 * wait, kPauseAfterFailure);
         }
     }
+}
+
+/// Aborts, and goes on with a new producer: it has a new epoch. librdkafka would give the sequence
+/// numbers of what was purged to the next transaction. If a broker has written such a batch and has
+/// not answered, it takes the new one for the old one: it says yes, and writes nothing.
+std::vector<Producer::Failure> Partition::abort() {
+    producer_->abort();
+    shared_.metrics.aborted();
+    auto failures = producer_->failures();
+    producer_.reset();
+    producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
+    return failures;
 }
 
 bool Partition::isOneStep(Chosen const& chosen) {

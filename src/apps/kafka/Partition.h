@@ -79,6 +79,7 @@ private:
     void commit();
     void write(Chosen const& chosen, std::int64_t next);
     [[nodiscard]] Ending tryToCommit(Chosen const& chosen, std::int64_t next);
+    std::vector<Producer::Failure> abort();
     void writeEachTargetAlone(Chosen const& all, std::int64_t next);
     void writeInHalves(Chosen const& chosen, std::int64_t next);
     bool isOneStep(Chosen const& chosen);
