@@ -3,6 +3,7 @@
 #include "unit/calendar/LocalTimes.h"
 
 #include <support/Effort.h>
+#include <support/Figure.h>
 #include <support/TestTimers.h>
 #include <timingwheel/StopToken.h>
 #include <timingwheel/calendar/scheduleByCalendar.h>
@@ -253,8 +254,9 @@ TEST(ScheduleByCalendarSteps, AreFollowedByAllCalendars) {
         wrong += entry.wrong;
         runs += entry.runs;
     }
-    EXPECT_EQ(wrong, 0U);
-    printFigure(entries.size(), " calendars, ", runs, " runs");
+    EXPECT_GT(runs, entries.size());
+    figure("G15", "runs of calendars that were early while a wall clock was set", wrong, exactly(0),
+           {entries.size(), 100'000});
 }
 
 }  // namespace
