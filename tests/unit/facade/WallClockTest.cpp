@@ -166,7 +166,7 @@ TEST(WallClock, HasNoDescriptorForALoop) {
 // G15
 TEST(WallClockSteps, MoveNothingButTheTimeOfDay) {
     Watchdog const watchdog{"a wall clock that is set"};
-    std::size_t const count = rounds(10'000, 100'000);
+    std::size_t const count = effort(2'500, 100'000);
     std::mt19937_64 random{seedOr(1)};
     struct Due {
         TimePoint deadline;
