@@ -352,8 +352,17 @@ TEST(TaskPool, MayBeDestroyedByATaskThatAnotherOneWaitsFor) {
     };
     auto const both = std::make_shared<Both>();
     SettableClock clock;
-    auto pool = std::make_unique<TaskPool>(TaskPoolOptions{.threads = 2, .name = "ending-pool"});
-    SystemTimer timer{{.clock = clock, .executor = *pool}};
+    struct Submitting {
+        void execute(Claim claim) {
+            pool->execute(std::move(claim));
+            ++submitted;
+        }
+        std::unique_ptr<TaskPool> pool;
+        std::atomic<int> submitted{0};
+    };
+    Submitting executor{
+        .pool = std::make_unique<TaskPool>(TaskPoolOptions{.threads = 2, .name = "ending-pool"})};
+    SystemTimer timer{{.clock = clock, .executor = executor}};
     timer.newTimeout(
         [both] {
             both->waits.open();
@@ -362,9 +371,10 @@ TEST(TaskPool, MayBeDestroyedByATaskThatAnotherOneWaitsFor) {
         },
         1ms);
     timer.newTimeout(
-        [both, &pool] {
+        [both, &executor] {
             both->waits.wait();
-            pool.reset();
+            waitUntil([&] { return executor.submitted == 2; });
+            executor.pool.reset();
             both->ended.open();
         },
         1ms);
