@@ -10,9 +10,11 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -223,6 +225,35 @@ TEST(Dispatch, AnExecutorThatClearsItsQueueRejectsEachTask) {
     for (FailureLog::Entry const& entry : failures.entries()) reported.insert(entry.timeout);
     EXPECT_EQ(reported, (std::set<Timeout>{timeouts.begin(), timeouts.end()}));
     EXPECT_EQ(witness.use_count(), 1);
+}
+
+// G19. Bug pattern: the exception is taken for the rejection of whatever claim dies before it.
+TEST(Dispatch, AnExecutorThatDropsAnotherTimersClaimRejectsThatOne) {
+    struct DroppingTheOldest {
+        void execute(Claim claim) {
+            std::lock_guard const lock{mutex};
+            claims.push_back(std::move(claim));
+            if (claims.size() == 2) claims.erase(claims.begin());
+            ++executed;
+        }
+        std::mutex mutex;
+        std::vector<Claim> claims;
+        std::atomic<int> executed{0};
+    };
+    SettableClock clock;
+    DroppingTheOldest executor;
+    FailureLog failures;
+    SystemTimer first{{.clock = clock, .executor = executor, .errorHandler = failures.handler()}};
+    SystemTimer second{{.clock = clock, .executor = executor}};
+    Timeout const dropped = first.newTimeout([] {}, 0ms);
+    while (executor.executed != 1) std::this_thread::yield();
+    bool ran = false;
+    second.newTimeout([&] { ran = true; }, 0ms);
+    while (executor.executed != 2) std::this_thread::yield();
+    EXPECT_TRUE(dropped.isRejected());
+    EXPECT_EQ(failures.count(TaskFailure::Kind::rejected), 1U);
+    executor.claims.front()();
+    EXPECT_TRUE(ran);
 }
 
 TEST(Dispatch, AnExecutorThatRunsWithinExecuteRunsEverythingOnce) {

@@ -92,8 +92,8 @@ TEST(ManualTimerModel, AgreesWithAMultimapAfterEveryCommand) {
     };
     tell("G8", "of those, in what was compared inside tasks and dying captures", comparisons.inside,
          300'000);
-    tell("G12", "of those, runs that overtook an earlier deadline", comparisons.order, 25'000);
-    tell("G13", "of those, deadlines other than the model's", comparisons.deadlines, 200'000);
+    tell("G12", "of those, runs that overtook an earlier deadline", comparisons.order, 12'500);
+    tell("G13", "of those, deadlines other than the model's", comparisons.deadlines, 125'000);
     tell("G15", "of those, left although the clock had reached them", comparisons.due, 60'000);
     if (agrees) return;
     std::ostringstream message;

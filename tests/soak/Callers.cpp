@@ -30,6 +30,7 @@ Lifetime::Choice const Lifetime::kChoices[]{
     {1, true, &Lifetime::fixedRate},
     {1, true, &Lifetime::fixedDelay},
     {12, true, &Lifetime::useHook},
+    {1, true, &Lifetime::rescheduleHooks},
     {5, true, &Lifetime::cancelHook},
     {1, true, &Lifetime::useHookThatDestroysItself},
     {1, true, &Lifetime::destroyHook},
@@ -227,6 +228,19 @@ void Lifetime::useHook(Caller& caller) {
         owner.id = before;
 }
 
+/// To behind all that they had. Which of them moved is not told: those that still wait say it.
+void Lifetime::rescheduleHooks(Caller& caller) {
+    caller.operations.add(Operation::hookRescheduleBatch);
+    std::vector<TimerHookBase*> batch;
+    for (HookOwner& owner : caller.hooks)
+        if (owner.isUsed) batch.push_back(&owner.hook);
+    std::size_t const moved = subject_.wheel()->reschedule(batch, milliseconds{40});
+    findings_.expect(moved <= batch.size(), "a batch moved more than it has");
+    rescheduled_ += moved;
+    for (HookOwner& owner : caller.hooks)
+        if (owner.isUsed && owner.hook.isPending()) ledger_.agree(owner.id, owner.hook.deadline());
+}
+
 /// Of whoever's that has been scheduled on this timer: before that it belongs to its thread.
 void Lifetime::cancelHook(Caller& caller) {
     Caller& whose = isShared() ? callers_[caller.random.below(kCallers)] : caller;
@@ -408,7 +422,7 @@ void Lifetime::askTimer(Caller& caller) {
 }
 
 void Lifetime::start(Caller& caller) {
-    if (subject_.manual() != nullptr) return;
+    if (subject_.manual() != nullptr || subject_.loop() != nullptr) return;
     caller.operations.add(Operation::start);
     subject_.system() != nullptr ? subject_.system()->start() : subject_.hashed()->start();
 }

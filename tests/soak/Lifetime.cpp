@@ -112,6 +112,7 @@ void Lifetime::watchAndEnd() {
     try {
         while (now() < end && !isNearlyFull() && !demo::isInterrupted()) {
             if (subject_.manualClock() != nullptr) moveClock(random_);
+            if (subject_.loop() != nullptr) runLoop(random_);
             if (now() > nextLook) {
                 look(random_);
                 nextLook = now() + milliseconds{50};
@@ -139,6 +140,14 @@ void Lifetime::moveClock(Random& random) {
         clock.advanceTo(to);
     else
         clock.jumpTo(to);
+}
+
+/// All that is due, or some of it.
+void Lifetime::runLoop(Random& random) {
+    others_.add(Operation::runDue);
+    LoopTimer& timer = *subject_.loop();
+    random.below(2) == 0 ? timer.runDue() : timer.runDue(random.below(32));
+    static_cast<void>(timer.pollTimeout());
 }
 
 /// At what anybody may look at any time.

@@ -227,6 +227,7 @@ private:
     void makeOne(Caller& caller);
     void hear(TaskFailure const& failure);
     void moveClock(Random& random);
+    void runLoop(Random& random);
     void look(Random& random);
     void endIt();
     void destroyWhileHandlesAreUsed();
@@ -268,6 +269,7 @@ private:
     void fixedRate(Caller& caller);
     void fixedDelay(Caller& caller);
     void useHook(Caller& caller);
+    void rescheduleHooks(Caller& caller);
     void cancelHook(Caller& caller);
     void useHookThatDestroysItself(Caller& caller);
     void destroyHook(Caller& caller);

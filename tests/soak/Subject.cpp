@@ -45,6 +45,8 @@ char const* toString(Kind kind) noexcept {
             return "HashedWheelTimer, on a pool of its own";
         case Kind::hashedRefusing:
             return "HashedWheelTimer, on an executor that refuses some";
+        case Kind::loop:
+            return "LoopTimer, in a loop";
         case Kind::manual:
             return "ManualTimer, one for each thread";
     }
@@ -96,6 +98,7 @@ void Subject::makeWheel(Random& random, Handlers handlers) {
     options.tick = oneOf<Duration>(
         random, {microseconds{1}, microseconds{100}, milliseconds{1}, milliseconds{7}});
     options.wheelSize = oneOf<std::int64_t>(random, {2, 20, 20, 512});
+    if (oneIn(random, 6)) options.levelSizes = {4, 20, 3};
     options.name = "soak";
     options.clock = *clock_;
     options.executor = executor(random);
@@ -108,6 +111,10 @@ void Subject::makeWheel(Random& random, Handlers handlers) {
     if (kind_ == Kind::manual) {
         auto timer = std::make_unique<ManualTimer>(std::move(options));
         manual_ = timer.get();
+        owner_ = std::move(timer);
+    } else if (kind_ == Kind::loop) {
+        auto timer = std::make_unique<LoopTimer>(std::move(options));
+        loop_ = timer.get();
         owner_ = std::move(timer);
     } else {
         options.shards = kind_ == Kind::systemShards ? oneOf<std::size_t>(random, {8, 16, 64})

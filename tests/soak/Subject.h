@@ -3,6 +3,7 @@
 #include <support/ThreadPool.h>
 #include <support/Threads.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
@@ -28,9 +29,10 @@ enum class Kind : std::uint8_t {
     hashedWorker,
     hashedPool,
     hashedRefusing,
+    loop,
     manual,
 };
-inline constexpr std::size_t kKinds = 9;
+inline constexpr std::size_t kKinds = 10;
 
 char const* toString(Kind kind) noexcept;
 
@@ -73,6 +75,7 @@ public:
     /// Null for the flat one.
     WheelTimer* wheel() const noexcept { return wheel_; }
     SystemTimer* system() const noexcept { return system_; }
+    LoopTimer* loop() const noexcept { return loop_; }
     ManualTimer* manual() const noexcept { return manual_; }
     HashedWheelTimer* hashed() const noexcept { return hashed_; }
 
@@ -109,6 +112,7 @@ private:
     Timer* timer_ = nullptr;
     WheelTimer* wheel_ = nullptr;
     SystemTimer* system_ = nullptr;
+    LoopTimer* loop_ = nullptr;
     ManualTimer* manual_ = nullptr;
     HashedWheelTimer* hashed_ = nullptr;
     std::unique_ptr<Timer> owner_;  // the last: it uses the others

@@ -78,8 +78,7 @@ private:
         auto const longest = std::clamp<nanoseconds>(length_ / 60, milliseconds{150}, seconds{3});
         plan.length = random_.below(10) == 0 ? random_.below(nanoseconds{milliseconds{5}})
                                              : longest / 8 + random_.below(longest * 7 / 8);
-        bool const mayDrain =
-            !isFlat(kind) && kind != Kind::systemManualClock && kind != Kind::manual;
+        bool const mayDrain = !isFlat(kind) && kind != Kind::systemManualClock && kind < Kind::loop;
         std::uint64_t const dice = random_.below(8);
         plan.ending = dice < 3               ? Ending::stop
                       : dice < 5 && mayDrain ? Ending::drain

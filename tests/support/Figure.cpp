@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -22,6 +24,11 @@ std::string inWords(std::string_view promise, std::string_view what, double reac
     return out.str();
 }
 
+/// A part is asked of a run that does a part: `./dev test --slow`.
+std::uint64_t askedHere(Of of) {
+    return static_cast<std::uint64_t>(static_cast<double>(of.asked) * std::min(stressScale(), 1.0));
+}
+
 std::string inJson(std::string_view promise, std::string_view what, double reached, Asked asked,
                    Of of) {
     testing::TestInfo const* const test = testing::UnitTest::GetInstance()->current_test_info();
@@ -30,9 +37,9 @@ std::string inJson(std::string_view promise, std::string_view what, double reach
     out << std::boolalpha << R"({"promise": ")" << promise << R"(", "what": ")" << what
         << R"(", "reached": )" << reached << R"(, "relation": ")" << asked.relation
         << R"(", "asked": )" << asked.value << R"(, "isForAPerson": )" << asked.isForAPerson
-        << R"(, "of": )" << of.count << R"(, "askedOf": )" << of.asked << R"(, "isSanitized": )"
-        << kIsSanitized << R"(, "test": ")" << test->test_suite_name() << '.' << test->name()
-        << "\"}\n";
+        << R"(, "of": )" << of.count << R"(, "askedOf": )" << askedHere(of)
+        << R"(, "isSanitized": )" << kIsSanitized << R"(, "test": ")" << test->test_suite_name()
+        << '.' << test->name() << "\"}\n";
     return out.str();
 }
 

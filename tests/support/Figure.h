@@ -39,7 +39,8 @@ inline Asked aboutAtMost(double value) noexcept { return {"<=", value, true}; }
 /// For a person, who has to know what is usual.
 inline Asked noBound() noexcept { return {"", 0, true}; }
 
-/// Of how many, and of how many a release build's longest test is asked to be.
+/// Of how many, and of how many a release build's longest test is asked to be. A run that
+/// TIMINGWHEEL_STRESS_SCALE makes shorter is asked as much less.
 struct Of {
     std::uint64_t count = 0;
     std::uint64_t asked = 0;

@@ -4,6 +4,7 @@
 
 #include <support/AnyTimer.h>
 #include <support/CountOfEach.h>
+#include <support/Effort.h>
 #include <support/Handles.h>
 #include <support/Ledger.h>
 #include <support/Threads.h>
@@ -610,6 +611,32 @@ TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     EXPECT_EQ(living->expirations, 12);
     EXPECT_EQ(onDead, 0);
     EXPECT_EQ(this->failures.count(), 0U);
+}
+
+// G5: what a cancel() destroys may cancel it as well, and so may what dies with that.
+TYPED_TEST(AnyTimer, ACaptureThatDiesMayWaitForItsOwnTimeout) {
+    Watchdog const watchdog{"a capture that waits for its own timeout"};
+    struct OnDeath {
+        explicit OnDeath(std::function<void()> what) : act{std::move(what)} {}
+        ~OnDeath() { act(); }
+        std::function<void()> act;
+    };
+    auto const timer = this->make();
+    Timeout outer;
+    Timeout inner;
+    int waited = 0;
+    auto const wait = [&] {
+        EXPECT_FALSE(outer.cancelAndWait());
+        ++waited;
+    };
+    inner = timer->newTimeout([mine = std::make_shared<OnDeath>(wait)] {}, 1h);
+    outer = timer->newTimeout([mine = std::make_shared<OnDeath>([&] {
+                                   inner.cancelAndWait();
+                                   wait();
+                               })] {},
+                              1h);
+    outer.cancelAndWait();
+    EXPECT_EQ(waited, 2);
 }
 
 // G7

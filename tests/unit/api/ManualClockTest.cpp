@@ -1,3 +1,4 @@
+#include <support/AllocationCounter.h>
 #include <support/TestTimers.h>
 #include <timingwheel/ManualClock.h>
 
@@ -5,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -122,7 +124,10 @@ TYPED_TEST(MovedManualClock, AnotherTimersTaskMayNotMoveItEither) {
 }
 
 TYPED_TEST(MovedManualClock, TimersComeAndGo) {
+    long long blocks = 0;
     for (int i = 0; i < 50; ++i) {
+        if (i == 2) blocks = livingBlocks();
+        EXPECT_TRUE(i <= 2 || livingBlocks() <= blocks) << "it keeps what was of a timer";
         auto timer = std::make_unique<TypeParam>(this->options());
         int runs = 0;
         timer->newTimeout([&] { ++runs; }, 1ms);
@@ -154,6 +159,29 @@ TYPED_TEST(MovedManualClock, MayReachTheEndOfTime) {
         eternal.advance(Duration::max());
         EXPECT_EQ(eternal.now(), Clock::TimePoint::max());
     }
+}
+
+// Another thread may schedule what is past while the clock looks for the next expiration.
+TEST(ManualClock, DoesNotGoBackToAnExpirationThatHasPassed) {
+    struct Late final : ClockListener {
+        std::optional<Clock::TimePoint> nextExpiration() override {
+            if (++questions != 2) return std::nullopt;  // of the first look for what is due
+            return Clock::TimePoint{};
+        }
+        bool isInsideTask() const noexcept override { return false; }
+        void runDue() override { isBack = isBack || clock->now() < Clock::TimePoint{1h}; }
+        ManualClock* clock = nullptr;
+        int questions = 0;
+        bool isBack = false;
+    };
+    ManualClock clock{Clock::TimePoint{1h}};
+    auto const late = std::make_shared<Late>();
+    late->clock = &clock;
+    clock.subscribe(late);
+    clock.advance(1ms);
+    EXPECT_GE(late->questions, 2);
+    EXPECT_FALSE(late->isBack);
+    EXPECT_EQ(clock.now(), Clock::TimePoint{1h + 1ms});
 }
 
 TEST(ManualClock, SaturatesAtTheEndsOfTime) {

@@ -1,3 +1,4 @@
+#include <support/Effort.h>
 #include <support/TestTimers.h>
 #include <support/ThreadStatus.h>
 #include <timingwheel/TaskPool.h>
@@ -341,6 +342,45 @@ TEST(TaskPool, MayBeDestroyedByOneOfItsOwnTasks) {
         // The threads end by themselves.
         waitUntil([] { return findThread("ending-pool") == 0; });
     }
+}
+
+// Bug pattern: it waits for its other threads, and one of those waits for it.
+TEST(TaskPool, MayBeDestroyedByATaskThatAnotherOneWaitsFor) {
+    test::Watchdog const watchdog{"a pool that its own task destroys"};
+    struct Both {
+        Latch waits, ended, over;
+    };
+    auto const both = std::make_shared<Both>();
+    SettableClock clock;
+    struct Submitting {
+        void execute(Claim claim) {
+            pool->execute(std::move(claim));
+            ++submitted;
+        }
+        std::unique_ptr<TaskPool> pool;
+        std::atomic<int> submitted{0};
+    };
+    Submitting executor{
+        .pool = std::make_unique<TaskPool>(TaskPoolOptions{.threads = 2, .name = "ending-pool"})};
+    SystemTimer timer{{.clock = clock, .executor = executor}};
+    timer.newTimeout(
+        [both] {
+            both->waits.open();
+            both->ended.wait();
+            both->over.open();
+        },
+        1ms);
+    timer.newTimeout(
+        [both, &executor] {
+            both->waits.wait();
+            waitUntil([&] { return executor.submitted == 2; });
+            executor.pool.reset();
+            both->ended.open();
+        },
+        1ms);
+    clock.add(1ms);
+    both->over.wait();
+    waitUntil([] { return findThread("ending-pool") == 0; });
 }
 
 }  // namespace

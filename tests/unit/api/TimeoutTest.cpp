@@ -183,6 +183,18 @@ TYPED_TEST(TimeoutHandle, TellsTheTruthAfterTheTimerIsGone) {
     EXPECT_EQ(handles[0].remaining(), 0ns);
 }
 
+// G11: also of the steady clock, which goes on.
+TEST(TimeoutHandle, KeepsWhatRemainedWhenItsTimerStopped) {
+    SystemTimer timer;
+    Timeout const t = timer.newTimeout([] {}, 1h);
+    static_cast<void>(timer.stop());
+    auto const remained = t.remaining();
+    Clock::TimePoint const before = Clock::steady().now();
+    while (Clock::steady().now() == before) {
+    }
+    EXPECT_EQ(t.remaining(), remained);
+}
+
 TYPED_TEST(TimeoutHandle, SaysReturnedOnlyForWhatStopReturned) {
     Timeout expired;
     Timeout cancelled;

@@ -8,6 +8,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace timingwheel::test {
@@ -115,11 +116,19 @@ TYPED_TEST(Statistics, CountCascadesByTheLevelTheyLeft) {
     EXPECT_EQ(cascaded, (std::vector<std::uint64_t>{0, 1, 1, 1}));
 }
 
+TEST(Statistics, AddTheCascadesOfAllShards) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .shards = 2}};
+    for (int i = 0; i < 2; ++i) std::thread{[&] { timer.newTimeout([] {}, 25ms); }}.join();
+    clock.advance(30ms);
+    EXPECT_EQ(timer.statistics().cascaded.at(1), 2U);
+}
+
 TEST(Statistics, TellLatenessAndTheLongestRun) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};
     EXPECT_EQ(timer.statistics().minLateness, 0ns);
-    for (nanoseconds const late : {3ms, 7ms, 5ms}) {
+    for (nanoseconds const late : {7ms, 3ms, 5ms}) {
         timer.newTimeout([&] { clock.add(late * 2); }, 1ms);
         clock.set(*timer.nextExpiration() + late);
         timer.advanceTo(clock.now());
@@ -261,6 +270,17 @@ TEST(TimerStatisticsOfGroupedRuns, AreReportedNoBetterThanTheyWere) {
                                         [&](nanoseconds each) { return each >= bound + error; });
         EXPECT_GE(told, static_cast<std::uint64_t>(were)) << bound.count();
     }
+}
+
+// Bug pattern: a task after a rest counts as begun when the one before the rest had ended.
+TEST(TimerStatisticsOfGroupedRuns, BeginAnewAfterARest) {
+    SystemTimer timer;
+    Latch last;
+    timer.newTimeout([] {}, 1ms);
+    timer.newTimeout([&] { last.open(); }, 20ms);
+    last.wait();
+    static_cast<void>(timer.stop());
+    EXPECT_GT(timer.statistics().minLateness, 0ns) << "the driver comes after its time";
 }
 
 TEST(TimerStatisticsText, TellsTimesInAUnitThatSuitsThem) {

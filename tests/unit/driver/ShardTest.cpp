@@ -115,6 +115,8 @@ protected:
         return stopped.size();
     }
 
+    explicit ShardTest(Clock::Kind kind = Clock::Kind::steady) : clock_{{}, kind} { shard_.open(); }
+
     ManualClock clock_;
     Counts seen_;
     LoneContext context_{TimerOptions{.clock = clock_, .observer = &seen_}, true};
@@ -122,8 +124,11 @@ protected:
     bool keepsHandles_ = false;
     std::vector<Timeout> handles_;
     std::size_t runs_ = 0;
+};
 
-    ShardTest() { shard_.open(); }
+class ShardUnderAWallClock : public ShardTest {
+protected:
+    ShardUnderAWallClock() : ShardTest{Clock::Kind::wall} {}
 };
 
 // G20
@@ -267,6 +272,63 @@ TEST_F(ShardTest, CancellingAllTakesAChunkAtATime) {
     EXPECT_EQ(takenAtATime([&] { EXPECT_EQ(shard_.cancelAll(ended), kMany); }), inChunks(kMany));
     Shard::endAll(ended);
     shard_.checkInvariants();
+}
+
+// G28: after the first chunk the others have no place any more.
+TEST_F(ShardTest, ARescheduleThatCancelAllOvertakesIsFalse) {
+    keepsHandles_ = true;
+    schedule(kMany, Tick{5});
+    Timeout overtaken;
+    seen_.also = [&, this] {
+        if (overtaken) return;
+        overtaken = *std::find_if(handles_.begin(), handles_.end(),
+                                  [](Timeout const& each) { return each.isPending(); });
+        EXPECT_FALSE(shard_.reschedule(*TimeoutAccess::node(overtaken), Tick{3}));
+        EXPECT_TRUE(overtaken.isCancelled());
+    };
+    TimerTaskList ended;
+    EXPECT_EQ(shard_.cancelAll(ended), kMany);
+    EXPECT_TRUE(overtaken);
+    Shard::endAll(ended);
+}
+
+// G28. Bug pattern: the driver gives what is to be cancelled its place again, after a step back of
+// the clock.
+TEST_F(ShardUnderAWallClock, CancelAllLeavesNothingWheneverTheClockIsSetBack) {
+    for (bool const isBefore : {true, false}) {
+        clock_.jumpTo(Clock::TimePoint{std::chrono::hours{1}});
+        schedule(kMany, Tick{3'600'005});
+        auto const setBack = [this] {
+            clock_.jumpTo(Clock::TimePoint{});
+            shard_.followClockBack();
+        };
+        if (isBefore) setBack();
+        bool isFirst = true;
+        seen_.also = [&, this] {
+            if (!std::exchange(isFirst, false)) return;
+            if (!isBefore) setBack();
+            static_cast<void>(serve(Tick{0}));
+        };
+        TimerTaskList ended;
+        EXPECT_EQ(shard_.cancelAll(ended), kMany);
+        EXPECT_FALSE(isFirst);
+        seen_.also = nullptr;
+        Shard::endAll(ended);
+        shard_.checkInvariants();
+    }
+}
+
+// G15: the driver read the clock before it was set back, and something was accepted since.
+TEST_F(ShardUnderAWallClock, RunsNothingByAnOldReading) {
+    clock_.jumpTo(Clock::TimePoint{std::chrono::hours{1}});
+    Tick const old = context_.tickNow();
+    clock_.jumpTo(Clock::TimePoint{});
+    schedule(1, Tick{5});
+    static_cast<void>(serve(old));
+    EXPECT_EQ(runs_, 0U);
+    clock_.jumpTo(Clock::TimePoint{std::chrono::milliseconds{5}});
+    static_cast<void>(serve(Tick{5}));
+    EXPECT_EQ(runs_, 1U);
 }
 
 }  // namespace

@@ -79,6 +79,11 @@ TYPED_TEST(CoarseClock, AddsItsMarginToADelay) {
     EXPECT_TRUE(t.isExpired());
 }
 
+TYPED_TEST(CoarseClock, TakesAMarginOfJustItsLag) {
+    TypeParam timer{this->options({.coarseMargin = LaggingClock::kLag})};
+    EXPECT_EQ(timer.newTimeout([] {}, 100ms).deadline(), this->clock.now() + 112ms);
+}
+
 TYPED_TEST(CoarseClock, TakesAMarginOfYourOwn) {
     TypeParam timer{this->options({.coarseMargin = 20ms})};
     Timeout const t = timer.newTimeout([] {}, 100ms);

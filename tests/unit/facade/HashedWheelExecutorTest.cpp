@@ -89,6 +89,7 @@ TEST_F(HashedWheelExecutor, CancelAndWaitTakesBackWhatWaits) {
     scoped.reset();
     EXPECT_EQ(alive(), 1U);
     EXPECT_EQ(answersOf(c), kCancelled);
+    EXPECT_EQ(timer.statistics().cancelled, 2U);
     executor.runAll();
     EXPECT_EQ(runs, 1);
     EXPECT_TRUE(b.isDone());

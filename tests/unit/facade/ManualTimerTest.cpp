@@ -1,3 +1,4 @@
+#include <support/Effort.h>
 #include <support/TestTimers.h>
 
 #include <gtest/gtest.h>
@@ -253,7 +254,9 @@ TEST(ManualTimer, APollTimeoutIsRoundedUpSoThatTheLoopNeverSpins) {
     EXPECT_EQ(timer.pollTimeout(), -1);
     Timeout const t = timer.newTimeout([] {}, 5100us);
     EXPECT_EQ(timer.pollTimeout(), 6);
-    clock.add(4ms + 1ns);
+    clock.add(100us);
+    EXPECT_EQ(timer.pollTimeout(), 5);  // exactly
+    clock.add(3900us + 1ns);
     EXPECT_EQ(timer.pollTimeout(), 2);
     clock.add(1099998ns);
     EXPECT_EQ(timer.pollTimeout(), 1);  // 1 ns is left
@@ -305,6 +308,23 @@ TEST(ManualTimer, MayDriveAnotherOneInsideATask) {
     clock.add(1ms);
     outer.advanceTo(clock.now());
     EXPECT_EQ(runs, 1);
+    EXPECT_EQ(inner.statistics().fired, 1U);
+}
+
+// G5: the task further out on the same thread is not waited for.
+TEST(ManualTimer, MayRunInsideATaskWhatWaitsForThatTask) {
+    Watchdog const watchdog{"a task that waits for one further out"};
+    SettableClock clock;
+    ManualTimer outer{{.clock = clock}};
+    ManualTimer inner{{.clock = clock}};
+    outer.scheduleAtFixedRate(
+        [&](Timeout const& self) {
+            EXPECT_TRUE(self.cancel());
+            inner.newTimeout([&] { EXPECT_FALSE(self.cancelAndWait()); }, 0ms);
+            inner.advanceTo(clock.now());
+        },
+        0ms, 1ms);
+    outer.advanceTo(clock.now());
     EXPECT_EQ(inner.statistics().fired, 1U);
 }
 

@@ -102,6 +102,8 @@ TYPED_TEST(Reschedule, RoundsUpToTheTick) {
     Timeout const t = timer.newTimeout([] {}, 1s);
     EXPECT_TRUE(timer.reschedule(t, 2s + 1ns));
     EXPECT_EQ(t.deadline(), Clock::TimePoint{2010ms});
+    EXPECT_TRUE(timer.reschedule(t, this->now() + 1001ms, {.tolerance = 400ms}));
+    EXPECT_EQ(t.deadline(), this->now() + 1200ms);
     EXPECT_TRUE(timer.reschedule(t, 1001ms, {.tolerance = 200ms}));
     EXPECT_EQ(t.deadline(), Clock::TimePoint{1200ms});
 }

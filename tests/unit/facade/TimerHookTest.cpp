@@ -373,6 +373,20 @@ TYPED_TEST(Hook, LetsGoOfItsFormerTimersMemory) {
     EXPECT_EQ(counter.allocations(), counter.deallocations());
 }
 
+TYPED_TEST(Hook, MayNotGoToASecondTimerInItsRun) {
+    Subject s;
+    TypeParam first{this->options()};
+    TypeParam second{this->options({.name = "second"})};
+    s.act = [&] {
+        expectThrows<std::logic_error>([&] { second.schedule(s.hook, 1ms); },
+                                       "timer \"second\": the hook's task runs on another timer");
+    };
+    first.schedule(s.hook, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(s.runs, 1);
+    EXPECT_FALSE(s.hook.isPending());
+}
+
 TYPED_TEST(Hook, MayGoToASecondTimerAfterTheFirst) {
     Subject s;
     auto first = std::make_unique<TypeParam>(this->options());
@@ -502,6 +516,12 @@ TYPED_TEST(Hook, APushBackTakesATolerance) {
     EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1200ms});
     EXPECT_TRUE(s.hook.reschedule(1001ms));
     EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1001ms});
+    EXPECT_TRUE(s.hook.reschedule(Clock::TimePoint{1001ms}, {.tolerance = 400ms}));
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1200ms});
+    s.hook.cancel();
+    timer.schedule(s.hook, Clock::TimePoint{801ms}, {.tolerance = 400ms});
+    EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1200ms});
+    EXPECT_TRUE(s.hook.reschedule(1001ms));
     EXPECT_THROW(s.hook.reschedule(1s, {.tolerance = -1ns}), std::invalid_argument);
     EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1001ms});
 }

@@ -166,7 +166,7 @@ TEST(WallClock, HasNoDescriptorForALoop) {
 // G15
 TEST(WallClockSteps, MoveNothingButTheTimeOfDay) {
     Watchdog const watchdog{"a wall clock that is set"};
-    std::size_t const count = rounds(10'000, 100'000);
+    std::size_t const count = effort(2'500, 100'000);
     std::mt19937_64 random{seedOr(1)};
     struct Due {
         TimePoint deadline;
@@ -334,6 +334,75 @@ TEST(WallClockSteps, AreFollowedByPeriodicTasks) {
     }
     // The third run was due at 12:00, whatever happened before.
     EXPECT_EQ(runs, (std::vector{kNine + 1h, kNine + 2h, kNine + 3h, kNine + 7h, kNine + 8h}));
+}
+
+// Bug pattern: what was due when the clock was set back counts as rescheduled.
+TEST(WallClockSteps, LeaveAFixedRateOnItsGridWhereARunWasDue) {
+    SettableClock clock{kNine, Clock::Kind::wall};
+    ManualTimer timer{{.clock = clock}};
+    Timeout const task = timer.scheduleAtFixedRate([] {}, 5ms, 10ms, MissedTicks::catchUp);
+    clock.set(kNine + 37ms);
+    timer.advanceTo(clock.now(), 1);  // the run of 15 ms is due, and waits
+    clock.set(kNine + 20ms);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(task.deadline(), kNine + 25ms);
+}
+
+TEST(WallClockSteps, DuringARunDelayTheNextOne) {
+    SettableClock clock{kNine, Clock::Kind::wall};
+    ManualTimer timer{{.clock = clock}};
+    Timeout const task = timer.scheduleWithFixedDelay([&] { clock.set(kNine - 2h); }, 1s, 1h);
+    clock.set(kNine + 1s);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(task.deadline(), kNine - 1h);
+}
+
+// Bug pattern: while some have no place yet, the wheel goes on, or what has one expires.
+TEST(WallClockSteps, GiveAllTheirPlacesBeforeAnythingExpires) {
+    SettableClock clock{kNine + 1h, Clock::Kind::wall};
+    ManualTimer timer{{.clock = clock}};
+    std::vector<int> order;
+    auto const schedule = [&](int number, TimePoint deadline) {
+        timer.newTimeout([&order, number] { order.push_back(number); }, deadline);
+    };
+    for (int i = 0; i < 1'000; ++i) {
+        int const number = i * 7919 % 1'000;
+        schedule(number, kNine + 3h + number * 1s);
+    }
+    clock.set(kNine);
+    schedule(1'000, kNine + 4h);  // takes the others out of their places
+    clock.set(kNine + 5h);
+    schedule(1'001, kNine);  // is past
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(order.size(), 1'002U);
+    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(WallClockSteps, ShowAnObserverTheBucketsThatAreArmedAnew) {
+    struct Arms final : TimerObserver {
+        void onEvent(TimerEvent const& event) noexcept override {
+            if (event.stage == TimerEvent::Stage::restart) count = 0;
+            if (event.stage == TimerEvent::Stage::arm) ++count;
+        }
+        int count = 0;
+    };
+    SettableClock clock{kNine, Clock::Kind::wall};
+    Arms arms;
+    ManualTimer timer{{.clock = clock, .observer = &arms}};
+    for (auto const delay : {1ms, 50ms, 1000ms}) timer.newTimeout([] {}, delay);
+    clock.set(kNine - 1h);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(arms.count, 1) << "one slot of an hour's level holds them all";
+}
+
+TEST(WallClockSteps, MayLeadBehind1970) {
+    SettableClock clock{TimePoint{} - 24h, Clock::Kind::wall};
+    ManualTimer timer{{.clock = clock}};
+    int runs = 0;
+    timer.newTimeout([&] { ++runs; }, 1h);
+    clock.add(1h);
+    timer.advanceTo(clock.now());
+    EXPECT_EQ(runs, 1);
 }
 
 TEST(WallClockSteps, BeforeTheStartLetNothingRun) {

@@ -376,6 +376,24 @@ TEST(HashedWheel, TellsDeadlinesApartThatLie2To32TurnsApart) {
     }
 }
 
+// Bug pattern: the slot of the clock counts as visited, and keeps its holes.
+TEST(HashedWheel, TidiesTheSlotOfTheClockBetweenVisits) {
+    std::vector<Lease> leases = leasesNumbered(10);
+    HashedWheel<Lease> wheel{{.ticksPerWheel = 8}};
+    for (bool const isTaken : {false, true}) {
+        for (Lease& lease : leases) wheel.add(lease, Tick{8});
+        for (std::size_t i = 0; i < 5; ++i) wheel.cancel(leases[i]);  // half of them
+        wheel.checkInvariants();
+        if (isTaken)
+            EXPECT_EQ(wheel.raw().takeAny(), &leases[9]);
+        else
+            wheel.cancel(leases[5]);
+        wheel.checkInvariants();
+        while (wheel.raw().takeAny() != nullptr) {
+        }
+    }
+}
+
 // Taking all.
 
 TEST(HashedWheel, TakeAnyEmptiesTheWheelAndLeavesTheClock) {
