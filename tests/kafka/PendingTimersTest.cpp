@@ -108,12 +108,24 @@ TEST(PendingTimers, ReplaceATimerOfTheSameId) {
     EXPECT_THAT(idsOf(timers.takeDue(kNow + 9, 10)), ElementsAre("a"));
 }
 
-TEST(PendingTimers, ThatWereDueOnArrivalAreHandedOverByTheNextLook) {
+// After an outage: the log has them in the order of their commands.
+TEST(PendingTimers, ThatWereDueOnArrivalAreHandedOverTheEarliestFirst) {
     PendingTimers timers{kNow};
-    timers.schedule(scheduleCommand("past", 0));
-    timers.schedule(scheduleCommand("now", kNow));
-    EXPECT_LE(*timers.nextExpiration(), kNow + 1);
-    EXPECT_EQ(timers.takeDue(kNow + 1, 10).size(), 2U);
+    for (auto const& [id, late] : {std::pair{"10 s", 10'000},
+                                   {"now", 0},
+                                   {"5 s", 5'000},
+                                   {"15 min", 900'000},
+                                   {"pushed back", 600'000},
+                                   {"gone", 700'000}})
+        timers.schedule(scheduleCommand(id, kNow - late));
+    timers.schedule(scheduleCommand("next", kNow + 1));
+    timers.pushBack(*timers.find("pushed back"), kNow - 7'000);
+    EXPECT_EQ(timers.remove(*timers.find("gone"))->at, kNow - 700'000);
+    EXPECT_EQ(timers.nextExpiration(), kNow - 900'000);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 1, 1)), ElementsAre("15 min"));
+    EXPECT_EQ(timers.nextExpiration(), kNow - 10'000);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 1, 10)),
+                ElementsAre("10 s", "pushed back", "5 s", "now", "next"));
 }
 
 TEST(PendingTimers, AreNotEarlyByAClockThatWasSetBack) {

@@ -17,7 +17,7 @@ PendingTimers::~PendingTimers() {
 }
 
 std::size_t PendingTimers::bytes() const noexcept {
-    return bytes_ + buckets_.size() * sizeof buckets_.front();
+    return bytes_ + buckets_.size() * sizeof buckets_.front() + overdue_.size() * kOverdueNode;
 }
 
 PendingTimer* PendingTimers::find(std::string_view id) noexcept {
@@ -29,6 +29,7 @@ PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
     PendingTimer::Owner timer = PendingTimer::make(command, targetOf(command.to));
     reserve();
     wheel_->raw().reserve(Tick{command.at});
+    Overdue::node_type node = nodeFor(*timer, command.at);
 
     // Nothing throws from here on.
     PendingTimer* const former = find(command.id);
@@ -36,19 +37,20 @@ PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
     bytes_ += timer->size();
     table_.insert(*timer);
     PendingTimer* const added = timer.release();
-    place(*added);
+    place(*added, std::move(node));
     return {added, std::move(replaced)};
 }
 
 void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
     wheel_->raw().reserve(Tick{at});
-    wheel_->cancel(timer);
+    Overdue::node_type node = nodeFor(timer, at);
+    unplace(timer);
     timer.at = at;
-    place(timer);
+    place(timer, std::move(node));
 }
 
 PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
-    wheel_->cancel(timer);
+    unplace(timer);
     table_.erase(table_.iterator_to(timer));
     bytes_ -= timer.size();
     return PendingTimer::Owner{&timer};
@@ -59,14 +61,23 @@ std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::s
     if (Tick{now} < wheel_->currentTick()) turnBack(now);
     std::vector<PendingTimer::Owner> taken;
     std::size_t bytes = 0;
+    auto const isEnough = [&] { return taken.size() == atMost || bytes >= atMostBytes; };
+    auto const take = [&](PendingTimer& timer) {
+        bytes += timer.size();
+        taken.push_back(remove(timer));
+    };
+    // All of it is earlier than what the wheel has.
+    while (!overdue_.empty()) {
+        if (isEnough()) return taken;
+        take(*overdue_.begin()->second);
+    }
     RawTimingWheel& wheel = wheel_->raw();
     while (wheel.hasFlushed() || wheel.flush(Tick{now})) {
         while (wheel.hasFlushed()) {
-            if (taken.size() == atMost || bytes >= atMostBytes) return taken;
+            if (isEnough()) return taken;
             auto& timer = static_cast<PendingTimer&>(wheel.takeFlushed());
             if (!wheel.place(timer).isDue()) continue;
-            bytes += timer.size();
-            taken.push_back(remove(timer));
+            take(timer);
         }
     }
     wheel.advanceClock(Tick{now});
@@ -74,6 +85,7 @@ std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::s
 }
 
 std::optional<std::int64_t> PendingTimers::nextExpiration() const noexcept {
+    if (!overdue_.empty()) return overdue_.begin()->first;
     auto const next = wheel_->nextExpiration();
     if (!next) return std::nullopt;
     return next->value();
@@ -97,14 +109,30 @@ void PendingTimers::reserve() {
     buckets_ = std::move(buckets);
 }
 
-void PendingTimers::place(PendingTimer& timer) {
-    if (wheel_->add(timer, Tick{timer.at}).isDue()) wheel_->add(timer, wheel_->currentTick() + 1);
+/// A place beside the wheel for what is due on arrival; else none.
+PendingTimers::Overdue::node_type PendingTimers::nodeFor(PendingTimer& timer, std::int64_t at) {
+    if (Tick{at} > wheel_->currentTick()) return {};
+    Overdue one;
+    one.emplace(at, &timer);
+    return one.extract(one.begin());
+}
+
+void PendingTimers::place(PendingTimer& timer, Overdue::node_type node) {
+    if (node)
+        overdue_.insert(std::move(node));
+    else
+        (void)wheel_->add(timer, Tick{timer.at});
+}
+
+void PendingTimers::unplace(PendingTimer& timer) noexcept {
+    if (overdue_.erase({timer.at, &timer}) == 0) wheel_->cancel(timer);
 }
 
 void PendingTimers::turnBack(std::int64_t now) {
     for (PendingTimer& timer : table_) wheel_->cancel(timer);
+    overdue_.clear();
     wheel_.emplace(TimingWheelOptions{.wheelSize = kWheelSize, .start = Tick{now}});
-    for (PendingTimer& timer : table_) place(timer);
+    for (PendingTimer& timer : table_) place(timer, nodeFor(timer, timer.at));
 }
 
 }  // namespace kafka

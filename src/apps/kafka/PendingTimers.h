@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace timingwheel {
@@ -24,9 +26,10 @@ namespace kafka {
 ///
 /// Knows nothing of Kafka: it is told commands and the time. A clock that was set back turns the
 /// wheel back with it, so that nothing is early by the clock as it is now. What is due on arrival
-/// is due at the wheel's next tick.
+/// stands beside the wheel, in the order of time: a backlog comes the earliest first.
 ///
-/// Complexity     each call O(1), but for a clock that was set back: O(pending)
+/// Complexity     each call O(1); for what was due on arrival O(log(such)); for a clock that was
+///                set back O(pending)
 /// Memory         a block for each timer, a word for each bucket of the table
 /// Thread safety  none: one thread at a time
 class PendingTimers {
@@ -78,12 +81,19 @@ private:
 
     std::uint32_t targetOf(std::string_view topic);
     void reserve();
-    void place(PendingTimer& timer);
+    using Overdue = std::set<std::pair<std::int64_t, PendingTimer*>>;
+    // Of a node of the tree, as the usual libraries have it.
+    static constexpr std::size_t kOverdueNode = sizeof(Overdue::value_type) + 4 * sizeof(void*);
+
+    Overdue::node_type nodeFor(PendingTimer& timer, std::int64_t at);
+    void place(PendingTimer& timer, Overdue::node_type node);
+    void unplace(PendingTimer& timer) noexcept;
     void turnBack(std::int64_t now);
 
     std::vector<Table::bucket_type> buckets_;
     Table table_;
     std::optional<TimingWheel<PendingTimer>> wheel_;
+    Overdue overdue_;  // what was due on arrival: not in the wheel
     std::vector<std::string> topics_;
     std::unordered_map<std::string, std::uint32_t> targets_;
     std::size_t bytes_ = 0;
