@@ -98,7 +98,8 @@ void PendingTimers::reserve() {
 }
 
 void PendingTimers::place(PendingTimer& timer) {
-    if (wheel_->add(timer, Tick{timer.at}).isDue()) wheel_->add(timer, wheel_->currentTick() + 1);
+    if (!wheel_->add(timer, Tick{timer.at}).isDue()) return;
+    static_cast<void>(wheel_->add(timer, wheel_->currentTick() + 1));
 }
 
 void PendingTimers::turnBack(std::int64_t now) {
