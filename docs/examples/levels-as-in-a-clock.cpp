@@ -25,11 +25,14 @@ int main() {
     // A wheel of your own: ticks are seconds since midnight, so slots are what a clock shows.
     std::array<Ticket, 5> tickets;  // outlive the wheel
     timingwheel::TimingWheel<Ticket> wheel{{.levelSizes = kClock, .start = timeOfDay(9, 15, 40)}};
-    wheel.add(tickets[0], timeOfDay(9, 15, 59));
-    wheel.add(tickets[1], timeOfDay(9, 30, 0));
-    wheel.add(tickets[2], timeOfDay(18, 0, 0));
-    wheel.add(tickets[3], timeOfDay(18, 45, 0));
-    wheel.add(tickets[4], timeOfDay(24 + 7, 0, 0));
+    auto const park = [&](Ticket& ticket, Tick until) {
+        if (wheel.add(ticket, until).isDue()) std::puts("over already");
+    };
+    park(tickets[0], timeOfDay(9, 15, 59));
+    park(tickets[1], timeOfDay(9, 30, 0));
+    park(tickets[2], timeOfDay(18, 0, 0));
+    park(tickets[3], timeOfDay(18, 45, 0));
+    park(tickets[4], timeOfDay(24 + 7, 0, 0));
     constexpr std::array kUnits{"second", "minute", "hour", "day"};
     for (timingwheel::TimingWheelLevel const& level : wheel.levels())
         for (timingwheel::TimerTaskList const& bucket : level.buckets())

@@ -16,7 +16,8 @@ public:
         Entry& entry = entries_[key];
         entry.key = key;
         entry.value = value;
-        wheel_.reschedule(entry, wheel_.currentTick() + ticks);  // queued or not
+        // Queued or not. What is due already is not stored: it is forgotten here.
+        if (wheel_.reschedule(entry, wheel_.currentTick() + ticks).isDue()) entries_.erase(key);
     }
 
     std::string const* find(std::string const& key) const {

@@ -11,8 +11,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class ClockListener;
-
 /// Where a timer gets the time, and how its driver thread sleeps.
 ///
 /// All clocks share the time-point type of std::chrono::steady_clock. So a deadline is a plain

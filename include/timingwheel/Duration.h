@@ -48,7 +48,7 @@ public:
     Duration(std::chrono::time_point<OtherClock, Length>)
         TIMINGWHEEL_DELETED("a time point must be one of std::chrono::steady_clock");
 
-    static constexpr Duration max() noexcept {
+    static constexpr Duration(max)() noexcept {
         Duration longest;
         longest.value_ = kMax;
         return longest;
@@ -60,12 +60,13 @@ public:
     constexpr std::int64_t count() const noexcept { return value_; }
 
 private:
-    static constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-    static constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+    static constexpr std::int64_t kMax = (std::numeric_limits<std::int64_t>::max)();
+    static constexpr std::int64_t kMin = (std::numeric_limits<std::int64_t>::min)();
 
     template <class Rep, class Factor>
     static constexpr std::int64_t convert(Rep count) {
         if constexpr (std::is_floating_point_v<Rep>) {
+            if (isNotANumber(static_cast<double>(count))) detail::throwNotANumber();
             return fromFloating(static_cast<long double>(count) * Factor::num / Factor::den);
         } else if constexpr (sizeof(Rep) < sizeof(std::int64_t)) {
             return fromWhole<Factor>(static_cast<std::int64_t>(count));
@@ -74,8 +75,14 @@ private:
         }
     }
 
+    /// By its bits: with -ffast-math compilers take it that no number differs from itself.
+    static constexpr bool isNotANumber(double count) noexcept {
+        constexpr std::uint64_t kInfinity = 0x7FF0'0000'0000'0000;
+        constexpr std::uint64_t kSign = 0x8000'0000'0000'0000;
+        return (std::bit_cast<std::uint64_t>(count) & ~kSign) > kInfinity;
+    }
+
     static constexpr std::int64_t fromFloating(long double nanoseconds) {
-        if (nanoseconds != nanoseconds) detail::throwNotANumber();
         if (nanoseconds >= 0x1p63L) return kMax;
         if (nanoseconds < -0x1p63L) return kMin;
         auto const whole = static_cast<std::int64_t>(nanoseconds);  // towards zero

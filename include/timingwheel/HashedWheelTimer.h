@@ -65,7 +65,7 @@ struct HashedWheelTimerOptions {
     /// stderr. Called with no lock held.
     std::function<void(TaskFailure const&)> errorHandler = {};
     /// A run that takes at least this long is reported to `slowTaskHandler`, once.
-    Duration slowTaskThreshold = Duration::max();
+    Duration slowTaskThreshold = (Duration::max)();
     /// By default one line on stderr.
     std::function<void(SlowTask const&)> slowTaskHandler = {};
     /// Receives warnings, such as of too many timers or of leaked ones. By default one line on

@@ -51,7 +51,7 @@ public:
     /// - Under a clock of `Kind::wall` a `now` that is ahead of the clock counts as the clock's.
     /// - If `now` is earlier than in the last call, what that call left of later ticks waits until
     ///   they come again.
-    bool advanceTo(TimePoint now, std::size_t atMost = std::numeric_limits<std::size_t>::max());
+    bool advanceTo(TimePoint now, std::size_t atMost = (std::numeric_limits<std::size_t>::max)());
 };
 
 }  // namespace v1

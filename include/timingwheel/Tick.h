@@ -26,15 +26,15 @@ public:
                  : value < kMin ? kMin
                                 : value} {}
 
-    static constexpr Tick max() noexcept { return Tick{kMax}; }
-    static constexpr Tick min() noexcept { return Tick{kMin}; }
+    static constexpr Tick(max)() noexcept { return Tick{kMax}; }
+    static constexpr Tick(min)() noexcept { return Tick{kMin}; }
 
     constexpr std::int64_t value() const noexcept { return value_; }
 
     /// The tick `ticks` later (earlier when negative).
     friend constexpr Tick operator+(Tick tick, std::int64_t ticks) noexcept {
-        if (ticks >= 0) return tick.value_ > kMax - ticks ? max() : Tick{tick.value_ + ticks};
-        return tick.value_ < kMin - ticks ? min() : Tick{tick.value_ + ticks};
+        if (ticks >= 0) return tick.value_ > kMax - ticks ? (max)() : Tick{tick.value_ + ticks};
+        return tick.value_ < kMin - ticks ? (min)() : Tick{tick.value_ + ticks};
     }
 
     friend constexpr bool operator==(Tick, Tick) noexcept = default;

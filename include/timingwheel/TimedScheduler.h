@@ -168,7 +168,7 @@ public:
     /// The time of the timer's clock.
     Clock::TimePoint now() const noexcept { return timer_->clock().now(); }
 
-    TimedSender schedule() const noexcept { return schedule_at(Clock::TimePoint::min()); }
+    TimedSender schedule() const noexcept { return schedule_at((Clock::TimePoint::min)()); }
     TimedSender schedule_at(Clock::TimePoint deadline) const noexcept {
         return {*timer_, deadline};
     }

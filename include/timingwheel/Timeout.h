@@ -14,8 +14,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class Timer;
-class TimerTask;
 namespace detail {
 class TimeoutNode;
 struct TimeoutAccess;

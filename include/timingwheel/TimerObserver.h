@@ -10,9 +10,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class Timeout;
-class TimerHookBase;
-
 /// One step of a timeout, or of the timer, on the way from schedule to run.
 ///
 /// The first nine stages are the flow; `cancel` ends it early. Each timeout ends with exactly one

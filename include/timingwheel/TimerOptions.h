@@ -19,8 +19,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class TimerObserver;
-
 /// What a timer's error handler receives.
 struct TaskFailure {
     enum class Kind : std::uint8_t {
@@ -97,7 +95,7 @@ struct TimerOptions {
     /// stderr. Called with no lock held.
     std::function<void(TaskFailure const&)> errorHandler = {};
     /// A run that takes at least this long is reported to `slowTaskHandler`, once.
-    Duration slowTaskThreshold = Duration::max();
+    Duration slowTaskThreshold = (Duration::max)();
     /// By default one line on stderr.
     std::function<void(SlowTask const&)> slowTaskHandler = {};
     /// Receives every step; must outlive the timer.

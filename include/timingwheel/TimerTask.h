@@ -5,8 +5,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class Timeout;
-
 /// A task as an object, in Netty's form: pass a std::shared_ptr of it to `newTimeout`. Most callers
 /// pass a callable instead.
 ///

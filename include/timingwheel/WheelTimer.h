@@ -84,10 +84,10 @@ public:
         return newTimeout(weakly(object), std::move(function), deadline, options);
     }
 
-    /// Runs `task` after `first`, then every `period`, measured from when each run was due. A run
-    /// never overlaps the next. The handle is pending between runs. Cancelling it, even from inside
-    /// the task, ends the series. Errors as in `newTimeout`; also std::invalid_argument for a
-    /// period below one tick.
+    /// Runs `task` after `first`, then every `period`, measured from when each run was due. A
+    /// negative `first` counts as zero. A run never overlaps the next. The handle is pending
+    /// between runs. Cancelling it, even from inside the task, ends the series. Errors as in
+    /// `newTimeout`; also std::invalid_argument for a period below one tick.
     template <SchedulableTask Task>
     Timeout scheduleAtFixedRate(Task task, Duration first, Duration period,
                                 MissedTicks missed = MissedTicks::skip) {
@@ -202,6 +202,12 @@ public:
     Timeout scheduleAtTimes(Task const&, Rest const&...) {
         detail::explain<std::decay_t<Task>>();
         return {};
+    }
+
+    /// Does not compile: a task is no hook.
+    template <SchedulableTask Task, class... Rest>
+    void schedule(Task const&, Rest const&...) {
+        static_assert(!detail::kIsTask<Task>, "schedule() takes a TimerHook: call newTimeout()");
     }
 
     /// Schedules a hook. Allocates only if a level has to be built. Errors as in `newTimeout`; also

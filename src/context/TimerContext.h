@@ -22,8 +22,6 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class Timer;
-
 namespace detail {
 
 /// What all parts of one timer share.

@@ -252,7 +252,7 @@ bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
         return true;
     }
     try {
-        wheel_.place(node);
+        static_cast<void>(wheel_.place(node));  // not due: see above
     } catch (std::bad_alloc const&) {
         return false;
     }

@@ -148,7 +148,9 @@ Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Dura
         detail::refuseOption(
             "period", std::to_string(period.count()) + " ns",
             "at least one tick, " + std::to_string(core_->context().scale.tick().count()) + " ns");
-    auto const [now, deadline] = core_->context().clock.after(first);
+    // A rate has no runs before it was scheduled: none is made up for.
+    auto const [now, deadline] =
+        core_->context().clock.after(first.count() < 0 ? Duration{} : first);
     using Rule = detail::Periodicity::Rule;
     detail::Periodicity const periodicity{.period = period.nanoseconds(),
                                           .rule = fixedDelay ? Rule::fixedDelay : Rule::fixedRate,

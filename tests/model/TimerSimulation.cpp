@@ -207,7 +207,7 @@ void TimerSimulation::schedule(Command const& given) {
         record.isPeriodic = true;
         record.rate = command.rate;
         record.period = command.period.count();
-        record.grid = record.exact;
+        record.grid = std::max(record.exact, now());
         command.tolerance = nanoseconds{0};
     }
     if (!isDue) tick = ticks_.ofDeadline(record.exact, command.tolerance.count());

@@ -169,7 +169,8 @@ private:
         require(placement.isDue() == (deadline <= wheel_.currentTick()), "due, or is it not?");
         if (!placement.isDue()) model_.emplace(deadline.value(), entry.index);
         if constexpr (kFlat) {
-            require(placement.isDue() || wheel_.slotOf(entry) < wheel_.slots().size(), "no slot");
+            require(placement.isDue() || wheel_.slotOf(entry) < wheel_.allSlots().size(),
+                    "no slot");
         } else {
             // While entries wait to be handed over the next expiration is the clock.
             if (wheel_.raw().hasFlushed() || before == wheel_.currentTick()) return;

@@ -16,7 +16,8 @@ template <class Wheel>
 bool handsOverEach(Wheel& wheel) {
     std::deque<Lease> leases(1'000);
     std::int64_t deadline = 0;
-    for (Lease& lease : leases) wheel.add(lease, timingwheel::Tick{deadline += 999});
+    for (Lease& lease : leases)
+        if (wheel.add(lease, timingwheel::Tick{deadline += 999}).isDue()) return false;
     std::size_t onTime = 0;
     for (std::int64_t tick = 1; tick <= deadline; ++tick)
         wheel.advanceTo(timingwheel::Tick{tick}, [&](Lease& lease) {

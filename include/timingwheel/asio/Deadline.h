@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -61,20 +62,76 @@ struct DeadlineState {
     std::uint64_t wakes = 0;
 };
 
-/// One wait for a deadline: goes on until that is reached, or the wait is cancelled.
+/// A handler that names an executor of its own, and work there, as Asio's timers keep it. It is
+/// called on the deadline's executor, and runs on its own.
+template <class Handler, class Executor>
+class OnItsExecutor {
+    using Own = net::associated_executor_t<Handler, Executor>;
+
+public:
+    using allocator_type = net::associated_allocator_t<Handler>;
+
+    OnItsExecutor(Handler handler, Executor const& ofDeadline) : handler_{std::move(handler)} {
+        Own const own = net::get_associated_executor(handler_, ofDeadline);
+        if constexpr (std::is_same_v<Own, Executor>) {
+            if (own == ofDeadline) return;
+        }
+        elsewhere_.emplace(own);
+    }
+
+    allocator_type get_allocator() const noexcept {
+        return net::get_associated_allocator(handler_);
+    }
+#if TIMINGWHEEL_ASIO_VERSION >= 102000
+    using cancellation_slot_type = net::associated_cancellation_slot_t<Handler>;
+    cancellation_slot_type get_cancellation_slot() const noexcept {
+        return net::get_associated_cancellation_slot(handler_);
+    }
+#endif
+
+    void operator()(ErrorCode error) {
+        if (!elsewhere_) return std::move(handler_)(error);
+        net::executor_work_guard<Own> const work{std::move(*elsewhere_)};
+        net::dispatch(work.get_executor(), Call{std::move(handler_), error});
+    }
+
+private:
+    struct Call {
+        using allocator_type = typename OnItsExecutor::allocator_type;
+        allocator_type get_allocator() const noexcept {
+            return net::get_associated_allocator(handler);
+        }
+        void operator()() { std::move(handler)(error); }
+
+        Handler handler;
+        ErrorCode error;
+    };
+
+    Handler handler_;
+    std::optional<net::executor_work_guard<Own>> elsewhere_;
+};
+
+struct NoExecutor {};
+
+template <class Handler, class Executor>
+auto onItsExecutor(Handler handler, [[maybe_unused]] Executor const& ofDeadline) {
+    if constexpr (std::is_same_v<net::associated_executor_t<Handler, NoExecutor>, NoExecutor>)
+        return handler;
+    else
+        return OnItsExecutor<Handler, Executor>{std::move(handler), ofDeadline};
+}
+
+/// One wait for a deadline: goes on until that is reached, or the wait is cancelled. It has no
+/// executor of its own, so it runs on the deadline's, whose state it changes.
 template <class Timer, class Handler>
 class DeadlineWait {
 public:
     using State = DeadlineState<Timer>;
-    using executor_type = net::associated_executor_t<Handler, typename Timer::executor_type>;
     using allocator_type = net::associated_allocator_t<Handler>;
 
     DeadlineWait(std::shared_ptr<State> state, Handler handler)
         : state_{std::move(state)}, handler_{std::move(handler)}, cancels_{state_->cancels} {}
 
-    executor_type get_executor() const noexcept {
-        return net::get_associated_executor(handler_, state_->timer.get_executor());
-    }
     allocator_type get_allocator() const noexcept {
         return net::get_associated_allocator(handler_);
     }
@@ -95,13 +152,16 @@ public:
         auto slot = net::get_associated_cancellation_slot(handler_);
         if (!slot.is_connected()) return;
         isStopped_ = std::make_shared<bool>(false);
-        // The slot may outlive the wait, and its context.
-        slot.assign([state = std::weak_ptr{state_},
-                     isStopped = std::weak_ptr{isStopped_}](net::cancellation_type type) {
-            auto const stops = isStopped.lock();
-            if (!stops || type == net::cancellation_type::none) return;
-            *stops = true;
-            state.lock()->wake();
+        // The slot may outlive the wait, and its context. It is emitted on the handler's executor.
+        slot.assign([ofDeadline = std::weak_ptr{state_},
+                     ofWait = std::weak_ptr{isStopped_}](net::cancellation_type type) {
+            auto const isStopped = ofWait.lock();
+            auto const state = ofDeadline.lock();
+            if (!isStopped || !state || type == net::cancellation_type::none) return;
+            net::dispatch(state->timer.get_executor(), [state, isStopped] {
+                *isStopped = true;
+                state->wake();
+            });
         });
 #endif
     }
@@ -181,13 +241,15 @@ private:
 /// - A move to an earlier time moves the wait too, and costs what one of Asio's does.
 /// - The destructor ends it: the function does not run after it.
 /// - While it waits it is work: `run()` does not return.
+/// - A handler of `async_wait` runs on its associated executor, as with Asio's timers.
 ///
 /// Thread safety  as Asio's objects: its functions are called on its executor, if several threads
 ///                run that then on a strand
 /// Lifetime       must not outlive the context; one that was moved from can only be assigned to or
 ///                destroyed
 /// Errors         std::bad_alloc from the first wait after construction, expiry or cancel; from the
-///                context's run(), and the wait is over, if one that waits again finds no memory.
+///                context's run(), and the wait is over, if one that waits again finds no memory;
+///                from the emission of a slot.
 ///                What the function throws leaves run(), too
 template <class Timer = steady_timer>
 class basic_deadline {
@@ -242,9 +304,10 @@ public:
     auto async_wait(Token&& token = {}) {
         return detail::net::async_initiate<Token, void(detail::ErrorCode)>(
             [state = std::shared_ptr<State>{state_}](auto&& handler) {
-                using Handler = std::decay_t<decltype(handler)>;
-                using Wait = detail::DeadlineWait<Timer, Handler>;
-                Wait wait{state, std::forward<decltype(handler)>(handler)};
+                auto onIts = detail::onItsExecutor(std::forward<decltype(handler)>(handler),
+                                                   state->timer.get_executor());
+                using Wait = detail::DeadlineWait<Timer, decltype(onIts)>;
+                Wait wait{state, std::move(onIts)};
                 wait.listenToItsSlot();
                 Wait::begin(std::move(wait));
             },

@@ -41,7 +41,7 @@ protected:
         return (state_.fetch_or(kAsleep, std::memory_order_acq_rel) & kOver) == 0;
     }
     /// After isAsleep() was false: has goOn() called all the same, as the timer's task.
-    void scheduleAtOnce() { timer_.schedule(hook_, Clock::TimePoint::min()); }
+    void scheduleAtOnce() { timer_.schedule(hook_, (Clock::TimePoint::min)()); }
 
     /// For a token that was stopped before anything was scheduled.
     void setStopped() noexcept { state_.store(kStopped | kOver, std::memory_order_relaxed); }
@@ -52,7 +52,7 @@ protected:
             if (!state_.compare_exchange_weak(state, state | kStopped, std::memory_order_acq_rel))
                 continue;
             // Last: the task may run meanwhile, and destroy this.
-            hook_.reschedule(Clock::TimePoint::min());
+            hook_.reschedule((Clock::TimePoint::min)());
             return;
         }
     }

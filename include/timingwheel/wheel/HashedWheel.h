@@ -15,7 +15,7 @@ inline namespace v1 {
 ///
 ///     struct Lease : timingwheel::TimerTaskEntry { ... };
 ///     timingwheel::HashedWheel<Lease> wheel{{.ticksPerWheel = 512}};
-///     wheel.add(lease, timingwheel::Tick{25});
+///     if (wheel.add(lease, timingwheel::Tick{25}).isDue()) lease.end();
 ///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
 /// Built for short delays, in the order of their arrival, on a clock that ticks anyway.
@@ -84,7 +84,7 @@ public:
     bool empty() const noexcept { return raw_.empty(); }
 
     /// What is where, for inspection.
-    std::span<HashedWheelSlot const> slots() const noexcept { return raw_.slots(); }
+    std::span<HashedWheelSlot const> allSlots() const noexcept { return raw_.allSlots(); }
     /// REQUIRES: the entry is in this wheel.
     std::size_t slotOf(Entry const& entry) const noexcept { return raw_.slotOf(entry); }
     /// How often the entry's slot is visited before the visit that takes it.

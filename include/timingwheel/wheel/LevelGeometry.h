@@ -47,7 +47,7 @@ public:
 
     /// Slots of a level. Levels count from 0, the finest.
     std::uint32_t sizeOf(std::size_t level) const noexcept {
-        return sizes_[std::min(level, sizes_.size() - 1)];
+        return sizes_[(std::min)(level, sizes_.size() - 1)];
     }
 
     /// Range of a level whose slots are `granularity` wide; at most kWidest.

@@ -25,7 +25,7 @@ struct HashedWheelOptions {
 };
 
 /// What became of an entry that was placed, and what the caller must do next.
-class HashedPlacement {
+class [[nodiscard("an entry that is due was not stored: run it")]] HashedPlacement {
 public:
     HashedPlacement() noexcept = default;
     explicit HashedPlacement(bool earliest) noexcept : stored_{true}, earliest_{earliest} {}
@@ -160,7 +160,7 @@ public:
     TimerTaskEntry* takeAny() noexcept;
 
     /// What is where, for inspection.
-    std::span<HashedWheelSlot const> slots() const noexcept { return slots_; }
+    std::span<HashedWheelSlot const> allSlots() const noexcept { return slots_; }
     /// REQUIRES: the entry is in this wheel.
     static std::size_t slotOf(TimerTaskEntry const& entry) noexcept {
         return detail::EntryLinks::locationOf(entry).slot;

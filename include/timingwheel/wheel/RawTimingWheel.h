@@ -35,7 +35,7 @@ struct TimingWheelOptions {
 };
 
 /// What became of an entry that was placed, and what the caller must do next.
-class Placement {
+class [[nodiscard("an entry that is due was not stored: run it")]] Placement {
 public:
     Placement() noexcept = default;
     Placement(TimerTaskList const& bucket, bool earliest) noexcept

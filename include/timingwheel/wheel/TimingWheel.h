@@ -16,7 +16,7 @@ inline namespace v1 {
 ///
 ///     struct Lease : timingwheel::TimerTaskEntry { ... };
 ///     timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 20}};
-///     wheel.add(lease, timingwheel::Tick{25});
+///     if (wheel.add(lease, timingwheel::Tick{25}).isDue()) lease.end();
 ///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
 /// Built for many entries, most of them cancelled or moved before they are due. `RawTimingWheel`

@@ -70,11 +70,11 @@ public:
     /// REQUIRES: clock() <= position.
     void moveClock(std::int64_t position) noexcept {
         assert(position >= clock());
-        std::uint64_t slots = slotsUpTo(position - turn_);
-        std::uint64_t const turns = bySize_.divide(slots);
+        std::uint64_t passed = slotsUpTo(position - turn_);
+        std::uint64_t const turns = bySize_.divide(passed);
         turn_ += static_cast<std::int64_t>(turns) * interval_;
-        slots -= turns * size_;
-        limit_ = turn_ + static_cast<std::int64_t>(slots) * granularity_ + interval_;
+        passed -= turns * size_;
+        limit_ = turn_ + static_cast<std::int64_t>(passed) * granularity_ + interval_;
     }
     /// The same within a turn of the finest level, whose clock moves at each step of the wheel's.
     /// REQUIRES: clock() <= position < nextTurn().
@@ -97,9 +97,9 @@ public:
         assert(position >= clock() && position < limit_);
         // Less than two turns lie between the turn's slot 0 and this one, so a comparison replaces
         // the modulo.
-        std::uint64_t const slots = slotsUpTo(position - turn_);
-        std::uint64_t const slot = slots < size_ ? slots : slots - size_;
-        return {buckets_[slot], turn_ + static_cast<std::int64_t>(slots) * granularity_};
+        std::uint64_t const passed = slotsUpTo(position - turn_);
+        std::uint64_t const slot = passed < size_ ? passed : passed - size_;
+        return {buckets_[slot], turn_ + static_cast<std::int64_t>(passed) * granularity_};
     }
 
 private:

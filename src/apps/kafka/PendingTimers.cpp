@@ -121,7 +121,7 @@ void PendingTimers::place(PendingTimer& timer, Overdue::node_type node) {
     if (node)
         overdue_.insert(std::move(node));
     else
-        (void)wheel_->add(timer, Tick{timer.at});
+        static_cast<void>(wheel_->add(timer, Tick{timer.at}));
 }
 
 void PendingTimers::unplace(PendingTimer& timer) noexcept {

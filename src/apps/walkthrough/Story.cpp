@@ -130,7 +130,7 @@ void Story::schedule(std::int64_t delay) {
         told.flatSentence = sentence::flatPlace(
             times_, task.picture,
             {number, flat_.slotOf(task.flatEntry), flat_.remainingRounds(task.flatEntry)},
-            static_cast<std::int64_t>(flat_.slots().size()));
+            static_cast<std::int64_t>(flat_.allSlots().size()));
     placeNew(task);
 }
 
@@ -255,8 +255,8 @@ std::string Story::advanceFlat(std::int64_t now, bool isTold) {
     while (wheel.beginTick(Tick{now})) {
         ++ticksWalked_;
         auto const slot =
-            static_cast<std::size_t>(wheel.currentTick().value()) % wheel.slots().size();
-        passedOver_ += static_cast<std::int64_t>(wheel.slots()[slot].size());
+            static_cast<std::size_t>(wheel.currentTick().value()) % wheel.allSlots().size();
+        passedOver_ += static_cast<std::int64_t>(wheel.allSlots()[slot].size());
         while (TimerTaskEntry* const entry = wheel.takeDue()) {
             --passedOver_;
             std::size_t const task = static_cast<Entry*>(entry)->task;
@@ -314,12 +314,12 @@ Picture Story::look() const {
 
 FlatPicture Story::lookAtFlat() const {
     FlatPicture picture{.clock = flat_.currentTick().value(),
-                        .slots = static_cast<std::int64_t>(flat_.slots().size()),
+                        .slots = static_cast<std::int64_t>(flat_.allSlots().size()),
                         .ticksWalked = ticksWalked_,
                         .passedOver = passedOver_,
                         .entries = {}};
-    for (std::size_t slot = 0; slot < flat_.slots().size(); ++slot)
-        for (TimerTaskEntry const* const entry : flat_.slots()[slot].entries())
+    for (std::size_t slot = 0; slot < flat_.allSlots().size(); ++slot)
+        for (TimerTaskEntry const* const entry : flat_.allSlots()[slot].entries())
             if (entry != nullptr) {
                 auto const& known = static_cast<Entry const&>(*entry);
                 picture.entries.push_back({known.task, slot, flat_.remainingRounds(known)});

@@ -141,10 +141,10 @@ public:
     void begin(std::uint32_t id, nanoseconds now, nanoseconds delay) {
         // An empty wheel's clock jumps.
         if (wheel_.empty()) wheel_.advanceTo(Tick{now / tick_}, [](Entry&) {});
-        wheel_.add(entries_[id], deadlineOf(id, now + delay));
+        static_cast<void>(wheel_.add(entries_[id], deadlineOf(id, now + delay)));
     }
     void pushBack(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        wheel_.reschedule(entries_[id], deadlineOf(id, now + delay));
+        static_cast<void>(wheel_.reschedule(entries_[id], deadlineOf(id, now + delay)));
     }
     void cancel(std::uint32_t id) { wheel_.cancel(entries_[id]); }
 
@@ -154,7 +154,7 @@ public:
         return tick->value() * tick_;
     }
     void advanceTo(nanoseconds now, Counts& counts) {
-        auto const slots = wheel_.slots();
+        auto const slots = wheel_.allSlots();
         auto const slot = static_cast<std::size_t>(now / tick_) & (slots.size() - 1);
         std::size_t const looked = slots[slot].size();
         std::size_t const due = wheel_.advanceTo(

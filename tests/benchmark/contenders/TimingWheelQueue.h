@@ -29,10 +29,10 @@ public:
 
     std::int64_t now() const { return wheel_.currentTick().value(); }
     void schedule(std::size_t i, std::int64_t deadline) {
-        wheel_.add(entries_[i], tickOf(deadline));
+        static_cast<void>(wheel_.add(entries_[i], tickOf(deadline)));
     }
     void reschedule(std::size_t i, std::int64_t deadline) {
-        wheel_.reschedule(entries_[i], tickOf(deadline));
+        static_cast<void>(wheel_.reschedule(entries_[i], tickOf(deadline)));
     }
     void cancel(std::size_t i) { wheel_.cancel(entries_[i]); }
     Payload& payload(std::size_t i) { return entries_[i].payload; }

@@ -92,7 +92,7 @@ struct Lease : timingwheel::TimerTaskEntry {};
 void useAWheel() {
     timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 4}};
     Lease leases[100];
-    for (int i = 0; i < 100; ++i) wheel.add(leases[i], timingwheel::Tick{i});
+    for (int i = 0; i < 100; ++i) static_cast<void>(wheel.add(leases[i], timingwheel::Tick{i}));
     for (int i = 0; i < 100; i += 2) wheel.cancel(leases[i]);
     int expired = 0;
     wheel.advanceTo(timingwheel::Tick{99}, [&](Lease&) { ++expired; });

@@ -232,6 +232,28 @@ TEST(DeadlineTest, SaturatesAndTakesWhatIsOver) {
     EXPECT_EQ(runs, 2);
 }
 
+// Bug pattern: what a wait does on the way, on the executor of its handler.
+TEST(DeadlineTest, UsesAHandlersExecutorForTheHandlerAlone) {
+    net::io_context context;
+    net::io_context others;
+    HandDeadline deadline{context.get_executor()};
+    int reached = 0;
+    deadline.async_wait(
+        net::bind_executor(others.get_executor(), [&](auto error) { reached += error ? 0 : 1; }));
+    deadline.expires_after(10ms);
+    context.poll();
+    HandClock<true>::time += 5ms;
+    deadline.expires_after(10ms);
+    elapse(context, 5ms);
+    EXPECT_EQ(others.poll(), 0U) << "it waits on";
+    EXPECT_FALSE(others.stopped()) << "the wait is work there too";
+    elapse(context, 5ms);
+    EXPECT_EQ(reached, 0);
+    EXPECT_EQ(others.poll(), 1U);
+    EXPECT_EQ(reached, 1);
+    EXPECT_TRUE(others.stopped());
+}
+
 #if TIMINGWHEEL_ASIO_VERSION >= 102000
 TEST(DeadlineTest, EndsOneWaitByItsSlot) {
     net::io_context context;
@@ -275,40 +297,66 @@ TEST(DeadlineTest, CanBeAwaited) {
 }
 #endif
 
-// G1, G4: on strands, by several threads, and the real clock.
-TEST(DeadlineTest, ExpiresOnceOnItsStrand) {
-    using timingwheel::asio::steady_timer;
-    constexpr int kSessions = 50;
-    struct Session {
-        explicit Session(net::io_context& context)
-            : strand{context.get_executor()},
-              idle{strand, [this] {
-                       ++expired;
-                       isEarly |= steady_timer::clock_type::now() < due;
-                   }} {}
-        void packet(int left) {
-            due = steady_timer::clock_type::now() + 3ms;
-            idle.expires_at(due);
-            if (left > 0) net::post(strand, [this, left] { packet(left - 1); });
-        }
-        net::strand<net::io_context::executor_type> strand;
-        steady_timer::time_point due;
-        int expired = 0;
-        bool isEarly = false;
-        timingwheel::asio::Deadline idle;
-    };
-    net::io_context context;
-    std::vector<std::unique_ptr<Session>> sessions;
-    for (int i = 0; i < kSessions; ++i) {
-        sessions.push_back(std::make_unique<Session>(context));
-        net::post(sessions.back()->strand, [&session = *sessions.back()] { session.packet(200); });
+// G1, G4: on strands, by several threads, and the real clock. Those who wait are on other strands.
+class StrandedSession {
+public:
+    using Time = timingwheel::asio::steady_timer::time_point;
+
+    StrandedSession(net::io_context& context, int packets)
+        : strand_{context.get_executor()}, others_{context.get_executor()}, left_{packets} {
+        net::post(strand_, [this] { begin(); });
     }
+
+    int expired = 0;
+    bool isEarly = false;
+    int waits = 0;
+    std::atomic<int> ended{0};
+
+private:
+    static Time now() { return timingwheel::asio::steady_timer::clock_type::now(); }
+
+    void begin() {
+#if TIMINGWHEEL_ASIO_VERSION >= 102000
+        ++waits;
+        idle_.async_wait(net::bind_cancellation_slot(
+            signal_.slot(), net::bind_executor(others_, [this](auto) { ++ended; })));
+        net::post(others_, [this] { signal_.emit(net::cancellation_type::all); });
+#endif
+        packet();
+    }
+    void packet() {
+        due_ = now() + 3ms;
+        idle_.expires_at(due_);
+        ++waits;
+        idle_.async_wait(net::bind_executor(others_, [this](auto) { ++ended; }));
+        if (--left_ > 0) net::post(strand_, [this] { packet(); });
+    }
+
+    net::strand<net::io_context::executor_type> strand_;
+    net::strand<net::io_context::executor_type> others_;
+    int left_;
+    Time due_;
+#if TIMINGWHEEL_ASIO_VERSION >= 102000
+    net::cancellation_signal signal_;
+#endif
+    timingwheel::asio::Deadline idle_{strand_, [this] {
+                                          ++expired;
+                                          isEarly |= now() < due_;
+                                      }};
+};
+
+TEST(DeadlineTest, ExpiresOnceOnItsStrand) {
+    net::io_context context;
+    std::vector<std::unique_ptr<StrandedSession>> sessions;
+    for (int i = 0; i < 50; ++i)
+        sessions.push_back(std::make_unique<StrandedSession>(context, 200));
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i) threads.emplace_back([&] { context.run(); });
     for (std::thread& thread : threads) thread.join();
     for (auto const& session : sessions) {
         EXPECT_GE(session->expired, 1) << "at least after the last packet";
         EXPECT_FALSE(session->isEarly);
+        EXPECT_EQ(session->ended, session->waits);
     }
 }
 

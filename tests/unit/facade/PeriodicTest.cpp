@@ -72,19 +72,20 @@ TEST(PeriodicFar, TheNextRunAfterAJumpIsNotWalkedTo) {
 
 TEST(PeriodicFar, KeepsItsGridOverMoreThanADurationCanTell) {
     SettableClock clock;
+    clock.set(Clock::TimePoint::min());
     ManualTimer timer{{.clock = clock}};
     std::vector<Clock::TimePoint> deadlines;
-    // It counts from 292 years before the clock: nanoseconds::min() + k * 10 ms.
+    // It counts from 292 years before 0: nanoseconds::min() + k * 10 ms.
     timer.scheduleAtFixedRate([&](Timeout const& self) { deadlines.push_back(self.deadline()); },
-                              nanoseconds::min(), 10ms);
-    clock.add(14ms);
+                              0ms, 10ms);
+    clock.set(Clock::TimePoint{14ms});
     timer.advanceTo(clock.now());
     clock.add(10ms);
     timer.advanceTo(clock.now());
     ASSERT_EQ(deadlines.size(), 2U);
     nanoseconds const offset = (nanoseconds::min() % 10ms + 10ms) % 10ms;
     auto const exact = Clock::TimePoint{10ms + offset};
-    EXPECT_EQ(deadlines.back(), std::chrono::ceil<milliseconds>(exact));
+    EXPECT_EQ(deadlines.back(), exact) << "the ticks count from where the clock began";
 }
 
 /// A rate of 10 ms that could not run from 30 to 55 ms: when it ran until 100 ms.
@@ -130,14 +131,28 @@ TYPED_TEST(Periodic, CatchesUpWithAThousandRunsAfterAJump) {
     EXPECT_EQ(runs, 2000);
 }
 
-TYPED_TEST(Periodic, CatchesUpWithWhatWasDueBeforeItWasScheduled) {
-    TypeParam timer{this->options()};
-    this->clock.advance(1s);
-    Times times;
-    timer.scheduleAtFixedRate([&] { times.push_back(sinceStart(this->clock)); }, -25ms, 10ms,
-                              MissedTicks::catchUp);
-    this->clock.advance(10ms);
-    EXPECT_EQ(times, (Times{1000ms, 1000ms, 1000ms, 1005ms}));
+// G13. Bug pattern: a rate that begins in the past makes up for runs before it was scheduled.
+TYPED_TEST(Periodic, MakesUpForNothingBeforeItWasScheduled) {
+    for (MissedTicks const missed : {MissedTicks::skip, MissedTicks::shift, MissedTicks::catchUp}) {
+        ManualClock own{Clock::TimePoint{1s}};
+        TypeParam timer{{.clock = own}};
+        for (Duration const first :
+             {Duration{-25ms}, Duration{-1h}, Duration{nanoseconds::min()}}) {
+            Times times;
+            auto task = [&] { times.push_back(sinceStart(own)); };
+            milliseconds const now = sinceStart(own);
+            Timeout const t = timer.scheduleAtFixedRate(std::move(task), first, 10ms, missed);
+            own.advance(20ms);
+            EXPECT_EQ(times, (Times{now, now + 10ms, now + 20ms}));
+            times.clear();
+            timer.reschedule(t, first);
+            own.advance(10ms);
+            timer.reschedule(t, own.now() - 1h);
+            own.advance(10ms);
+            EXPECT_EQ(times, (Times{now + 20ms, now + 30ms, now + 30ms, now + 40ms}));
+            t.cancel();
+        }
+    }
 }
 
 // Bug pattern: a jump of centuries overflows the count of missed runs.

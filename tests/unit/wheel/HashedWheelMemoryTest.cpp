@@ -169,11 +169,11 @@ TEST(HashedWheelMemory, ReservedRoomIsEnoughForOneMoreAlsoWhereASlotGivesMemoryB
     std::vector<Lease> later(30);
     HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
     for (Lease& lease : leases) wheel.add(lease, Tick{5});
-    std::size_t const before = wheel.slots()[0].capacity();
+    std::size_t const before = wheel.allSlots()[0].capacity();
     while (wheel.size() > 10) wheel.cancel(leases[wheel.size() - 1]);
     for (Lease& lease : later) {
         wheel.raw().reserve(Tick{5});
-        EXPECT_LT(wheel.slots()[0].capacity(), before) << "it gave nothing back";
+        EXPECT_LT(wheel.allSlots()[0].capacity(), before) << "it gave nothing back";
         AllocationCounter const counter;
         wheel.add(lease, Tick{5});
         EXPECT_EQ(counter.allocations(), 0U);
@@ -192,7 +192,8 @@ protected:
             leases[i].id = static_cast<int>(i);
             wheel.add(leases[i], Tick{1 + static_cast<std::int64_t>(i)});
         }
-        for (HashedWheelSlot const& slot : wheel.slots()) ASSERT_EQ(slot.extent(), slot.capacity());
+        for (HashedWheelSlot const& slot : wheel.allSlots())
+            ASSERT_EQ(slot.extent(), slot.capacity());
     }
 
     template <class Attempt>
@@ -266,16 +267,16 @@ TEST_P(HashedWheelMemoryFailure, LeavesASlotAsLargeAsItIs) {
         HashedWheel<Lease> wheel{{.ticksPerWheel = 1}};
         for (Lease& lease : leases) wheel.add(lease, Tick{5});
         for (std::size_t i = 10; i < leases.size(); ++i) wheel.cancel(leases[i]);
-        std::size_t const capacity = wheel.slots()[0].capacity();
+        std::size_t const capacity = wheel.allSlots()[0].capacity();
         {
             AllocationFailure const failure{kth, GetParam()};
             EXPECT_NO_THROW(wheel.add(leases[10], Tick{5}));
             EXPECT_TRUE(failure.happened());
         }
-        EXPECT_EQ(wheel.slots()[0].capacity(), capacity);
+        EXPECT_EQ(wheel.allSlots()[0].capacity(), capacity);
         wheel.checkInvariants();
         wheel.add(leases[11], Tick{5});
-        EXPECT_LT(wheel.slots()[0].capacity(), capacity / 8);
+        EXPECT_LT(wheel.allSlots()[0].capacity(), capacity / 8);
         EXPECT_EQ(test::advanceTo(wheel, Tick{5}).size(), 12U);
     }
 }

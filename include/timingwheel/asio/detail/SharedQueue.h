@@ -105,7 +105,7 @@ public:
     }
 
     std::size_t cancel_timer(per_timer_data& timer, Operations& ended,
-                             std::size_t most = std::numeric_limits<std::size_t>::max()) {
+                             std::size_t most = (std::numeric_limits<std::size_t>::max)()) {
         if (&timer != &told_) return Base::cancel_timer(timer, ended, most);
         if (per_timer_data* const over = timerOf(*toldBy_)) {
             while (isGivenUp_ && !over->waits_.empty()) Base::abortFirst(*over, ended);

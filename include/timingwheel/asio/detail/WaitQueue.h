@@ -27,7 +27,7 @@ public:
     };
 
     std::size_t cancel_timer(per_timer_data& timer, Operations& cancelled,
-                             std::size_t most = std::numeric_limits<std::size_t>::max()) {
+                             std::size_t most = (std::numeric_limits<std::size_t>::max)()) {
         std::size_t count = 0;
         for (; count < most && !timer.waits_.empty(); ++count) abortFirst(timer, cancelled);
         if (count > 0 && timer.waits_.empty()) static_cast<Queue&>(*this).end(timer);

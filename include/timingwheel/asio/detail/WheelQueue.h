@@ -61,9 +61,9 @@ public:
     long wait_duration_usec(long longest) const override { return sleep(longest, 1); }
 
     void get_ready_timers(Operations& ready) override {
-        takeDue(ready);
         Tick const now = passed(Traits::now());
-        if (wasSetBack(now)) rebuild(now);
+        if (wasSetBack(now) && !rebuild(now)) return;
+        takeDue(ready);
         advanceTo(now, ready);
     }
 
@@ -109,7 +109,7 @@ private:
         return Tick{count / kTick + (count % kTick > 0 ? 1 : 0)};
     }
     static time_type timeOf(Tick tick) noexcept {
-        if (tick.value() > std::numeric_limits<Rep>::max() / kTick) return (time_type::max)();
+        if (tick.value() > (std::numeric_limits<Rep>::max)() / kTick) return (time_type::max)();
         return time_type{duration_type{static_cast<Rep>(tick.value()) * kTick}};
     }
 
@@ -176,8 +176,8 @@ private:
     }
 
     /// A wheel's clock does not go back: all wait in a new one. Without memory for it they wait in
-    /// the old one until the next try.
-    void rebuild(Tick now) noexcept try {
+    /// the old one until the next try, and this returns false.
+    bool rebuild(Tick now) noexcept try {
         auto fresh = std::make_unique<Wheel>(TimingWheelOptions{.start = now});
         fresh->raw().reserve(wheel_->raw().reach() + -1);
         DueTimers due;
@@ -190,7 +190,9 @@ private:
         }
         while (TimerTaskEntry* const entry = fresh->raw().takeAny())
             place(static_cast<per_timer_data&>(*entry));
+        return true;
     } catch (std::bad_alloc const&) {
+        return false;
     }
 
     std::unique_ptr<Wheel> wheel_;

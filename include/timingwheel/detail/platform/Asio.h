@@ -10,7 +10,9 @@
 #    include <asio/associated_executor.hpp>
 #    include <asio/async_result.hpp>
 #    include <asio/basic_waitable_timer.hpp>
+#    include <asio/dispatch.hpp>
 #    include <asio/error.hpp>
+#    include <asio/executor_work_guard.hpp>
 #    include <asio/version.hpp>
 #    define TIMINGWHEEL_ASIO_VERSION ASIO_VERSION
 #    if ASIO_VERSION >= 102000
@@ -22,7 +24,9 @@
 #    include <boost/asio/associated_executor.hpp>
 #    include <boost/asio/async_result.hpp>
 #    include <boost/asio/basic_waitable_timer.hpp>
+#    include <boost/asio/dispatch.hpp>
 #    include <boost/asio/error.hpp>
+#    include <boost/asio/executor_work_guard.hpp>
 #    include <boost/asio/version.hpp>
 #    define TIMINGWHEEL_ASIO_VERSION BOOST_ASIO_VERSION
 #    if BOOST_ASIO_VERSION >= 102000

@@ -144,7 +144,7 @@ void writeBeyond(JsonWriter& json) {
 void writeLevels(JsonWriter& json) {
     Wheel wheel{{.wheelSize = kWheelSize}};
     TimerTaskEntry entry;
-    wheel.add(entry, Tick::max());
+    static_cast<void>(wheel.add(entry, Tick::max()));
     json.key("levels").open('[');
     for (auto const& level : wheel.levels())
         json.open('{')

@@ -41,7 +41,8 @@ Cost begin(char const* way, Load const& load) {
 template <class Wheel>
 std::deque<timingwheel::TimerTaskEntry> fill(Wheel& wheel, Load const& load) {
     std::deque<timingwheel::TimerTaskEntry> entries(load.delays.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) wheel.add(entries[i], Tick{load.delays[i]});
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        static_cast<void>(wheel.add(entries[i], Tick{load.delays[i]}));
     for (std::size_t i = 0; i < entries.size(); ++i)
         if (load.isCancelled(i)) wheel.cancel(entries[i]);
     return entries;
@@ -161,13 +162,13 @@ Cost ringWithRounds(char const* way, Load const& load, std::int64_t slots) {
     Cost cost = begin(way, load);
     timingwheel::HashedWheel<timingwheel::TimerTaskEntry> wheel{{.ticksPerWheel = slots}};
     auto const entries = fill(wheel, load);
-    cost.slots = wheel.slots().size();
+    cost.slots = wheel.allSlots().size();
     auto& base = wheel.raw();
     while (!base.empty()) {
         base.beginTick(base.currentTick() + 1);
         ++cost.wakeUps;
         Tick const now = base.currentTick();
-        auto const& slot = wheel.slots()[unsignedOf(now.value()) % cost.slots];
+        auto const& slot = wheel.allSlots()[unsignedOf(now.value()) % cost.slots];
         cost.lookedAt += static_cast<std::int64_t>(slot.size());
         while (timingwheel::TimerTaskEntry* const entry = base.takeDue()) {
             --cost.lookedAt;
