@@ -123,9 +123,9 @@ public:
     using Handler = std::function<void(DurableTimeout const&)>;
 
     /// Opens the file or makes it, and reads what is near. Waits up to `lockTimeout` while the file
-    /// is in use. Throws StoreError if the file cannot be opened, may only be read, is in use still,
-    /// is damaged where it looks, keeps nothing (":memory:"), is no database, or that of something
-    /// else or of another version of this. It is left as it was.
+    /// is in use. Throws StoreError if the file cannot be opened, may only be read, is still in
+    /// use, is damaged where it looks, keeps nothing (":memory:"), is no database, or that of
+    /// something else or of another version of this. It is left as it was.
     DurableTimer(std::filesystem::path const& file, Handler handler,
                  DurableTimerOptions options = {});
     DurableTimer(DurableTimer const&) = delete;
@@ -135,8 +135,8 @@ public:
 
     /// Each answers whether a timeout of that id was pending: it was replaced, moved or cancelled.
     ///
-    /// - One that is due, or whose handler has returned, is not pending. One whose handler has thrown
-    ///   is pending until the handler's next call.
+    /// - One that is due, or whose handler has returned, is not pending. One whose handler has
+    ///   thrown is pending until the handler's next call.
     /// - Throws std::invalid_argument for an id or payload that is too long, and for an empty id;
     ///   std::logic_error after stop().
     [[nodiscard]] std::future<bool> schedule(std::string id, TimePoint deadline,

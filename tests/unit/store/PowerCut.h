@@ -37,7 +37,7 @@ public:
     /// From now, or from the n-th such call, the disk is full: they fail and change nothing.
     void fill(bool isFull);
     void fillAfter(std::uint64_t calls);
-    /// From now, files together may become so much larger. A write that goes beyond is done in part.
+    /// From now, all files together may grow by so much. A write that goes beyond is done in part.
     void leave(std::size_t bytes);
     /// Neither cut nor full.
     bool isWell() const;
