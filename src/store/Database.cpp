@@ -1,6 +1,7 @@
 #include "store/Database.h"
 
 #include <sqlite3.h>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -128,6 +129,26 @@ std::string Statement::text(int column) const {
     auto const* const bytes = static_cast<char const*>(sqlite3_column_blob(statement_, column));
     auto const size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
     return bytes == nullptr ? std::string{} : std::string(bytes, size);
+}
+
+Backup::Backup(Database& database, std::filesystem::path const& file, std::string const& fileSystem)
+    : copy_{file, fileSystem} {
+    copy_.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA fullfsync = 1");
+    char const* const path = sqlite3_db_filename(copy_.connection_, "main");
+    if (path == nullptr || *path == 0) copy_.refuse("a copy there would not be kept");
+    if (copy_.number("PRAGMA page_count") != 0)
+        copy_.refuse("is not empty: a copy needs a file of its own");
+    backup_ = sqlite3_backup_init(copy_.connection_, "main", database.connection_, "main");
+    if (backup_ == nullptr) copy_.fail("copying");
+}
+
+Backup::~Backup() { sqlite3_backup_finish(backup_); }
+
+bool Backup::step(int pages) {
+    if (sqlite3_backup_step(backup_, pages) == SQLITE_OK) return true;
+    // Whether it is whole, or what was wrong.
+    if (sqlite3_backup_finish(std::exchange(backup_, nullptr)) != SQLITE_OK) copy_.fail("copying");
+    return false;
 }
 
 }  // namespace store

@@ -8,6 +8,7 @@
 #include <string_view>
 
 struct sqlite3;
+struct sqlite3_backup;
 struct sqlite3_stmt;
 
 namespace timingwheel {
@@ -37,6 +38,7 @@ public:
 
 private:
     friend class Statement;
+    friend class Backup;
 
     std::string name_;
     sqlite3* connection_ = nullptr;
@@ -95,6 +97,24 @@ public:
 
 private:
     Statement& statement_;
+};
+
+/// A copy of a database into a file that is not there or empty. The database may be used and
+/// changed between the steps: the copy has the changes, too.
+class Backup {
+public:
+    Backup(Database& database, std::filesystem::path const& file, std::string const& fileSystem);
+    Backup(Backup const&) = delete;
+    Backup& operator=(Backup const&) = delete;
+    /// A copy that is not whole becomes empty.
+    ~Backup();
+
+    /// False when the copy is whole, and on the disk.
+    bool step(int pages);
+
+private:
+    Database copy_;
+    sqlite3_backup* backup_ = nullptr;
 };
 
 }  // namespace store

@@ -12,6 +12,9 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <random>
+#include <sqlite3.h>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
@@ -61,7 +64,9 @@ void checkOptions(DurableTimerOptions const& options) {
     require<std::int64_t>("horizon in ms", inMilliseconds(options.horizon), 1'000,
                           std::int64_t{366} * 24 * 3'600 * 1'000);
     require<std::int64_t>("retryDelay in ms", inMilliseconds(options.retryDelay), 1, 3'600'000);
+    require<std::int64_t>("lockTimeout in ms", inMilliseconds(options.lockTimeout), 0, 3'600'000);
     require<std::size_t>("maxRead", options.maxRead, 1, kMost);
+    require<std::size_t>("maxBytes", options.maxBytes, 1, 1'000'000'000'000);
     require<std::size_t>("maxGroup", options.maxGroup, 1, kMost);
     require<std::size_t>("maxWaiting", options.maxWaiting, 1, kMost);
     require<std::size_t>("maxId", options.maxId, 1, kMostOfAnId);
@@ -71,6 +76,10 @@ void checkOptions(DurableTimerOptions const& options) {
         throw std::invalid_argument{
             "store: clock is not of Clock::Kind::wall: deadlines that survive the process are "
             "times of day"};
+    if (options.retryClock.get().kind() == Clock::Kind::wall)
+        throw std::invalid_argument{
+            "store: retryClock is of Clock::Kind::wall: a delay must not depend on the time of "
+            "day"};
 }
 
 void printError(std::exception_ptr const& error) {
@@ -91,6 +100,8 @@ struct Change {
     std::int64_t deadline = 0;
     std::string payload;
     std::promise<bool> answer;
+
+    std::size_t bytes() const { return id.size() + payload.size(); }
 };
 
 /// A row of the table. Keys are never used twice: AUTOINCREMENT.
@@ -101,9 +112,16 @@ struct Row {
     std::string payload;
     /// Its id was cancelled when it was due. Behind the store's mutex.
     bool mutable isDropped = false;
+
+    std::size_t bytes() const { return id.size() + payload.size(); }
 };
 
 using SharedRow = std::shared_ptr<Row const>;
+
+struct Amount {
+    std::size_t rows = 0;
+    std::size_t bytes = 0;
+};
 
 /// The table.
 class Table {
@@ -138,17 +156,22 @@ public:
         read_.bind(1, key);
         return read_.step() ? current(read_) : SharedRow{};
     }
-    /// Adds those behind a place in the order of deadlines and keys, and before a time. If it
-    /// throws, it has added those before the damage.
-    void readNear(std::int64_t deadline, std::int64_t key, std::int64_t until, std::size_t limit,
+    /// Adds those behind a place in the order of deadlines and keys, and before a time: as many as
+    /// there is room for, and at least one. False if there are no more. If it throws, it has added
+    /// those before the damage.
+    bool readNear(std::pair<std::int64_t, std::int64_t> behind, std::int64_t until, Amount room,
                   std::vector<SharedRow>& rows) {
         Reading const reading{readNear_};
-        readNear_.bind(1, deadline)
-            .bind(2, key)
-            .bind(3, until)
-            .bind(4, static_cast<std::int64_t>(limit));
-        while (readNear_.step()) rows.push_back(current(readNear_));
+        readNear_.bind(1, behind.first).bind(2, behind.second).bind(3, until);
+        for (std::size_t bytes = 0; readNear_.step();) {
+            rows.push_back(current(readNear_));
+            bytes += rows.back()->bytes();
+            if (rows.size() >= room.rows || bytes >= room.bytes) return true;
+        }
+        return false;
     }
+    /// Writes the log back into the file, and makes it empty.
+    void emptyLog() { database_.execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
     std::uint64_t count() {
         return static_cast<std::uint64_t>(database_.number("SELECT COUNT(*) FROM timeout"));
     }
@@ -197,6 +220,9 @@ private:
         if (synchronous != kFull)
             database_.refuse("its synchronous is " + std::to_string(synchronous) +
                              ": it must be 2, which is FULL");
+        // Or the log would keep the size of the largest commit for ever. SQLite writes it back at
+        // 4 MB.
+        database_.execute("PRAGMA journal_size_limit = 8000000");
     }
 
     /// True if the file is empty.
@@ -228,8 +254,26 @@ private:
     Statement readNear_{database_,
                         "SELECT key, deadline, id, payload FROM timeout"
                         " WHERE (deadline, key) > (?1, ?2) AND deadline < ?3"
-                        " ORDER BY deadline, key LIMIT ?4"};
+                        " ORDER BY deadline, key"};
 };
+
+/// Others may have the file for a moment: to look into it, or because they end. Each attempt has a
+/// connection of its own, since one that waits would keep a lock that others wait for.
+std::unique_ptr<Table> openTable(std::filesystem::path const& file,
+                                 DurableTimerOptions const& options) {
+    using std::chrono::steady_clock;
+    auto const end = steady_clock::now() + options.lockTimeout.nanoseconds();
+    std::minstd_rand random{std::random_device{}()};
+    for (;;) {
+        try {
+            return std::make_unique<Table>(file, options.fileSystem);
+        } catch (StoreError const& error) {
+            bool const isBusy = (error.code() & 0xff) == SQLITE_BUSY;
+            if (!isBusy || steady_clock::now() >= end) throw;
+        }
+        std::this_thread::sleep_for(milliseconds{1 + random() % 50});
+    }
+}
 
 }  // namespace
 
@@ -241,9 +285,10 @@ public:
     Store(std::filesystem::path const& file, Handler handler, DurableTimerOptions options)
         : handler_{std::move(handler)},
           options_{std::move(options)},
-          table_{file, options_.fileSystem},
-          timer_{{.clock = options_.clock}} {
-        count_ = table_.count();
+          table_{openTable(file, options_)},
+          timer_{{.clock = options_.clock}},
+          retryTimer_{{.clock = options_.retryClock}} {
+        count_ = table_->count();
         readNear();
     }
 
@@ -267,11 +312,23 @@ public:
         checkText("a payload", change.payload, 0, options_.maxPayload);
         std::future<bool> answer = change.answer.get_future();
         std::unique_lock lock{mutex_};
-        room_.wait(lock, [&] { return isClosed_ || changes_.size() < options_.maxWaiting; });
-        if (isClosed_) throw std::logic_error{"store: it was stopped"};
+        room_.wait(lock, [&] {
+            return isClosed_ ||
+                   (changes_.size() < options_.maxWaiting && waitingBytes_ < options_.maxBytes);
+        });
+        refuseIfClosed();
+        waitingBytes_ += change.bytes();
         changes_.push_back(std::move(change));
         work_.notify_one();
         return answer;
+    }
+
+    std::future<void> backup(std::filesystem::path file) {
+        std::lock_guard const lock{mutex_};
+        refuseIfClosed();
+        copies_.push_back({std::move(file), {}});
+        work_.notify_one();
+        return copies_.back().answer.get_future();
     }
 
     std::uint64_t pending() const noexcept { return count_.load(std::memory_order_acquire); }
@@ -292,14 +349,25 @@ public:
             work_.notify_one();
         }
         if (writer_.joinable()) writer_.join();
-        static_cast<void>(timer_.stop());  // the writer needs it: to cancel is to ask it
+        // The writer needs them: they say whether a cancel has won.
+        static_cast<void>(timer_.stop());
+        static_cast<void>(retryTimer_.stop());
     }
 
 private:
-    /// What is near: in the wheel, or its handler runs.
+    /// What is near: in the wheel, or its handler runs. Without its row it waits for the next call
+    /// of its handler, which has thrown, or for its removal from the file.
     struct Near {
         SharedRow row;
         Timeout timeout;
+        unsigned failures = 0;        // of its handler
+        Clock::TimePoint nextCall{};  // by retryClock, after a failure
+    };
+
+    /// A copy of the file that is wanted.
+    struct Copy {
+        std::filesystem::path file;
+        std::promise<void> answer;
     };
 
     /// What a group does beside the file, if it is committed.
@@ -317,6 +385,10 @@ private:
         throw std::invalid_argument{"store: " + std::string{what} + " of " +
                                     std::to_string(text.size()) + " bytes: it must have " +
                                     std::to_string(least) + " to " + std::to_string(most)};
+    }
+
+    void refuseIfClosed() const {
+        if (isClosed_) throw std::logic_error{"store: it was stopped"};
     }
 
     // ---- the threads that call the handler -----------------------------------------------------
@@ -369,30 +441,38 @@ private:
     void write() {
         std::unique_lock lock{mutex_};
         for (;;) {
-            work_.wait(lock, [this] {
-                return !changes_.empty() || !ended_.empty() || !failed_.empty() ||
-                       !early_.empty() || wantsRead_ || wantsRetry_ || isStopping_;
-            });
-            bool const isLast = isStopping_ && changes_.size() <= options_.maxGroup;
+            work_.wait(lock, [this] { return hasWork(); });
+            bool const isLast =
+                isStopping_ && changes_.size() <= options_.maxGroup && copies_.empty();
             std::vector<Change> group = nextGroup();
-            std::vector<std::int64_t> ended = std::exchange(ended_, {});
+            std::vector<std::int64_t> const ended = std::exchange(ended_, {});
             std::vector<std::int64_t> const failed = std::exchange(failed_, {});
             std::vector<std::int64_t> const early = std::exchange(early_, {});
-            bool const reads = std::exchange(wantsRead_, false);
+            std::vector<std::int64_t> const again = std::exchange(again_, {});
+            Copy* const copy = copies_.empty() ? nullptr : &copies_.front();
+            hasMore_ = std::exchange(wantsRead_, false) || hasMore_;
             wantsRetry_ = false;
             room_.notify_all();
             lock.unlock();
 
-            unwritten_.insert(unwritten_.end(), ended.begin(), ended.end());
-            for (std::int64_t const key : ended) forget(key);
-            for (std::int64_t const key : early) armAgain(key);
+            for (std::int64_t const key : ended) end(key);
+            for (std::int64_t const key : early) armWhenEarly(key);
             commit(group);
             for (std::int64_t const key : failed) retry(key);
-            if (reads || (hasMore_ && fresh() < options_.maxRead / 2 + 1)) tryToRead();
+            waiting_.insert(waiting_.end(), again.begin(), again.end());
+            callAgain();
+            if (hasMore_ && hasRoom()) tryToRead();
+            bool const isCopied = copy != nullptr && copyOn(*copy);
 
             lock.lock();
-            if (isLast) return;
+            if (isCopied) copies_.pop_front();
+            if (isLast && !wantsRetry_) return;
         }
+    }
+
+    bool hasWork() const {
+        return !changes_.empty() || !ended_.empty() || !failed_.empty() || !early_.empty() ||
+               !again_.empty() || !copies_.empty() || wantsRead_ || wantsRetry_ || isStopping_;
     }
 
     std::vector<Change> nextGroup() {
@@ -401,28 +481,35 @@ private:
         std::vector<Change> group{std::make_move_iterator(changes_.begin()),
                                   std::make_move_iterator(end)};
         changes_.erase(changes_.begin(), end);
+        for (Change const& change : group) waitingBytes_ -= change.bytes();
         return group;
     }
 
-    /// One transaction for what was asked for, and for what has ended. If the disk refuses it, all
-    /// is as before: callers are told, and what has ended is tried again.
+    /// One transaction for what was asked for, and for what has ended, or a part of that. If the
+    /// disk refuses it, all is as before: callers are told, and what has ended is tried again.
     void commit(std::vector<Change>& group) {
         if (group.empty() && unwritten_.empty()) return;
         Effects effects;
+        auto const removed = unwritten_.end() - static_cast<std::ptrdiff_t>(
+                                                    std::min(unwritten_.size(), removalsAtOnce_));
         try {
-            Transaction transaction{table_.database()};
-            for (std::int64_t const key : unwritten_) remove(key, effects);
+            Transaction transaction{table_->database()};
+            std::for_each(removed, unwritten_.end(),
+                          [&](std::int64_t key) { remove(key, effects); });
             for (Change const& change : group) effects.answers.push_back(apply(change, effects));
             transaction.commit();
         } catch (...) {
             std::exception_ptr const error = std::current_exception();
-            for (std::int64_t const key : effects.disarmed) arm(near_.at(key).row);
+            for (std::int64_t const key : effects.disarmed) armAgain(key);
+            makeRoom();
             for (Change& change : group) change.answer.set_exception(error);
             if (group.empty()) report(error);
-            if (!unwritten_.empty()) tryToWakeAt(now() + delay(), wantsRetry_, retry_);
             return;
         }
-        unwritten_.clear();
+        std::for_each(removed, unwritten_.end(), [&](std::int64_t key) { forget(key); });
+        unwritten_.erase(removed, unwritten_.end());
+        removalsAtOnce_ = std::min(options_.maxGroup, removalsAtOnce_ * 2);
+        if (!unwritten_.empty()) wake(wantsRetry_);
         count_.fetch_add(static_cast<std::uint64_t>(effects.count), std::memory_order_release);
         for (std::int64_t const key : effects.disarmed) forget(key);
         for (std::int64_t const key : effects.dropped) drop(key);
@@ -431,10 +518,21 @@ private:
             group[i].answer.set_value(effects.answers[i]);
     }
 
+    /// After a refusal. What it has written would keep its place in the log, and a smaller commit
+    /// may still fit.
+    void makeRoom() {
+        removalsAtOnce_ = std::max<std::size_t>(removalsAtOnce_ / 2, 1);
+        try {
+            table_->emptyLog();
+        } catch (StoreError const&) {  // there is no room for that either
+        }
+        if (!unwritten_.empty()) tryToWakeAfter(delay(), wantsRetry_, retry_);
+    }
+
     /// A row that is due is not pending. It stays until its handler has run, whatever is scheduled
     /// meanwhile, so its id may have several. A cancel that answers true ends them all.
     bool apply(Change const& change, Effects& effects) {
-        std::vector<std::int64_t> const keys = table_.keysOf(change.id);
+        std::vector<std::int64_t> const keys = table_->keysOf(change.id);
         if (keys.empty()) {
             if (change.kind == Change::Kind::schedule) insert(change, effects);
             return false;
@@ -448,8 +546,8 @@ private:
                 break;
             case Change::Kind::reschedule:
                 if (!wasPending) break;
-                table_.move(newest, change.deadline);
-                if (isNear(change.deadline, newest)) effects.arms[newest] = table_.read(newest);
+                table_->move(newest, change.deadline);
+                if (isNear(change.deadline, newest)) effects.arms[newest] = table_->read(newest);
                 break;
             case Change::Kind::cancel:
                 if (!wasPending) break;
@@ -463,14 +561,16 @@ private:
     }
 
     void insert(Change const& change, Effects& effects) {
-        std::int64_t const key = table_.insert(change.id, change.deadline, change.payload);
+        std::int64_t const key = table_->insert(change.id, change.deadline, change.payload);
         ++effects.count;
         if (isNear(change.deadline, key))
             effects.arms[key] =
                 std::make_shared<Row const>(Row{key, change.deadline, change.id, change.payload});
     }
 
-    void remove(std::int64_t key, Effects& effects) { effects.count -= table_.remove(key) ? 1 : 0; }
+    void remove(std::int64_t key, Effects& effects) {
+        effects.count -= table_->remove(key) ? 1 : 0;
+    }
 
     /// False if it is due, or its handler has run.
     bool disarm(std::int64_t key, Effects& effects) {
@@ -485,7 +585,7 @@ private:
     /// Its handler is not called, unless it runs. Then it is not called again.
     void drop(std::int64_t key) {
         std::lock_guard const lock{mutex_};
-        near_.at(key).row->isDropped = true;
+        if (SharedRow const& row = near_.at(key).row) row->isDropped = true;
         forget(key);
     }
 
@@ -495,53 +595,143 @@ private:
 
     // ---- the wheel -----------------------------------------------------------------------------
 
-    void arm(SharedRow const& row) { place(row, Clock::wallTime(fromFile(row->deadline))); }
+    void arm(SharedRow const& row) {
+        Near& near = near_[row->key];
+        hold(near, row);
+        armByDeadline(near);
+    }
+
+    void armByDeadline(Near& near) {
+        place(near, timer_, Clock::wallTime(fromFile(near.row->deadline)),
+              [this, row = near.row] { handOver(row); });
+    }
+
+    void armForNextCall(std::int64_t key, Near& near) {
+        place(near, retryTimer_, near.nextCall, [this, key] { askAgain(key); });
+    }
+
+    /// A commit that has taken it out was refused.
+    void armAgain(std::int64_t key) {
+        Near& near = near_.at(key);
+        if (near.failures == 0)
+            armByDeadline(near);
+        else
+            armForNextCall(key, near);
+    }
 
     /// The clock was set back.
-    void armAgain(std::int64_t key) {
-        auto const found = near_.find(key);
-        if (found != near_.end()) arm(found->second.row);
-    }
-
-    /// A handler has thrown.
-    void retry(std::int64_t key) {
+    void armWhenEarly(std::int64_t key) {
         auto const found = near_.find(key);
         if (found == near_.end()) return;
-        retrying_.insert(key);
-        place(found->second.row, now() + delay());
+        SharedRow const row = found->second.row;
+        forget(key);
+        arm(row);
     }
 
-    void forget(std::int64_t key) {
-        near_.erase(key);
-        retrying_.erase(key);
-    }
-
-    /// Of near_, but for those whose handlers have thrown: they may do so for ever, and the others
-    /// are read all the same.
-    std::size_t fresh() const { return near_.size() - retrying_.size(); }
-
-    std::chrono::nanoseconds delay() const { return options_.retryDelay.nanoseconds(); }
-
-    void place(SharedRow const& row, Clock::TimePoint deadline) {
-        Near& near = near_[row->key];
-        near.row = row;
+    template <class Task>
+    void place(Near& near, SystemTimer& timer, Clock::TimePoint time, Task task) {
         near.timeout = {};
         try {
-            near.timeout = timer_.newTimeout([this, row] { handOver(row); }, deadline);
+            near.timeout = timer.newTimeout(std::move(task), time);
         } catch (...) {
             report(std::current_exception());  // what is in the file waits for the next start
         }
     }
 
-    /// Wakes the writer with a wish, once: an earlier wake-up for it is cancelled.
-    void wakeAt(Clock::TimePoint time, bool& wish, Timeout& wakeUp) {
-        wakeUp.cancel();
-        wakeUp = timer_.newTimeout([this, &wish] { wake(wish); }, time);
+    // ---- what is in memory ---------------------------------------------------------------------
+
+    Amount& amountOf(Near const& near) { return near.failures == 0 ? held_ : called_; }
+
+    void hold(Near& near, SharedRow const& row) {
+        near.row = row;
+        Amount& amount = amountOf(near);
+        ++amount.rows;
+        amount.bytes += row->bytes();
     }
 
-    void tryToWakeAt(Clock::TimePoint time, bool& wish, Timeout& wakeUp) {
+    void release(Near& near) {
+        if (!near.row) return;
+        Amount& amount = amountOf(near);
+        --amount.rows;
+        amount.bytes -= near.row->bytes();
+        near.row = {};
+    }
+
+    void forget(std::int64_t key) {
+        auto const found = near_.find(key);
+        if (found == near_.end()) return;
+        release(found->second);
+        if (found->second.failures > 0) --retrying_;
+        near_.erase(found);
+    }
+
+    /// Its handler has returned. Until it is removed from the file, its id may not find it pending.
+    void end(std::int64_t key) {
+        unwritten_.push_back(key);
+        auto const found = near_.find(key);
+        if (found == near_.end()) return;
+        release(found->second);
+        found->second.timeout = {};
+    }
+
+    /// What keeps its place here counts, too: what could not be removed, and the keys of those
+    /// whose handlers have thrown. If all of them do, reading on would help nobody.
+    bool hasRoom() const {
+        return held_.rows <= options_.maxRead / 2 && held_.bytes <= options_.maxBytes / 2 &&
+               retrying_ + unwritten_.size() < options_.maxRead;
+    }
+
+    // ---- handlers that have thrown -------------------------------------------------------------
+
+    void retry(std::int64_t key) {
+        auto const found = near_.find(key);
+        if (found == near_.end()) return;
+        Near& near = found->second;
+        release(near);
+        if (near.failures == 0) ++retrying_;
+        constexpr unsigned kMostDoublings = 6;
+        near.nextCall = options_.retryClock.get().now() +
+                        delay() * (1 << std::min(near.failures, kMostDoublings));
+        ++near.failures;
+        armForNextCall(key, near);
+    }
+
+    /// On the timer's thread.
+    void askAgain(std::int64_t key) {
+        std::lock_guard const lock{mutex_};
+        again_.push_back(key);
+        work_.notify_one();
+    }
+
+    /// Reads and hands over what waits for its next call, as far as memory has room.
+    void callAgain() {
+        for (; !waiting_.empty(); waiting_.pop_front()) {
+            if (called_.rows >= options_.maxRead || called_.bytes >= options_.maxBytes) return;
+            std::int64_t const key = waiting_.front();
+            auto const found = near_.find(key);
+            if (found == near_.end()) continue;
+            try {
+                SharedRow const row = table_->read(key);
+                hold(found->second, row);
+                handOver(row);
+            } catch (...) {
+                report(std::current_exception());
+                retry(key);
+            }
+        }
+    }
+
+    std::chrono::nanoseconds delay() const { return options_.retryDelay.nanoseconds(); }
+
+    /// Wakes the writer with a wish, once: an earlier wake-up for it is cancelled.
+    void wakeAt(SystemTimer& timer, Clock::TimePoint time, bool& wish, Timeout& wakeUp) {
+        wakeUp.cancel();
+        wakeUp = timer.newTimeout([this, &wish] { wake(wish); }, time);
+    }
+
+    void tryToWakeAfter(std::chrono::nanoseconds delay, bool& wish, Timeout& wakeUp) {
         try {
-            wakeAt(time, wish, wakeUp);
+            wakeAt(retryTimer_, options_.retryClock.get().now() + delay, wish, wakeUp);
         } catch (...) {
             report(std::current_exception());
         }
@@ -556,7 +746,7 @@ private:
             readNear();
         } catch (...) {
             report(std::current_exception());
-            tryToWakeAt(now() + delay(), wantsRead_, reading_);
+            tryToWakeAfter(delay(), wantsRead_, reading_);
         }
     }
 
@@ -566,20 +756,38 @@ private:
         Duration const horizon = options_.horizon;
         std::int64_t const until = toFile(Clock::systemTime(time)) +
                                    std::chrono::ceil<milliseconds>(horizon.nanoseconds()).count();
-        std::size_t const room = options_.maxRead > fresh() ? options_.maxRead - fresh() : 1;
+        Amount const room{options_.maxRead - std::min(options_.maxRead, held_.rows),
+                          options_.maxBytes - std::min(options_.maxBytes, held_.bytes)};
         std::vector<SharedRow> rows;
         std::exception_ptr error;
+        hasMore_ = false;
         try {
-            table_.readNear(end_.first, end_.second, until, room, rows);
+            hasMore_ = table_->readNear(end_, until, room, rows);
         } catch (...) {
             error = std::current_exception();
         }
         for (SharedRow const& row : rows) arm(row);
-        hasMore_ = !error && rows.size() == room;
         if (!rows.empty() && (error || hasMore_)) end_ = {rows.back()->deadline, rows.back()->key};
         if (error) std::rethrow_exception(error);
         if (!hasMore_) end_ = std::max(end_, {until - 1, std::numeric_limits<std::int64_t>::max()});
-        wakeAt(time + horizon.nanoseconds() / 2, wantsRead_, reading_);
+        wakeAt(timer_, time + horizon.nanoseconds() / 2, wantsRead_, reading_);
+    }
+
+    // ---- copies --------------------------------------------------------------------------------
+
+    /// Copies a part, so that changes need not wait for the whole. True when nothing is left to do.
+    bool copyOn(Copy& copy) {
+        constexpr int kPages = 256;  // 1 MiB
+        try {
+            if (!backup_) backup_.emplace(table_->database(), copy.file, options_.fileSystem);
+            if (backup_->step(kPages)) return false;
+            backup_.reset();
+            copy.answer.set_value();
+        } catch (...) {
+            backup_.reset();
+            copy.answer.set_exception(std::current_exception());
+        }
+        return true;
     }
 
     void report(std::exception_ptr const& error) {
@@ -590,7 +798,7 @@ private:
 
     Handler const handler_;
     DurableTimerOptions const options_;
-    Table table_;
+    std::unique_ptr<Table> const table_;
     std::atomic<std::uint64_t> count_{0};
 
     std::mutex stopMutex_;    // of those who stop it
@@ -605,6 +813,9 @@ private:
     std::vector<std::int64_t> ended_;
     std::vector<std::int64_t> failed_;
     std::vector<std::int64_t> early_;  // were due, but the clock was set back
+    std::vector<std::int64_t> again_;  // have thrown, and are to be called again
+    std::size_t waitingBytes_ = 0;     // of changes_
+    std::deque<Copy> copies_;
     bool wantsRead_ = false;
     bool wantsRetry_ = false;
     bool isClosed_ = false;
@@ -612,15 +823,21 @@ private:
 
     // The writer's own.
     std::unordered_map<std::int64_t, Near> near_;
-    std::unordered_set<std::int64_t> retrying_;  // of these, whose handlers have thrown
-    std::vector<std::int64_t> unwritten_;        // have ended, and are still in the file
+    Amount held_;                          // the rows of near_ whose handlers have not thrown
+    Amount called_;                        // and those whose handlers are called again
+    std::size_t retrying_ = 0;             // of near_, whose handlers have thrown
+    std::deque<std::int64_t> waiting_;     // were in again_, and memory had no room
+    std::vector<std::int64_t> unwritten_;  // have ended, and are still in the file
+    std::size_t removalsAtOnce_ = options_.maxGroup;
     /// What is not beyond this, by deadline and key, is in near_.
     std::pair<std::int64_t, std::int64_t> end_{std::numeric_limits<std::int64_t>::min(), 0};
     bool hasMore_ = false;
     Timeout reading_;
     Timeout retry_;
+    std::optional<Backup> backup_;
 
     SystemTimer timer_;
+    SystemTimer retryTimer_;
     std::thread writer_;
     std::vector<std::thread> handling_;
 };
@@ -647,6 +864,10 @@ std::future<bool> DurableTimer::reschedule(std::string id, TimePoint deadline) {
 
 std::future<bool> DurableTimer::cancel(std::string id) {
     return store_->append({Change::Kind::cancel, std::move(id), 0, {}, {}});
+}
+
+std::future<void> DurableTimer::backup(std::filesystem::path file) {
+    return store_->backup(std::move(file));
 }
 
 std::uint64_t DurableTimer::pendingTimeouts() const noexcept { return store_->pending(); }

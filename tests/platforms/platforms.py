@@ -100,7 +100,7 @@ ROWS = [
         tests=FAST, testFlags="-O1"),
     Row("libc++", "clang 19, libc++", ("clang-19", "libc++-19-dev", "libc++abi-19-dev"),
         cxx="clang++-19", flags="-stdlib=libc++ -fexperimental-library", boost="newer",
-        tests=ALONE, testFlags="-O1"),
+        libraries=(NEEDS["unit/store"],), tests=(*ALONE, "unit/store"), testFlags="-O1"),
     Row("sid", "Debian sid: the newest g++, CMake and Boost", debian="sid", libraries=LIBRARIES,
         tests=FAST),
     Row("no-rtti", "`-fno-rtti`", flags="-fno-rtti"),

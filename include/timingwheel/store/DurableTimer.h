@@ -19,7 +19,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace store {
 
-/// What SQLite complained of. The message names the file and what was tried.
+/// An error from SQLite. The message names the file and what was tried.
 class TIMINGWHEEL_STORE_API StoreError : public std::runtime_error {
 public:
     StoreError(std::string const& message, int code) : std::runtime_error{message}, code_{code} {}
@@ -42,15 +42,19 @@ struct DurableTimeout {
 struct DurableTimerOptions {
     /// What is due within it is in memory, and in the wheel: 1 s to 366 days.
     Duration horizon = std::chrono::minutes{10};
-    /// Of timeouts that were found in the file, so many are in memory at most: from 1. What is
-    /// overdue after a long rest is read in such portions. Those whose handlers have thrown, and
-    /// are called again, count apart.
+    /// How many timeouts read from the file are in memory at a time; at least 1. What is overdue
+    /// after a long rest is read in such portions. If the handlers of so many have thrown, or so
+    /// many cannot be removed from the file, no others are read until that number falls.
     std::size_t maxRead = 100'000;
-    /// Changes in one commit: from 1. A commit takes what has come until then, so a larger group
-    /// delays nobody who is alone.
+    /// Changes in one commit, and removals of what has been delivered: from 1. A commit takes what
+    /// has come until then, so a large limit never delays a lone caller.
     std::size_t maxGroup = 10'000;
     /// Changes that wait for their commit: from 1. If there are more, calls wait.
     std::size_t maxWaiting = 100'000;
+    /// Ids and payloads, in bytes: so many of what was read from the file are in memory, as many of
+    /// those whose handlers are called again, and as many wait for their commit. 1 to
+    /// 1,000,000,000,000. One that is larger is taken alone.
+    std::size_t maxBytes = 100'000'000;
     /// Bytes of an id, 1 to 1,000,000, and of a payload, 1 to 990,000,000: SQLite takes rows of
     /// 1,000,000,000.
     std::size_t maxId = 1'000;
@@ -58,14 +62,18 @@ struct DurableTimerOptions {
     /// Threads that call the handler: 1 to 1,000. They block all signals.
     std::size_t threads = 1;
     /// After this a handler that has thrown is called again, and what the disk has refused is tried
-    /// again: 1 ms to an hour.
+    /// again: 1 ms to an hour. The delay doubles each time that the handler throws, up to 64 times.
     Duration retryDelay = std::chrono::seconds{1};
+    /// How long the constructor waits while another program uses the file: 0 to an hour.
+    Duration lockTimeout = std::chrono::seconds{5};
     /// Receives what a handler throws, and what SQLite complains of where no caller waits. By
     /// default a line on stderr. Called by one thread at a time, also by the one that commits. So
     /// it must not throw, and not wait for the timer: not for a future, for room, or for stop().
     std::function<void(std::exception_ptr)> errorHandler = {};
     /// Of Clock::Kind::wall. Must outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::wall();
+    /// Measures retryDelay, so not of Clock::Kind::wall. Must outlive the timer.
+    std::reference_wrapper<Clock> retryClock = Clock::steady();
     /// SQLite's file system (VFS); empty: its default.
     std::string fileSystem = {};
 };
@@ -94,14 +102,16 @@ struct DurableTimerOptions {
 ///   cancelled.
 /// - The handler may be called before the constructor returns, for what is overdue: a variable that
 ///   holds the timer is not set by then.
-/// - A handler that throws is called again after `retryDelay`, until it returns.
+/// - A handler that throws is called again after `retryDelay`, until it returns or its timeout is
+///   cancelled.
 ///
 /// Units          deadlines to the millisecond, rounded up
 /// Complexity     a change takes the time of SQLite's B-trees, a logarithm of what is pending
-/// Memory         what is due within the horizon; what waits for its commit
+/// Memory         what was scheduled within the horizon; what `maxRead`, `maxWaiting` and
+///                `maxBytes` allow
 /// Thread safety  every function from any thread. The handler may call all but stop and the
 ///                destructor
-/// Lifetime       the file belongs to one timer at a time: a second one is refused
+/// Lifetime       the file belongs to one timer at a time: others are refused, readers too
 /// Errors         a change that the disk refused has its future throw StoreError, and has changed
 ///                nothing; so has the rest of its group. But if the process or the power ends
 ///                before a later commit, the next start may find the whole group done: it was
@@ -112,10 +122,10 @@ public:
     using TimePoint = std::chrono::system_clock::time_point;
     using Handler = std::function<void(DurableTimeout const&)>;
 
-    /// Opens the file or makes it, and reads what is near. Throws StoreError if the file cannot be
-    /// opened, may only be read, is in use, is damaged where it looks, keeps nothing (":memory:"),
-    /// is no database, or that of something else or of another version of this. It is left as it
-    /// was.
+    /// Opens the file or makes it, and reads what is near. Waits up to `lockTimeout` while the file
+    /// is in use. Throws StoreError if the file cannot be opened, may only be read, is still in
+    /// use, is damaged where it looks, keeps nothing (":memory:"), is no database, or that of
+    /// something else or of another version of this. It is left as it was.
     DurableTimer(std::filesystem::path const& file, Handler handler,
                  DurableTimerOptions options = {});
     DurableTimer(DurableTimer const&) = delete;
@@ -125,7 +135,8 @@ public:
 
     /// Each answers whether a timeout of that id was pending: it was replaced, moved or cancelled.
     ///
-    /// - One that is due, or whose handler has run, is not pending.
+    /// - One that is due, or whose handler has returned, is not pending. One whose handler has
+    ///   thrown is pending until the handler's next call.
     /// - Throws std::invalid_argument for an id or payload that is too long, and for an empty id;
     ///   std::logic_error after stop().
     [[nodiscard]] std::future<bool> schedule(std::string id, TimePoint deadline,
@@ -133,10 +144,21 @@ public:
     [[nodiscard]] std::future<bool> reschedule(std::string id, TimePoint deadline);
     [[nodiscard]] std::future<bool> cancel(std::string id);
 
+    /// Copies the file while the timer goes on, about 1 MiB between two commits: to keep a copy, or
+    /// to look into it. The future is ready when the copy is on the disk.
+    ///
+    /// - The copy has what was confirmed before the call, and may have what was confirmed since. A
+    ///   DurableTimer can be made of it.
+    /// - The copy's file must be empty or not there. Otherwise the future throws StoreError and the
+    ///   file stays as it is; it also does if the disk refuses the copy, which is then empty.
+    /// - Copies wait for each other, and stop() waits for them.
+    /// - Throws std::logic_error after stop().
+    [[nodiscard]] std::future<void> backup(std::filesystem::path copy);
+
     /// Timeouts in the file, by the last commit.
     std::uint64_t pendingTimeouts() const noexcept;
 
-    /// Accepts nothing more, waits for handlers that run, and commits what was accepted. What is
+    /// Accepts nothing more, waits for handlers that run, and does what was accepted. What is
     /// pending stays in the file, which the destructor closes.
     void stop();
 

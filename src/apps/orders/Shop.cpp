@@ -12,12 +12,14 @@ namespace orders {
 using timingwheel::store::DurableTimeout;
 using timingwheel::store::StoreError;
 
-Shop::Shop(std::filesystem::path const& file)
+Shop::Shop(std::filesystem::path const& file, std::chrono::milliseconds wait)
     : book_{file},
       timersBook_{file},
       timer_{file.string() + "-timeouts",
              [this](DurableTimeout const& order) { timersBook_.cancel(order.id); },
-             {.errorHandler = [this](std::exception_ptr error) { note(error); }}} {
+             {.retryDelay = std::chrono::milliseconds{50},  // 64 times that is less than 5 s
+              .lockTimeout = wait,
+              .errorHandler = [this](std::exception_ptr error) { note(error); }}} {
     tellTimer();
 }
 

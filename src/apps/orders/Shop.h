@@ -39,8 +39,9 @@ struct Ledger {
 /// Thread safety  one thread
 class Shop {
 public:
-    /// Throws store::StoreError if another process has the timer: see isInUse().
-    explicit Shop(std::filesystem::path const& file);
+    /// Throws store::StoreError if another process has the timer and keeps it for so long: see
+    /// isInUse().
+    Shop(std::filesystem::path const& file, std::chrono::milliseconds wait);
 
     static bool isInUse(timingwheel::store::StoreError const& error);
 
@@ -53,7 +54,7 @@ public:
     /// seconds the files do not belong together: then the ledger does not balance.
     Ledger close();
     /// What went wrong in the last seconds where nobody waited; empty: nothing. What lasts goes
-    /// wrong again each second.
+    /// wrong again within them.
     std::string lastError() const;
 
 private:

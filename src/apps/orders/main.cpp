@@ -92,15 +92,11 @@ std::string checkId(std::string const& id) {
 
 /// A `place` has the timer's file for a moment, a shop until it ends.
 std::unique_ptr<Shop> openShop(std::string const& file) {
-    auto const last = steady_clock::now() + 2s;
-    for (;; std::this_thread::sleep_for(5ms)) {
-        try {
-            return std::make_unique<Shop>(file);
-        } catch (StoreError const& error) {
-            if (!Shop::isInUse(error)) throw;
-            if (steady_clock::now() >= last)
-                throw std::runtime_error{file + ": another shop has it open"};
-        }
+    try {
+        return std::make_unique<Shop>(file, 2s);
+    } catch (StoreError const& error) {
+        if (!Shop::isInUse(error)) throw;
+        throw std::runtime_error{file + ": another shop has it open"};
     }
 }
 
@@ -112,7 +108,7 @@ std::string haveTimerTold(Options const& options, Book& book) {
     try {
         for (; !book.isTold(options.id); std::this_thread::sleep_for(5ms)) {
             try {
-                Shop{options.file};
+                Shop{options.file, 0ms};
             } catch (StoreError const& error) {
                 if (!Shop::isInUse(error)) throw;
                 if (steady_clock::now() >= last) return kToldLater;

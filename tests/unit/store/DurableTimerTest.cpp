@@ -55,6 +55,7 @@ protected:
     DurableTimerOptions options() {
         return {.errorHandler = [this](std::exception_ptr) { ++errors; },
                 .clock = clock,
+                .retryClock = steady,
                 .fileSystem = PowerCut::kName};
     }
     void start() { timer.emplace("timeouts.db", deliveries.handler(), options()); }
@@ -70,6 +71,7 @@ protected:
     Watchdog watchdog{"a durable timer"};
     PowerCut disk{1};
     ManualClock clock{Clock::wallTime(Time{20'000 * 24h + 12h}), Clock::Kind::wall};
+    ManualClock steady;
     Deliveries deliveries{clock};
     std::atomic<int> errors{0};
     std::optional<DurableTimer> timer;
@@ -131,8 +133,8 @@ TEST_F(DurableTimerTest, DeliversWhatWasDueWhileItDidNotRun) {
 
 TEST_F(DurableTimerTest, AnswersWhetherATimeoutWasPending) {
     start();
-    for (Duration const delay : {Duration{1min}, Duration{24h}}) {
-        Time const deadline = now() + delay.nanoseconds();
+    for (std::chrono::minutes const delay : {1min, 1'440min}) {
+        Time const deadline = now() + delay;
         EXPECT_FALSE(timer->cancel("a").get());
         EXPECT_FALSE(timer->reschedule("a", deadline).get());
         EXPECT_FALSE(timer->schedule("a", deadline).get());
@@ -229,11 +231,262 @@ TEST_F(DurableTimerTest, CallsAHandlerThatThrowsAgain) {
     timer->schedule("a", now() + 1s).get();
     clock.advance(1s);
     waitUntil([&] {
-        clock.advance(1s);
+        steady.advance(1s);
         return timer->pendingTimeouts() == 0;
     });
     EXPECT_EQ(calls, 3);
     EXPECT_EQ(errors, 2);
+}
+
+// The time of day may be set meanwhile.
+TEST_F(DurableTimerTest, CallsAHandlerThatThrowsLessAndLessOftenByTheSteadyClock) {
+    std::atomic<int> calls{0};
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            if (timeout.id != "poison") return;
+            ++calls;
+            throw std::runtime_error{"never"};
+        },
+        options());
+    timer->schedule("poison", now() - 3h).get();
+    for (int i = 0, seconds = 1; i < 9; ++i, seconds = std::min(seconds * 2, 64)) {
+        waitUntil([&] { return calls == i + 1; });
+        // The writer has been told of it when what its thread handles next is gone.
+        timer->schedule("next", now()).get();
+        waitForPending(1);
+        timer->cancel("none").get();
+        clock.jump(-1min);
+        clock.advance(30s);
+        steady.advance(std::chrono::seconds{seconds} - 1ms);
+        timer->schedule("next", now()).get();
+        waitForPending(1);
+        EXPECT_EQ(calls, i + 1);
+        steady.advance(1ms);
+    }
+}
+
+TEST_F(DurableTimerTest, ReadsNoMoreWhenAllHandlersThrow) {
+    start();
+    std::vector<std::future<bool>> answers;
+    for (int i = 0; i < 200; ++i) answers.push_back(timer->schedule(std::to_string(i), now() + 1h));
+    for (auto& answer : answers) answer.get();
+    timer.reset();
+    clock.advance(1h);
+    DurableTimerOptions few = options();
+    few.maxRead = 10;
+    std::atomic<bool> throws{true};
+    std::mutex mutex;
+    std::map<std::string, int> calls;
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            std::lock_guard const lock{mutex};
+            ++calls[timeout.id];
+            if (throws) throw std::runtime_error{"not yet"};
+        },
+        few);
+    waitUntil([&] {
+        steady.advance(64s);
+        return errors > 300;
+    });
+    {
+        std::lock_guard const lock{mutex};
+        EXPECT_LE(calls.size(), 2 * few.maxRead);
+    }
+    throws = false;
+    waitUntil([&] {
+        steady.advance(64s);
+        return timer->pendingTimeouts() == 0;
+    });
+    EXPECT_EQ(calls.size(), 200U);
+    timer.reset();  // before what its handler uses
+}
+
+// What is not in memory is pending still, though it is overdue.
+TEST_F(DurableTimerTest, ReadsNoMoreBytesThanItMay) {
+    start();
+    std::vector<std::future<bool>> answers;
+    for (int i = 0; i < 100; ++i)
+        answers.push_back(timer->schedule(std::to_string(i), now() + 1h, std::string(1'000, 'x')));
+    for (auto& answer : answers) answer.get();
+    timer.reset();
+    clock.advance(1h);
+    DurableTimerOptions few = options();
+    few.maxBytes = 3'500;
+    std::promise<void> mayEnd;
+    std::shared_future<void> const end = mayEnd.get_future().share();
+    timer.emplace(
+        "timeouts.db", [&](DurableTimeout const&) { end.wait(); }, few);
+    answers.clear();
+    for (int i = 0; i < 100; i += 2) answers.push_back(timer->cancel(std::to_string(i)));
+    std::vector<bool> found;
+    for (auto& answer : answers) found.push_back(answer.get());
+    EXPECT_EQ(std::count(found.begin(), found.end(), false), 2);
+    EXPECT_EQ(timer->pendingTimeouts(), 52U);
+    mayEnd.set_value();
+    waitForPending(0);
+}
+
+TEST_F(DurableTimerTest, HoldsUpCallersWhoseBytesDoNotFit) {
+    DurableTimerOptions few = options();
+    few.maxBytes = 2'500;
+    timer.emplace("timeouts.db", deliveries.handler(), few);
+    std::atomic<int> accepted{0};
+    std::unique_lock slow{disk.mutex()};
+    std::thread caller{[&] {
+        for (int i = 0; i < 100; ++i) {
+            static_cast<void>(
+                timer->schedule(std::to_string(i), now() + 1h, std::string(1'000, 'x')));
+            ++accepted;
+        }
+    }};
+    waitUntil([&] { return accepted >= 3; });
+    std::this_thread::sleep_for(20ms);  // it would go on
+    EXPECT_LE(accepted, 6);             // three in a commit, and three that wait
+    slow.unlock();
+    caller.join();
+    waitForPending(100);
+}
+
+// As when the disk refuses it: the time of day does not move.
+TEST_F(DurableTimerTest, TriesAgainToRemoveWhatTheDiskHasRefused) {
+    start();
+    timer->schedule("a", now() + 1min).get();
+    disk.fill(true);
+    clock.advance(1min);
+    waitUntil([&] { return errors > 0; });
+    disk.fill(false);
+    waitUntil([&] {
+        steady.advance(1s);
+        return timer->pendingTimeouts() == 0;
+    });
+    restart();
+    EXPECT_EQ(deliveries.ids(), std::vector<std::string>{"a"});
+}
+
+TEST_F(DurableTimerTest, RemovesWhatHasBeenDeliveredInGroups) {
+    constexpr std::uint64_t kCount = 40;
+    DurableTimerOptions few = options();
+    few.maxGroup = 4;
+    timer.emplace("timeouts.db", deliveries.handler(), few);
+    for (std::uint64_t i = 0; i < kCount; ++i)
+        timer->schedule(std::to_string(i), now() + 1min).get();
+    std::uint64_t syncs = 0;
+    std::vector<std::future<bool>> answers;
+    {
+        std::lock_guard const slow{disk.mutex()};
+        syncs = disk.syncs();
+        answers.push_back(timer->cancel("none"));  // has the writer wait for the disk
+        clock.advance(1min);
+        waitUntil([&] { return deliveries.ids().size() == kCount; });
+        for (std::uint64_t i = 0; i < kCount; ++i)
+            answers.push_back(timer->reschedule(std::to_string(i), now() + 1h));
+    }
+    // One that is delivered is not pending, though it is in the file still.
+    for (auto& answer : answers) EXPECT_FALSE(answer.get());
+    waitForPending(0);
+    std::lock_guard const lock{disk.mutex()};
+    EXPECT_GE(disk.syncs() - syncs, kCount / 4);
+}
+
+TEST_F(DurableTimerTest, RemovesWhatHasBeenDeliveredBitByBitWhereTheDiskHasLittleRoom) {
+    start();
+    std::vector<std::future<bool>> answers;
+    for (int i = 0; i < 2'000; ++i)
+        answers.push_back(timer->schedule(std::to_string(i), now() + 1min, std::string(300, 'x')));
+    for (auto& answer : answers) answer.get();
+    restart();  // and its log is gone
+    disk.leave(100'000);
+    clock.advance(1min);
+    waitUntil([&] {
+        steady.advance(1s);
+        return timer->pendingTimeouts() == 0 || errors > 50;
+    });
+    EXPECT_EQ(timer->pendingTimeouts(), 0U);
+    EXPECT_GT(errors, 0);
+}
+
+// What did not fit would stay in the log, and the next larger one add to it.
+TEST_F(DurableTimerTest, GivesBackTheRoomOfWhatTheDiskRefused) {
+    DurableTimerOptions large = options();
+    large.maxPayload = 10'000'000;
+    timer.emplace("timeouts.db", deliveries.handler(), large);
+    timer->schedule("a", now() + 1h).get();
+    timer.emplace("timeouts.db", deliveries.handler(), large);  // what is in the file has its room
+    timer->schedule("a", now() + 2h).get();
+    disk.leave(1'000'000);
+    EXPECT_THROW(timer->schedule("b", now() + 1h, std::string(5'000'000, 'x')).get(), StoreError);
+    std::lock_guard const lock{disk.mutex()};
+    EXPECT_EQ(disk.files()["timeouts.db-wal"].content.size(), 0U);
+}
+
+TEST_F(DurableTimerTest, GivesBackTheRoomOfALargeCommit) {
+    DurableTimerOptions large = options();
+    large.maxPayload = 20'000'000;
+    timer.emplace("timeouts.db", deliveries.handler(), large);
+    timer->schedule("a", now() + 1h, std::string(20'000'000, 'x')).get();
+    timer->schedule("b", now() + 1h).get();
+    std::lock_guard const lock{disk.mutex()};
+    EXPECT_LE(disk.files()["timeouts.db-wal"].content.size(), 8'000'000U);
+}
+
+// Nothing is read twice, nor left out, where one look ahead ends and the next begins.
+TEST_F(DurableTimerTest, DeliversWhatIsDueAtTheHorizonOnce) {
+    start();
+    for (int const beyond : {-1, 0, 1})
+        timer->schedule(std::to_string(beyond), now() + 1h + beyond * 1ms).get();
+    timer.reset();
+    clock.advance(50min);  // the horizon
+    start();
+    clock.advance(5min);
+    timer->cancel("none").get();
+    clock.advance(5min + 1ms);
+    waitForPending(0);
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"-1", "0", "1"}));
+}
+
+TEST_F(DurableTimerTest, CancelsWhatItMovedFarAwayInTheSameCommit) {
+    start();
+    timer->schedule("a", now() + 1min).get();
+    std::vector<std::future<bool>> answers;
+    {
+        std::lock_guard const slow{disk.mutex()};
+        answers.push_back(timer->schedule("b", now() + 1min));  // has the writer wait for the disk
+        answers.push_back(timer->reschedule("a", now() + 24h));
+        answers.push_back(timer->cancel("a"));
+        answers.push_back(timer->reschedule("a", now() + 1min));
+    }
+    std::vector<bool> found;
+    for (auto& answer : answers) found.push_back(answer.get());
+    EXPECT_EQ(found, (std::vector<bool>{false, true, true, false}));
+    EXPECT_EQ(timer->pendingTimeouts(), 1U);
+}
+
+// Its handler has thrown.
+TEST_F(DurableTimerTest, CancelsAndMovesWhatWaitsForTheNextCallOfItsHandler) {
+    timer.emplace(
+        "timeouts.db",
+        [&](DurableTimeout const& timeout) {
+            deliveries.handler()(timeout);
+            if (timeout.id != "last") throw std::runtime_error{"not yet"};
+        },
+        options());
+    timer->schedule("a", now()).get();
+    timer->schedule("b", now()).get();
+    waitUntil([&] { return errors == 2; });
+    timer->schedule("last", now()).get();
+    waitForPending(2);
+    timer->cancel("none").get();
+    disk.fill(true);
+    EXPECT_THROW(timer->cancel("a").get(), StoreError);  // it goes on waiting
+    disk.fill(false);
+    EXPECT_TRUE(timer->cancel("a").get());
+    EXPECT_TRUE(timer->reschedule("b", now() + 24h).get());
+    steady.advance(2s);
+    timer->schedule("last", now()).get();
+    waitForPending(1);
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"a", "b", "last", "last"}));
 }
 
 TEST_F(DurableTimerTest, IsTooLateForACancelWhileTheHandlerRuns) {
@@ -299,7 +552,7 @@ TEST_F(DurableTimerTest, TellsOfADiskThatIsFullAndChangesNothing) {
     waitUntil([&] { return !deliveries.ids().empty() && errors > 0; });
     disk.fill(false);
     waitUntil([&] {
-        clock.advance(1s);
+        steady.advance(1s);
         return timer->pendingTimeouts() == 0;
     });
     timer->schedule("last", now()).get();  // behind what was refused, if that is in the wheel
@@ -549,7 +802,7 @@ TEST_F(DurableTimerTest, CallsNoHandlerAgainWhoseIdWasCancelled) {
         timer->schedule(id, now()).get();
         waitForPending(0);
         timer->cancel("none").get();
-        clock.advance(2s);
+        steady.advance(2s);
     }
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"a", "b", "c"}));
     timer.reset();  // waits for the handler, which uses the promises
@@ -589,7 +842,7 @@ TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
     timer.reset();
     clock.advance(3s);
     DurableTimerOptions few = options();
-    few.maxRead = 1;
+    few.maxRead = 2;
     timer.emplace(
         "timeouts.db",
         [&](DurableTimeout const& timeout) {
@@ -598,7 +851,7 @@ TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
         },
         few);
     waitUntil([&] {
-        clock.advance(1s);
+        steady.advance(1s);
         return timer->pendingTimeouts() == 1 || errors > 20;
     });
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"b", "c"}));
@@ -714,6 +967,11 @@ TEST_F(DurableTimerTest, RefusesOptionsWithTheirBounds) {
     refused([](auto& one) { one.threads = 0; }, "threads is 0: it must be 1 to 1000");
     refused([](auto& one) { one.maxGroup = 0; }, "maxGroup is 0: it must be 1 to");
     refused([](auto& one) { one.maxRead = 0; }, "maxRead is 0: it must be 1 to");
+    refused([](auto& one) { one.maxBytes = 0; }, "maxBytes is 0: it must be 1 to");
+    refused([](auto& one) { one.lockTimeout = 2h; },
+            "lockTimeout in ms is 7200000: it must be 0 to 3600000");
+    refused([](auto& one) { one.retryClock = Clock::wall(); },
+            "retryClock is of Clock::Kind::wall");
     refused([](auto& one) { one.maxWaiting = 0; }, "maxWaiting is 0: it must be 1 to");
     refused([](auto& one) { one.maxId = 1'000'001; }, "maxId is 1000001: it must be 1 to 1000000");
     refused([](auto& one) { one.maxPayload = 990'000'001; },
@@ -905,7 +1163,7 @@ TEST_F(DurableTimerTest, DeliversWhatComesBeforeADamagedRow) {
     clock.advance(1h + 1s);
     // A page has some thirty rows.
     waitUntil([&] {
-        clock.advance(1s);
+        steady.advance(1s);
         return errors > 0 && (deliveries.ids().size() >= 200 || errors > 10);
     });
     EXPECT_GE(deliveries.ids().size(), 200U);
@@ -916,12 +1174,154 @@ TEST_F(DurableTimerTest, DeliversWhatComesBeforeADamagedRow) {
     EXPECT_EQ(std::adjacent_find(ids.begin(), ids.end()), ids.end());
 }
 
+/// Another program that has a file.
+class Connection {
+public:
+    explicit Connection(std::filesystem::path const& file, char const* fileSystem = nullptr) {
+        EXPECT_EQ(
+            sqlite3_open_v2(file.string().c_str(), &connection_, SQLITE_OPEN_READWRITE, fileSystem),
+            SQLITE_OK);
+    }
+    Connection(Connection const&) = delete;
+    Connection& operator=(Connection const&) = delete;
+    ~Connection() { sqlite3_close(connection_); }
+
+    /// The first column, line by line.
+    std::string run(char const* sql) {
+        std::string result;
+        auto const add = [](void* text, int, char** values, char**) {
+            *static_cast<std::string*>(text) += std::string{values[0]} + '\n';
+            return 0;
+        };
+        EXPECT_EQ(sqlite3_exec(connection_, sql, add, &result, nullptr), SQLITE_OK)
+            << sqlite3_errmsg(connection_);
+        return result;
+    }
+
+private:
+    sqlite3* connection_ = nullptr;
+};
+
 TEST_F(DurableTimerTest, RefusesAFileThatIsInUse) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
+    real.lockTimeout = 0s;
     test::TemporaryFile const file;
     DurableTimer const first{file.path, deliveries.handler(), real};
     expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
+}
+
+// One looks into it, others have it for a moment.
+TEST_F(DurableTimerTest, WaitsForAFileThatOthersUse) {
+    constexpr std::size_t kStarts = 4;
+    DurableTimerOptions real = options();
+    real.fileSystem = "";
+    real.lockTimeout = 0s;
+    test::TemporaryFile const file;
+    { DurableTimer const first{file.path, deliveries.handler(), real}; }
+    std::optional<Connection> other{std::in_place, file.path};
+    other->run("BEGIN; SELECT count(*) FROM timeout");
+    expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
+    real.lockTimeout = 1h;
+    test::together(kStarts + 1, [&](std::size_t i) {
+        if (i == kStarts) return other.reset();
+        DurableTimer one{file.path, deliveries.handler(), real};
+        EXPECT_FALSE(one.schedule(std::to_string(i), now() + 1h).get());
+    });
+    DurableTimer const last{file.path, deliveries.handler(), real};
+    EXPECT_EQ(last.pendingTimeouts(), kStarts);
+}
+
+// ---- copies ------------------------------------------------------------------------------------
+
+// Of some megabytes, so that there are changes in between.
+TEST_F(DurableTimerTest, CopiesTheFileWhileItGoesOn) {
+    constexpr std::uint64_t kCount = 4'000;
+    start();
+    std::vector<std::future<bool>> answers;
+    for (std::uint64_t i = 0; i < kCount; ++i)
+        answers.push_back(
+            timer->schedule(std::to_string(i), now() + 1h + i * 1ms, std::string(1'000, 'x')));
+    for (auto& answer : answers) answer.get();
+    std::future<void> copied = timer->backup("copy.db");
+    std::uint64_t changes = 0;
+    while (copied.wait_for(0s) != std::future_status::ready) {
+        timer->schedule("new " + std::to_string(changes), now() + 2h).get();
+        EXPECT_TRUE(timer->cancel(std::to_string(changes)).get());
+        ++changes;
+    }
+    copied.get();
+    EXPECT_GT(changes, 0U);
+    disk.cutAfter(1);  // it is on the disk
+    EXPECT_THROW(timer->schedule("last", now() + 3h).get(), StoreError);
+    timer.reset();
+    disk.restore();
+    {
+        Connection copy{"copy.db", PowerCut::kName};
+        copy.run("PRAGMA locking_mode = EXCLUSIVE");
+        EXPECT_EQ(copy.run("PRAGMA integrity_check"), "ok\n");
+        // As store.md has it.
+        EXPECT_EQ(copy.run("SELECT CAST(id AS TEXT), datetime(deadline / 1000, 'unixepoch')"
+                           " FROM timeout ORDER BY deadline DESC, key LIMIT 1"),
+                  "new 0\n");
+    }
+    timer.emplace("copy.db", deliveries.handler(), options());
+    EXPECT_GE(timer->pendingTimeouts(), kCount);
+    EXPECT_LE(timer->pendingTimeouts(), kCount + 1);
+    clock.advance(2h);
+    waitForPending(0);
+    std::vector<std::string> const ids = deliveries.ids();
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), "0"), 0);
+    EXPECT_EQ(std::count(ids.begin(), ids.end(), std::to_string(kCount - 1)), 1);
+}
+
+TEST_F(DurableTimerTest, RefusesACopyWhereSomethingIsOrNothingStays) {
+    start();
+    timer->schedule("a", now() + 1h).get();
+    timer->backup("copy.db").get();
+    std::string const copy = disk.files()["copy.db"].content;
+    std::string const letter = "Dear Sir or Madam, " + std::string(10'000, '.');
+    disk.files()["letter.db"].content = letter;
+    expectError([&] { timer->backup("copy.db").get(); },
+                "copy.db: is not empty: a copy needs a file of its own");
+    expectError([&] { timer->backup("letter.db").get(); }, "file is not a database");
+    expectError([&] { timer->backup(":memory:").get(); }, "a copy there would not be kept");
+    expectError([&] { timer->backup("").get(); }, "a copy there would not be kept");
+    EXPECT_EQ(disk.files()["copy.db"].content, copy);
+    EXPECT_EQ(disk.files()["letter.db"].content, letter);
+    EXPECT_TRUE(timer->cancel("a").get());
+    std::future<void> last = timer->backup("last.db");
+    timer->stop();  // waits for it
+    last.get();
+    EXPECT_THROW(static_cast<void>(timer->backup("late.db")), std::logic_error);
+}
+
+TEST_F(DurableTimerTest, RefusesACopyIntoItsOwnFile) {
+    DurableTimerOptions real = options();
+    real.fileSystem = "";
+    test::TemporaryFile const file;
+    timer.emplace(file.path, deliveries.handler(), real);
+    timer->schedule("a", now() + 1h).get();
+    expectError([&] { timer->backup(file.path).get(); }, "database is locked");
+    real.lockTimeout = 0s;  // and keeps it
+    expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
+    EXPECT_TRUE(timer->cancel("a").get());
+}
+
+TEST_F(DurableTimerTest, GoesOnWhenTheDiskHasNoRoomForACopy) {
+    start();
+    std::vector<std::future<bool>> answers;
+    for (int i = 0; i < 1'000; ++i)
+        answers.push_back(timer->schedule(std::to_string(i), now() + 1h, std::string(1'000, 'x')));
+    for (auto& answer : answers) answer.get();
+    disk.leave(300'000);
+    expectError([&] { timer->backup("copy.db").get(); }, "database or disk is full");
+    EXPECT_TRUE(timer->cancel("0").get());
+    disk.leave(1'000'000'000);
+    timer->backup("copy.db").get();
+    EXPECT_TRUE(timer->cancel("1").get());
+    timer.emplace("copy.db", deliveries.handler(), options());
+    EXPECT_EQ(timer->pendingTimeouts(), 999U);
 }
 
 }  // namespace

@@ -51,17 +51,25 @@ int writeFile(sqlite3_file* handle, void const* bytes, int count, sqlite3_int64 
     Access const access{handle};
     if (int const error = thePowerCut->mayWrite()) return error;
     auto const offset = static_cast<std::size_t>(to);
-    auto const size = static_cast<std::size_t>(count);
-    write(access.file.content, offset, static_cast<char const*>(bytes), size);
-    access.file.unsynced.push_back(
-        {offset, std::string{static_cast<char const*>(bytes), size}, false});
-    return SQLITE_OK;
+    auto const wanted = static_cast<std::size_t>(count);
+    std::size_t const there = access.file.content.size();
+    std::size_t const growth = offset + wanted > there ? offset + wanted - there : 0;
+    std::size_t const refused = growth - thePowerCut->take(growth);
+    std::size_t const size = wanted - std::min(wanted, refused);
+    if (size > 0) {
+        write(access.file.content, offset, static_cast<char const*>(bytes), size);
+        access.file.unsynced.push_back(
+            {offset, std::string{static_cast<char const*>(bytes), size}, false});
+    }
+    return refused > 0 ? SQLITE_FULL : SQLITE_OK;
 }
 
 int truncateFile(sqlite3_file* handle, sqlite3_int64 size) {
     Access const access{handle};
     if (int const error = thePowerCut->mayWrite()) return error;
+    std::size_t const before = access.file.content.size();
     access.file.content.resize(static_cast<std::size_t>(size));
+    thePowerCut->giveBack(before - std::min(before, access.file.content.size()));
     access.file.unsynced.push_back({static_cast<std::size_t>(size), {}, true});
     return SQLITE_OK;
 }
@@ -70,6 +78,7 @@ int truncateFile(sqlite3_file* handle, sqlite3_int64 size) {
 int syncFile(sqlite3_file* handle, int flags) {
     Access const access{handle};
     if (int const error = thePowerCut->mayWrite()) return error;
+    thePowerCut->countSync();
     if ((flags & SQLITE_SYNC_FULL) != SQLITE_SYNC_FULL) return SQLITE_OK;
     for (PowerCut::Write const& one : access.file.unsynced) {
         if (one.isTruncation)
@@ -138,7 +147,11 @@ int openFile(sqlite3_vfs*, char const* name, sqlite3_file* handle, int flags, in
 int removeFile(sqlite3_vfs*, char const* name, int) {
     std::lock_guard const lock{thePowerCut->mutex()};
     if (int const error = thePowerCut->mayWrite()) return error;
-    return thePowerCut->files().erase(name) > 0 ? SQLITE_OK : SQLITE_IOERR_DELETE_NOENT;
+    auto const found = thePowerCut->files().find(name);
+    if (found == thePowerCut->files().end()) return SQLITE_IOERR_DELETE_NOENT;
+    thePowerCut->giveBack(found->second.content.size());
+    thePowerCut->files().erase(found);
+    return SQLITE_OK;
 }
 
 int accessFile(sqlite3_vfs*, char const* name, int, int* result) {
@@ -207,6 +220,17 @@ void PowerCut::fill(bool isFull) {
 void PowerCut::fillAfter(std::uint64_t calls) {
     std::lock_guard const lock{mutex_};
     fullAt_ = calls_ + calls;
+}
+
+void PowerCut::leave(std::size_t bytes) {
+    std::lock_guard const lock{mutex_};
+    room_ = bytes;
+}
+
+std::size_t PowerCut::take(std::size_t bytes) {
+    std::size_t const taken = std::min(bytes, room_);
+    room_ -= taken;
+    return taken;
 }
 
 bool PowerCut::isWell() const {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <random>
@@ -36,6 +37,8 @@ public:
     /// From now, or from the n-th such call, the disk is full: they fail and change nothing.
     void fill(bool isFull);
     void fillAfter(std::uint64_t calls);
+    /// From now, all files together may grow by so much. A write that goes beyond is done in part.
+    void leave(std::size_t bytes);
     /// Neither cut nor full.
     bool isWell() const;
     /// Whoever opens a file may only read it.
@@ -60,6 +63,11 @@ public:
     /// SQLITE_OK, or why the next write or sync fails.
     int mayWrite();
     int mayRead() const;
+    /// Takes room for so many bytes, or what there is of it.
+    std::size_t take(std::size_t bytes);
+    void giveBack(std::size_t bytes) { room_ += bytes; }
+    std::uint64_t syncs() const { return syncs_; }
+    void countSync() { ++syncs_; }
     bool isProtected() const { return isProtected_; }
 
 private:
@@ -76,6 +84,8 @@ private:
     bool isCut_ = false;
     std::uint64_t fullAt_ = 0;
     bool isFull_ = false;
+    std::size_t room_ = std::numeric_limits<std::size_t>::max() / 2;
+    std::uint64_t syncs_ = 0;
     bool isProtected_ = false;
 };
 
