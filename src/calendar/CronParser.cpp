@@ -137,15 +137,18 @@ CalendarFields parseCron(std::string_view expression) {
     if (words.size() == 1 && words[0].text.front() == '@') {
         std::string_view const meaning = meaningOfMacro(words[0].text);
         if (meaning.empty()) {
-            throw CalendarError{"no such shorthand", expression, words[0].position};
+            throw CalendarError{"no shorthand is called \"" + std::string{words[0].text} + "\"",
+                                expression, words[0].position};
         }
         return parseCron(meaning);
     }
     if (words.size() < 5) {
-        throw CalendarError{"five or six fields are expected", expression, expression.size()};
+        throw CalendarError{"five or six fields are expected, not " + std::to_string(words.size()),
+                            expression, expression.size()};
     }
     if (words.size() > 6) {
-        throw CalendarError{"at most six fields are expected", expression, words[6].position};
+        throw CalendarError{"at most six fields are expected, not " + std::to_string(words.size()),
+                            expression, words[6].position};
     }
     CalendarFields fields;
     auto word = words.begin();

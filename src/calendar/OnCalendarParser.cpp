@@ -17,66 +17,55 @@ constexpr std::uint64_t allFrom(int low, int high) {
            (std::uint64_t{1} << static_cast<unsigned>(low));
 }
 
+/// What the numbers of a field count from.
+enum class From { begin, monthsEnd };
+
 /// Reads `*`, or a list of values, ranges and repetitions. Calls add(first, last, step) for each.
 template <class Add>
-void readList(Reader& reader, int low, int high, Add add) {
+void readList(Reader& reader, int low, int high, From from, Add add) {
     do {
         if (reader.skip("*")) {
-            add(low, high, reader.skip("/") ? reader.number(1, high) : 1);
+            bool const repeats = from == From::begin && reader.skip("/");
+            add(low, high, repeats ? reader.number(1, high) : 1);
             continue;
         }
         std::size_t const begin = reader.position();
-        int const first = reader.number(low, high);
+        int first = reader.number(low, high);
         int last = first;
         bool const isRange = reader.skip("..");
         if (isRange) {
             last = reader.number(low, high);
             if (last < first) {
-                reader.failAt(begin, "the range ends before it begins");
+                reader.failAt(begin,
+                              "the range ends at " + std::to_string(last) + ", before it begins");
             }
         }
+        int step = 1;
         if (reader.skip("/")) {
-            add(first, isRange ? last : high, reader.number(1, high));
-        } else {
-            add(first, last, 1);
+            std::size_t const place = reader.position();
+            step = reader.number(1, isRange ? kLastYear : high);
+            int const most = from == From::begin ? high - first : first - low;
+            if (!isRange && step > most) {
+                reader.failAt(place, "from " + std::to_string(first) +
+                                         " on, a repetition is at most " + std::to_string(most));
+            }
+            if (!isRange && from == From::begin) {
+                last = high;
+            } else if (!isRange) {
+                first = low + most % step;  // it goes on towards the month's end
+            }
         }
+        add(first, last, step);
     } while (reader.skip(","));
 }
 
-std::uint64_t readSet(Reader& reader, int low, int high) {
+std::uint64_t readSet(Reader& reader, int low, int high, From from = From::begin) {
     std::uint64_t set = 0;
-    readList(reader, low, high, [&set](int first, int last, int step) {
+    readList(reader, low, high, from, [&set](int first, int last, int step) {
         for (int value = first; value <= last; value += step) {
             set |= bit(value);
         }
     });
-    return set;
-}
-
-/// Days from the month's end: ~1 is the last. A repetition goes on towards the end.
-std::uint64_t readFromEnd(Reader& reader) {
-    std::uint64_t set = 0;
-    do {
-        if (reader.skip("*")) {
-            set |= allFrom(0, 30);
-            continue;
-        }
-        int const first = reader.number(1, 31);
-        int last = reader.skip("..") ? reader.number(1, 31) : first;
-        int step = 1;
-        if (reader.skip("/")) {
-            std::size_t const place = reader.position();
-            step = reader.number(1, 31);
-            if (last == first && step >= first) {
-                reader.failAt(place, "the month ends before this repetition comes again");
-            }
-            last = last == first ? 1 : last;
-        }
-        auto const [nearest, farthest] = std::minmax(first, last);
-        for (int value = farthest; value >= nearest; value -= step) {
-            set |= bit(value - 1);
-        }
-    } while (reader.skip(","));
     return set;
 }
 
@@ -90,8 +79,12 @@ void readYears(Reader& reader, CalendarFields& fields) {
         }
         reader.fail("a repetition of years needs a first year");
     }
-    readList(reader, 0, kLastYear, [&fields](int first, int last, int step) {
+    readList(reader, 0, kLastYear, From::begin, [&](int first, int last, int step) {
         fields.years.push_back({fullYear(first), fullYear(last), step});
+        if (fullYear(last) < fullYear(first)) {
+            reader.fail("the range ends in " + std::to_string(fullYear(last)) +
+                        ", before it begins in " + std::to_string(fullYear(first)));
+        }
     });
 }
 
@@ -107,7 +100,7 @@ void readDate(Reader& reader, Word word, CalendarFields& fields) {
     fields.months = readSet(reader, 1, 12);
     if (reader.skip("~")) {
         fields.days = 0;
-        fields.daysFromEnd = readFromEnd(reader);
+        fields.daysFromEnd = readSet(reader, 1, 31, From::monthsEnd) >> 1U;  // ~1 is the last
     } else if (reader.skip("-")) {
         fields.days = readSet(reader, 1, 31);
     } else {

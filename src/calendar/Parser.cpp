@@ -2,6 +2,7 @@
 
 #include <timingwheel/calendar/CalendarError.h>
 
+#include <algorithm>
 #include <array>
 
 namespace timingwheel {
@@ -38,19 +39,16 @@ bool Reader::skip(std::string_view expected) {
 int Reader::number(int low, int high) {
     std::size_t const begin = at_;
     int value = 0;
-    while (isDigit(peek())) {
-        value = value * 10 + (peek() - '0');
-        ++at_;
-        if (value > 99999) {
-            break;
-        }
+    for (; isDigit(peek()); ++at_) {
+        value = std::min(value * 10 + (peek() - '0'), 99999);
     }
     if (at_ == begin) {
         fail("a number is expected here");
     }
     if (value < low || value > high) {
-        failAt(begin,
-               "the number must be from " + std::to_string(low) + " to " + std::to_string(high));
+        failAt(begin, "the number must be from " + std::to_string(low) + " to " +
+                          std::to_string(high) + ", not " +
+                          std::string{expression_.substr(begin, at_ - begin)});
     }
     return value;
 }

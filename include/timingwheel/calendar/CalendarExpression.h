@@ -28,7 +28,7 @@ struct CalendarFields;
 ///   - names of months and weekdays in any case; weekdays 0 and 7 are Sunday; `?` for a day is `*`
 ///   - a range may wrap around: `FRI-MON` is four days, `22-2` five hours
 ///   - days: `L` the last, `L-3` three before it, `LW` the last from Monday to Friday, `15W` the
-///     one from Monday to Friday nearest to the 15th in its month
+///     one from Monday to Friday nearest to the 15th in its month, if there is one: `31W` skips months of 30
 ///   - weekdays: `5L` or `FRIL` the last Friday of the month, `MON#2` the second Monday
 ///   - `@yearly @annually @monthly @weekly @daily @midnight @hourly`
 ///   - If day and weekday both restrict, *either* matches, as in Vixie's cron. A field that begins
@@ -37,6 +37,7 @@ struct CalendarFields;
 /// **OnCalendar** is `weekdays date time zone`, each part optional: `Mon..Fri *-*-* 09:00 UTC`.
 ///   - lists, ranges `..`, repetitions `0/15`; `~` instead of the last `-` counts days from the
 ///     month's end: `*-02~01` is its last day, `Mon *-05~07/1` the last Monday of May
+///   - a repetition that comes once alone, `*:5/55`, is refused; so is `~19..3`
 ///   - weekday *and* date must match; a missing date is every day, a missing time 00:00:00
 ///   - years of two digits are 1970 to 2069; fractions of seconds are refused
 ///   - `minutely hourly daily weekly monthly quarterly semiannually yearly` (and `annually`)

@@ -3,6 +3,7 @@
 #include <timingwheel/calendar/detail/platform/export.h>
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -10,14 +11,19 @@ namespace timingwheel {
 inline namespace v1 {
 namespace calendar {
 
+struct ZoneData;
+
 /// A time zone of the IANA database, or UTC.
 ///
-/// The zones come from the standard library where it has them, else from Howard Hinnant's date.
-/// Date with the system's database knows no change of the clocks after 2037.
+/// The zones come from the standard library where it has them, else from Howard Hinnant's date and
+/// the system's database. After the last change that the database lists (often that of 2037), the
+/// zone's rule goes on for every year.
 ///
+/// Range          the years 1 to 9999
 /// Thread safety  may be used and copied by any number of threads
 /// Lifetime       the database is loaded by the first zone but UTC, and stays
-/// Errors         an unknown name throws std::invalid_argument, which names it
+/// Errors         an unknown name throws std::invalid_argument, which names it; so does a zone
+///                whose file has no rule
 class TIMINGWHEEL_CALENDAR_API TimeZone {
 public:
     /// A time during which the offset from UTC stays the same: [begin, end).
@@ -38,7 +44,7 @@ public:
 
 private:
     std::string name_ = "UTC";
-    void const* zone_ = nullptr;  ///< null for UTC; else the database's, which stays
+    std::shared_ptr<ZoneData const> data_;  ///< null for UTC
 };
 
 }  // namespace calendar
