@@ -28,7 +28,7 @@ struct CalendarFields;
 ///   - names of months and weekdays in any case; weekdays 0 and 7 are Sunday; `?` for a day is `*`
 ///   - a range may wrap around: `FRI-MON` is four days, `22-2` five hours
 ///   - days: `L` the last, `L-3` three before it, `LW` the last from Monday to Friday, `15W` the
-///     one from Monday to Friday nearest to the 15th in its month, if there is one: `31W` skips months of 30
+///     one from Monday to Friday nearest to the 15th in its month; `31W` skips months of 30 days
 ///   - weekdays: `5L` or `FRIL` the last Friday of the month, `MON#2` the second Monday
 ///   - `@yearly @annually @monthly @weekly @daily @midnight @hourly`
 ///   - If day and weekday both restrict, *either* matches, as in Vixie's cron. A field that begins
