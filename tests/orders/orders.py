@@ -24,6 +24,7 @@ LEDGER = re.compile(r"^placed (\S+) = paid (\S+) \+ cancelled (\S+) \+ pending (
 BALANCES = "The ledger balances."
 ESCAPE = re.compile(r"\033\[[\d;?]*([A-Za-z])")
 ROW = re.compile(r"\033\[(\d+);1H([^\033]*)\033\[K")
+LATER = "; the timer learns of it at its next start"
 LEAVES = "\033[?1049l"  # the alternate screen
 
 
@@ -164,7 +165,10 @@ class Orders(unittest.TestCase):
         self.assertRegex(out, r"(?m)^c: pending, .* left$")
 
     def check(self, command, status, out):
-        self.assertEqual(self.orders(*command), (status, out, ""))
+        found, told, err = self.orders(*command)
+        # With a shop that is open, on a busy machine.
+        told = told.replace(LATER, "") if LATER not in out else told
+        self.assertEqual((found, told, err), (status, out, ""))
 
     @contextlib.contextmanager
     def refusesToCancel(self):
@@ -204,22 +208,24 @@ class Orders(unittest.TestCase):
 
     def testBalancesIfItEndsBeforeWhatWasOverdueIsCancelled(self):
         # The last order is paid when its timeout is due, behind the others, each of which takes
-        # some 20 ms. So there is a timeout too many for seconds.
+        # some 20 ms.
         self.orders("list")  # makes the file
         with contextlib.closing(sqlite3.connect(self.file)) as book:
             book.execute("CREATE VIEW slow AS WITH RECURSIVE count(x) AS (SELECT 1 UNION ALL"
                          " SELECT x + 1 FROM count LIMIT 100000) SELECT x FROM count")
-            book.execute("CREATE TRIGGER slow BEFORE UPDATE ON orders WHEN new.state = 2"
-                         " BEGIN SELECT COUNT(*) FROM slow; END")  # fmt: skip
+            book.execute("CREATE TRIGGER slow BEFORE UPDATE ON orders WHEN old.state = 0"
+                         " AND new.state = 2 BEGIN SELECT COUNT(*) FROM slow; END")  # fmt: skip
             book.execute("CREATE TRIGGER pay AFTER UPDATE ON orders WHEN new.id = '000'"
                          " AND new.state = 2 BEGIN UPDATE orders SET state = 1, isTold = 0"
-                         " WHERE id = '149' AND state = 0; END")  # fmt: skip
+                         " WHERE id = '299' AND state = 0; END")  # fmt: skip
             book.executemany("INSERT INTO orders VALUES (?, 0, 0, 1, 0)",
-                             [(f"{i:03}",) for i in range(150)])  # fmt: skip
+                             [(f"{i:03}",) for i in range(300)])  # fmt: skip
             book.commit()
             with self.shop("--rate", "0") as process:
-                paid = "SELECT state FROM orders WHERE id = '149'"
+                paid = "SELECT state FROM orders WHERE id = '299'"
                 waitUntil(lambda: book.execute(paid).fetchone() == (1,), process)
+        open_, _, _, timeouts = self.read()
+        self.assertEqual(timeouts, open_)
 
     def testSaysIfATimeoutHasNoOrder(self):
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
@@ -351,14 +357,13 @@ class Orders(unittest.TestCase):
         self.assertEqual((status, err), (130, ""), out)
 
     def testDoesNotWaitForAShopThatWasStopped(self):
-        later = "; the timer learns of it at its next start\n"
         self.check(["place", "a", "--after", "1h"], 0, "a: placed, to be paid within 1h\n")
         with self.shop("--rate", "0") as process:
             pause(process)
             try:
-                self.check(["pay", "a"], 0, f"a: paid{later}")
+                self.check(["pay", "a"], 0, f"a: paid{LATER}\n")
                 self.check(["place", "b", "--after", "1h"], 0,
-                           f"b: placed, to be paid within 1h{later}")  # fmt: skip
+                           f"b: placed, to be paid within 1h{LATER}\n")  # fmt: skip
             finally:
                 process.send_signal(signal.SIGCONT)
         self.assertEqual(self.read(), ({"b"}, {"a"}, set(), {"b"}))
@@ -393,11 +398,10 @@ class Orders(unittest.TestCase):
             for process in processes:
                 waitUntil(lambda: opens(process, self.file), process)  # noqa: B023
             other.execute("ROLLBACK")
-            later = "(; the timer learns of it at its next start)?"  # by the last of eight
             for i, process in enumerate(processes):
                 status, out, err = end(process)
                 self.assertEqual((status, err), (0, ""), out)
-                self.assertRegex(out, rf"^{i}: placed, to be paid within 30min{later}\n$")
+                self.assertRegex(out, rf"^{i}: placed, to be paid within 30min({LATER})?\n$")
         with self.shop("--rate", "0"):
             pass
         open_, _, _, timeouts = self.read()

@@ -169,7 +169,7 @@ std::vector<std::string> Book::pay(std::vector<std::string> const& ids, Time now
 }
 
 bool Book::cancel(std::string const& id) {
-    Statement update{*this, "UPDATE orders SET state = 2, isTold = 1 WHERE id = ?1 AND state = 0"};
+    Statement update{*this, "UPDATE orders SET state = 2, isTold = 0 WHERE id = ?1 AND state = 0"};
     return update.bind(1, id).change();
 }
 
@@ -220,18 +220,13 @@ Totals Book::totals() {
                      "SELECT COUNT(*), (SELECT COUNT(*) FROM orders WHERE state = 1),"
                      " (SELECT COUNT(*) FROM orders WHERE state = 2),"
                      " (SELECT COUNT(*) FROM orders WHERE state = 0),"
-                     " (SELECT COUNT(*) FROM orders WHERE state = 0 AND isTold = 0) FROM orders"};
+                     " (SELECT COUNT(*) FROM orders WHERE state = 0 AND isTold = 0),"
+                     " (SELECT COUNT(*) FROM orders WHERE state > 0 AND isTold = 0) FROM orders"};
     select.step();
     auto const count = [&](int column) {
         return static_cast<std::uint64_t>(select.number(column));
     };
-    return {count(0), count(1), count(2), count(3), count(4)};
-}
-
-std::uint64_t Book::countOverdue(Time now) {
-    Statement select{*this, "SELECT COUNT(*) FROM orders WHERE state = 0 AND deadline <= ?1"};
-    select.bind(1, toFile(now)).step();
-    return static_cast<std::uint64_t>(select.number(0));
+    return {count(0), count(1), count(2), count(3), count(4), count(5)};
 }
 
 std::vector<std::uint64_t> Book::pendingByDeadline(Time now, milliseconds part, std::size_t parts) {

@@ -29,7 +29,8 @@ struct Totals {
     std::uint64_t paid = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t pending = 0;
-    std::uint64_t untold = 0;  // of the pending ones
+    std::uint64_t untoldPending = 0;  // of the pending ones
+    std::uint64_t untoldEnded = 0;    // of the others
 };
 
 /// The shop's own table: what has become of each order. Every change is on the disk when its call
@@ -50,7 +51,7 @@ public:
     std::size_t place(std::vector<std::string> const& ids, Time now, Time deadline);
     /// Those of them that were open, and not overdue.
     std::vector<std::string> pay(std::vector<std::string> const& ids, Time now);
-    /// False if it was not open. What cancels it is the timer, which knows it then.
+    /// False if it was not open.
     bool cancel(std::string const& id);
 
     std::optional<Order> find(std::string const& id);
@@ -65,8 +66,6 @@ public:
     bool isTold(std::string const& id);
 
     Totals totals();
-    /// Of the open orders.
-    std::uint64_t countOverdue(Time now);
     /// Of the open orders, how many have their deadline in each part of a time from now. The first
     /// part has also what is overdue, the last what is later.
     std::vector<std::uint64_t> pendingByDeadline(Time now, std::chrono::milliseconds part,

@@ -2,9 +2,7 @@
 
 #include <cstddef>
 #include <future>
-#include <limits>
 #include <sqlite3.h>
-#include <thread>
 #include <vector>
 
 namespace orders {
@@ -27,49 +25,26 @@ bool Shop::isInUse(StoreError const& error) { return (error.code() & 0xff) == SQ
 
 void Shop::tellTimer() {
     constexpr std::size_t kAtOnce = 10'000;
-    for (;;) {
+    for (std::size_t told = kAtOnce; told == kAtOnce;) {
         std::vector<Order> const orders = book_.untold(kAtOnce);
-        if (orders.empty()) return;
+        auto const later = std::chrono::system_clock::now() + std::chrono::hours{24};
         std::vector<std::future<bool>> answers;
-        for (Order const& one : orders)
-            answers.push_back(one.state == State::open ? timer_.schedule(one.id, one.deadline)
-                                                       : timer_.cancel(one.id));
+        for (Order const& one : orders) {
+            // A timeout that is due goes only together with one that is pending.
+            answers.push_back(timer_.schedule(one.id, later));
+            answers.push_back(timer_.cancel(one.id));
+            if (one.state == State::open) answers.push_back(timer_.schedule(one.id, one.deadline));
+        }
         for (auto& answer : answers) answer.get();
-        book_.told(orders);
+        if (!orders.empty()) book_.told(orders);
+        told = orders.size();
     }
 }
 
 Ledger Shop::close() {
-    using std::chrono::steady_clock;
-    constexpr std::chrono::seconds kMostIdle{2};
-    auto const begin = std::chrono::system_clock::now();
-    auto least = std::numeric_limits<std::uint64_t>::max();
-    auto last = steady_clock::now() + kMostIdle;
-    for (;; std::this_thread::sleep_for(std::chrono::milliseconds{5})) {
-        tellTimer();
-        Ledger const ledger = readLedger();
-        if (ledger.tooMany() == 0) {
-            timer_.stop();
-            return ledger;
-        }
-        // What was paid late waits in the timer behind orders that are overdue.
-        std::uint64_t const left = ledger.tooMany() + book_.countOverdue(begin);
-        if (left < least) {
-            least = left;
-            last = steady_clock::now() + kMostIdle;
-        }
-        if (steady_clock::now() >= last) break;
-    }
-    timer_.stop();  // which commits the last that a slow disk has kept waiting
-    return readLedger();
-}
-
-Ledger Shop::readLedger() {
-    // In this order: if an order is cancelled in between, there seems to be a timeout too many.
-    Ledger ledger;
-    ledger.timeouts = timer_.pendingTimeouts();
-    ledger.totals = book_.totals();
-    return ledger;
+    tellTimer();
+    timer_.stop();
+    return {book_.totals(), timer_.pendingTimeouts()};
 }
 
 std::string Shop::lastError() const {

@@ -4,7 +4,7 @@
 
 #include <timingwheel/store/DurableTimer.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -14,15 +14,16 @@
 
 namespace orders {
 
-/// The book's side and the timer's. Other processes may have placed orders meanwhile.
+/// The book's side and the timer's. Other processes may have placed or paid orders meanwhile.
 struct Ledger {
     Totals totals;
     std::uint64_t timeouts = 0;
-    std::uint64_t pending() const noexcept { return timeouts + totals.untold; }
-    /// Timeouts of which the book knows nothing.
-    std::uint64_t tooMany() const noexcept {
-        std::uint64_t const known = totals.pending - totals.untold;
-        return timeouts > known ? timeouts - known : 0;
+    /// By the timer's file. It may still have a timeout of an order that has ended, until the timer
+    /// has been told.
+    std::uint64_t pending() const noexcept {
+        std::uint64_t const known = totals.pending - totals.untoldPending;
+        std::uint64_t const tooMany = timeouts > known ? timeouts - known : 0;
+        return timeouts - std::min(tooMany, totals.untoldEnded) + totals.untoldPending;
     }
     bool balances() const noexcept {
         return totals.placed == totals.paid + totals.cancelled + pending();
@@ -33,8 +34,8 @@ struct Ledger {
 ///
 /// The book comes first. Until the timer knows of a change, the book has it as untold. If the
 /// process dies anywhere between, the next one tells the timer again, which is harmless: an open
-/// order is scheduled once more at the same deadline, another one is cancelled once more. And a
-/// timeout that comes again finds that its order is not open.
+/// order has its timeout replaced by one at the same deadline, another one is cancelled once more.
+/// And a timeout that comes again finds that its order is not open.
 ///
 /// Thread safety  one thread
 class Shop {
@@ -46,19 +47,16 @@ public:
     static bool isInUse(timingwheel::store::StoreError const& error);
 
     Book& book() { return book_; }
-    /// Returns when the timer has confirmed all that was untold.
+    /// Returns when the timer has confirmed all that was untold at the call.
     void tellTimer();
     std::uint64_t timeouts() const { return timer_.pendingTimeouts(); }
-    /// The books at the end, once the timer has no timeout of an order that is not open. After a
-    /// restart it may: such a one is overdue, or is cancelled again. If their number stays for two
-    /// seconds the files do not belong together: then the ledger does not balance.
+    /// The books at the end. What is overdue stays for the next shop.
     Ledger close();
     /// What went wrong in the last seconds where nobody waited; empty: nothing. What lasts goes
     /// wrong again within them.
     std::string lastError() const;
 
 private:
-    Ledger readLedger();
     void note(std::exception_ptr const& error);
 
     Book book_;

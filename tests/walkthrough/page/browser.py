@@ -102,6 +102,10 @@ class Page:
     def look(self):
         return self.driver.execute_script(LOOK)
 
+    def isMoving(self):
+        """Or a colour fades."""
+        return self.driver.execute_script("return document.getAnimations().length") > 0
+
     def find(self, name):
         return self.driver.find_element(By.CSS_SELECTOR, name)
 
@@ -304,6 +308,7 @@ class WalkthroughPage(unittest.TestCase):
         at = self.page.look()["at"]
         time.sleep(1)
         self.assertEqual(self.page.look()["at"], at)
+        self.page.find("#speed").send_keys("normal")  # 20 steps take more than 20 seconds
         self.page.press(Keys.END)
         self.page.click("#play")
         self.page.waitUntil(lambda page: int(page.look()["at"]) < 20)
@@ -386,7 +391,7 @@ class WalkthroughPage(unittest.TestCase):
                 self.page.scrubTo(32)
                 self.page.type("soon")
                 self.page.click("#add button[type=submit]")
-                time.sleep(0.6)  # colours fade
+                self.page.waitUntil(lambda page: not page.isMoving())
                 width = self.driver.execute_script("return document.documentElement.scrollWidth")
                 self.assertLessEqual(width, SIZES[size][0], size)
                 for name, contrast in self.driver.execute_script(CONTRAST, texts):
