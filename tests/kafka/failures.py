@@ -63,7 +63,8 @@ class Proxy:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def arm(self, topic):
-        self.topic = topic.encode()
+        # With its length: headers of other topics' records name it, too.
+        self.topic = struct.pack(">h", len(topic)) + topic.encode()
 
     def accept(self):
         while True:
