@@ -6,11 +6,15 @@ docs/beyond.md has the table of failures, and names these tests. Where none is n
 TIMINGWHEEL_ONE_IN=2 runs half of them: others for each TIMINGWHEEL_EXPLORE_FROM.
 """
 
+import contextlib
 import os
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
 import urllib.request
@@ -43,17 +47,87 @@ def now():
     return int(time.time() * 1000)
 
 
+class Proxy:
+    """Stands before a broker. Once armed, it lets a transaction fail at the worst moment: a batch
+    for the topic is written, and its answer swallowed; before the batch is sent again, the answer
+    that adds the group's offsets to the transaction becomes an error."""
+
+    PRODUCE, ADD_OFFSETS = 0, 25
+    GROUP_AUTHORIZATION_FAILED = struct.pack(">h", 30)  # the client may abort, and go on
+
+    def __init__(self, brokerPort):
+        self.brokerPort, self.topic = brokerPort, None
+        self.isCut = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def arm(self, topic):
+        # With its length: headers of other topics' records name it, too.
+        self.topic = struct.pack(">h", len(topic)) + topic.encode()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            try:
+                broker = socket.create_connection(("127.0.0.1", self.brokerPort))
+            except OSError:
+                client.close()
+                continue
+            special = {}  # by their numbers, what is asked
+            for way in ((client, broker, special, True), (broker, client, special, False)):
+                threading.Thread(target=self.pump, args=way, daemon=True).start()
+
+    def pump(self, source, to, special, isOfClient):
+        try:
+            with source, to, source.makefile("rb") as stream:
+                while len(size := stream.read(4)) == 4:
+                    data = stream.read(struct.unpack(">i", size)[0])
+                    if isOfClient:
+                        self.look(data, special)
+                    elif (kind := special.pop(data[:4], None)) == self.PRODUCE:
+                        self.isCut.set()
+                        break
+                    elif kind == self.ADD_OFFSETS:
+                        threading.Thread(target=self.refuse, args=(to, size, data)).start()
+                        continue
+                    to.sendall(size + data)
+        except OSError:
+            pass
+        finally:
+            for end in (source, to):
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+
+    def look(self, data, special):
+        kind = struct.unpack(">h", data[:2])[0]
+        if self.topic and not self.isCut.is_set() and (
+            kind == self.ADD_OFFSETS or kind == self.PRODUCE and self.topic in data
+        ):  # fmt: skip
+            special[data[4:8]] = kind
+
+    def refuse(self, to, size, data):
+        self.isCut.wait(SOON)
+        # The client notes the cut, and does not send again yet. A worker that is right is so
+        # whatever comes first.
+        time.sleep(0.3)
+        with contextlib.suppress(OSError):
+            to.sendall(size + data[:8] + self.GROUP_AUTHORIZATION_FAILED + data[10:])
+
+
 class Guarded(Cluster):
-    """A broker that heeds who may do what. By another port it asks for a name and a password."""
+    """A broker that heeds who may do what. By another port it asks for a name and a password, and
+    by a third it is behind a proxy."""
 
     def _settings(self, number):
         settings = super()._settings(number)
-        (self.namedPort,) = freePorts(1)
-        for name in ("listeners", "advertised.listeners"):
-            settings[name] += f",NAMED://127.0.0.1:{self.namedPort}"
+        self.namedPort, behind = freePorts(2)
+        self.proxy = Proxy(behind)
+        for name, port in (("listeners", behind), ("advertised.listeners", self.proxy.port)):
+            settings[name] += f",NAMED://127.0.0.1:{self.namedPort},BEHIND://127.0.0.1:{port}"
         return settings | {
             "listener.security.protocol.map":
-                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,NAMED:SASL_PLAINTEXT",
+                "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,NAMED:SASL_PLAINTEXT,BEHIND:PLAINTEXT",
             "listener.name.named.sasl.enabled.mechanisms": "PLAIN",
             "listener.name.named.plain.sasl.jaas.config":
                 "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -274,6 +348,22 @@ class Failures(unittest.TestCase):
         self.cluster.brokers[0].start()
         self.cluster.wait()
         self.assertDelivered([f"t{i}" for i in range(20)])
+
+    def testATransactionFailsWhoseBatchIsWritten(self):
+        """A broker must not take what is sent anew for what was aborted."""
+        world = self.world
+        proxy = self.cluster.proxy
+        worker = world.worker("--librdkafka", "retry.backoff.ms=1000",
+                              brokers=f"127.0.0.1:{proxy.port}")  # fmt: skip
+        world.awaitLog(worker, "taken over", PARTITIONS)
+        world.command("schedule", "a", 0)
+        self.assertDelivered(["a"])
+        proxy.arm(world.topics["target"])
+        world.command("schedule", "a", 0)  # taken in and delivered by one transaction
+        waitUntil(lambda: world.metric(worker, "delivered_total") == 2, SOON, "not delivered")
+        self.assertTrue(proxy.isCut.is_set())
+        self.assertGreater(world.metric(worker, "aborted_transactions_total"), 0)
+        self.assertDelivered(["a", "a"])
 
     def testNoBrokerIsThere(self):
         worker = self.world.worker(brokers="127.0.0.1:1", create=False)
