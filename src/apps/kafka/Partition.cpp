@@ -183,7 +183,8 @@ void Partition::takeOver() {
         *timers_,
         Intake::Rules{
             .source = shared_.options.commands + "/" + std::to_string(number_),
-            .maxDelay = shared_.options.maxDelayDays * 24 * 3'600'000,
+            .maxPast = shared_.options.maxPastDays * kDay,
+            .maxDelay = shared_.options.maxDelayDays * kDay,
             .hasReplies = !shared_.options.replies.empty(),
             .isOurs = [this](std::string_view key) { return isOurs(key); },
             .whyNotTake = [this](std::int64_t offset) -> std::string {

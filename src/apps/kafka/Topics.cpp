@@ -1,6 +1,7 @@
 #include "apps/kafka/Topics.h"
 
 #include "apps/kafka/Log.h"
+#include "kafka/Headers.h"
 
 #include <spdlog/spdlog.h>
 
@@ -19,7 +20,6 @@ namespace {
 
 constexpr int kRequestTimeout = 10'000;
 constexpr std::int64_t kHour = 3'600'000;
-constexpr std::int64_t kDay = 24 * kHour;
 // From so many on, one of them may be away and two must confirm.
 constexpr std::int32_t kReplicas = 3;
 constexpr std::chrono::seconds kUntilAllKnow{20};
