@@ -73,8 +73,14 @@ for key, (value, headers) in pending.items():
     kept = [(name, text) for name, text in headers if name != "timingwheel-value"]
     write(key, value if len(kept) == len(headers) else None,
           [("timingwheel-command", b"schedule"), *kept])  # fmt: skip
-unread = sorted(read(committed(partitionsOf(oldCommands))), key=lambda m: m.timestamp()[1])
-for message in unread:
+latest, unread = {}, []
+for message in read(committed(partitionsOf(oldCommands))):
+    # Clocks of users differ. What stands behind another in its partition stays behind it.
+    partition = message.partition()
+    latest[partition] = max(latest.get(partition, 0), message.timestamp()[1])
+    unread.append((latest[partition], message))
+unread.sort(key=lambda each: each[0])
+for _, message in unread:
     write(message.key(), message.value(), message.headers())
 if producer.flush(600):
     sys.exit(f"{newCommands}: not all is confirmed")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 /// The names of headers, and bounds: what users of any Kafka client, the daemon and its state agree
@@ -42,6 +43,12 @@ inline constexpr std::string_view kFrom = "timingwheel-from";
 /// Bytes of a timer's id, and headers of its user's own.
 inline constexpr std::size_t kMaxId = 1'000;
 inline constexpr std::size_t kMaxHeaders = 100;
+
+/// Days from now to a timer's time: what a worker's options allow at most. Seconds in place of
+/// milliseconds are of 1970, and beyond.
+inline constexpr std::int64_t kMaxPastDays = 10'000;
+inline constexpr std::int64_t kMaxDelayDays = 36'600;
+inline constexpr std::int64_t kDay = 24 * 3'600'000;  // ms
 
 }  // namespace kafka
 }  // namespace v1

@@ -3,7 +3,9 @@
 
 #include <timingwheel/kafka/TimerClient.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -31,9 +33,15 @@ void checkId(std::string_view id) {
 
 std::string inMilliseconds(TimerClient::TimePoint at) {
     auto const time = std::chrono::ceil<std::chrono::milliseconds>(at.time_since_epoch()).count();
-    if (time < 0)
+    auto const now = std::chrono::floor<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    std::int64_t const earliest = std::max<std::int64_t>(now - kMaxPastDays * kDay, 0);
+    std::int64_t const latest = now + kMaxDelayDays * kDay;
+    if (time < earliest || time > latest)
         throw std::invalid_argument{"kafka: at is " + std::to_string(time) +
-                                    " ms since 1970: it must be 0 or more"};
+                                    " ms since 1970: it must be " + std::to_string(earliest) +
+                                    " to " + std::to_string(latest)};
     return std::to_string(time);
 }
 

@@ -20,8 +20,8 @@ using timingwheel::kafka::Refusal;
 
 constexpr CommandLimits kLimits{.latest = 1'000'000};
 
-std::string refusalOf(Record const& record) {
-    auto const read = readCommand(record, kLimits);
+std::string refusalOf(Record const& record, CommandLimits limits = kLimits) {
+    auto const read = readCommand(record, limits);
     auto const* const refusal = std::get_if<Refusal>(&read);
     return refusal == nullptr ? "it was accepted" : refusal->reason;
 }
@@ -68,6 +68,15 @@ TEST(Command, TakesBoundsAndNotBeyond) {
     EXPECT_EQ(refusalOf(schedule("a", "1000000")), "it was accepted");
     EXPECT_THAT(refusalOf(schedule("a", "1000001")),
                 AllOf(HasSubstr("1000001"), HasSubstr("the latest is 1000000")));
+    EXPECT_THAT(refusalOf(schedule("a", "1763000000"), {.earliest = 1'763'000'001'000}),
+                AllOf(HasSubstr("timingwheel-at is 1763000000: the earliest is 1763000001000"),
+                      HasSubstr("milliseconds")));
+    EXPECT_EQ(refusalOf(schedule("a", "5000"), {.earliest = 5'000, .latest = 5'000}),
+              "it was accepted");
+    EXPECT_THAT(
+        refusalOf(record("a", {{"timingwheel-command", "push-back"}, {"timingwheel-at", "4999"}}),
+                  {.earliest = 5'000, .latest = 5'000}),
+        HasSubstr("the earliest is 5000"));
     EXPECT_EQ(refusalOf(schedule("a", "0", std::string(249, 't'))), "it was accepted");
     EXPECT_THAT(refusalOf(schedule("a", "0", std::string(250, 't'))), HasSubstr("1 to 249"));
     Record many = schedule("a", "0");
@@ -105,7 +114,12 @@ TEST(Command, ThatIsMalformedIsRefusedWithTheReason) {
         {schedule("a", "1", ""), "timingwheel-to is \"\""},
         {schedule("a", "1", "a topic"), "timingwheel-to is \"a topic\""},
         {schedule("a", "1", ".."), "timingwheel-to is \"..\""},
-        {schedule("a", "1", "../etc"), "timingwheel-to is \"../etc\""}};
+        {schedule("a", "1", "../etc"), "timingwheel-to is \"../etc\""},
+        {schedule("a", "1", "__consumer_offsets"),
+         "__consumer_offsets: that is a topic of Kafka's"},
+        {schedule("a", "1", "__transaction_state"), "__transaction_state: that is a topic of"},
+        {schedule("a", "1", "__share_group_state"), "__share_group_state: that is a topic of"},
+        {schedule("a", "1", "__cluster_metadata"), "__cluster_metadata: that is a topic of"}};
     for (Case const& each : cases) EXPECT_THAT(refusalOf(each.record), HasSubstr(each.reason));
 }
 

@@ -49,6 +49,7 @@ protected:
     std::int64_t notKept = -1;
     Intake intake{timers,
                   {.source = "timers.commands/3",
+                   .maxPast = 4'000,
                    .maxDelay = 5'000,
                    .hasReplies = true,
                    .isOurs = [](std::string_view key) { return key != "of-others"; },
@@ -121,6 +122,8 @@ TEST_F(IntakeTest, SendsWhatItRefusesToTheDeadLettersAndGoesOn) {
     std::vector<std::pair<Record, std::string>> const refused{
         {schedule("a", "soon"), "\"soon\""},
         {schedule("a", "1005001"), "the latest is 1005000"},
+        {schedule("a", "995999"), "the earliest is 996000"},
+        {pushBack("a", "995999"), "the earliest is 996000"},
         {schedule("of-others", "1000100"), "murmur2"},
         {schedule("a", "1000100", "nowhere"), "there is no such topic"},
         {record(std::nullopt, {}), "the key is empty"}};

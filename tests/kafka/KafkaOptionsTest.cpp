@@ -47,6 +47,7 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--session-timeout-ms", "999"}, "is 999: it must be 1000 to 3600000 ms"},
         {{"--transaction-timeout-ms", "900001"}, "is 900001: it must be 1000 to 900000 ms"},
         {{"--max-delay-days", "-1"}, "is -1: it must be 1 to 36600 days"},
+        {{"--max-past-days", "10001"}, "is 10001: it must be 1 to 10000 days"},
         {{"--create-topics", "0"}, "is 0: it must be 1 to 10000 partitions"},
         {{"--replication", "101"}, "is 101: it must be 1 to 100 brokers"},
         {{"--log-level", "loud"}, "loud"},
@@ -82,11 +83,27 @@ TEST(KafkaOptions, AreReadFromAFileToo) {
     EXPECT_EQ(read.line.options.librdkafka.at("security.protocol"), "ssl");
     EXPECT_EQ(read.line.options.librdkafka.at("debug"), "broker");
 
-    std::ofstream{file} << "brokers = \"a:1\"\nbrakers = \"b:2\"\n";
-    Parsed const unknown = parsed({"--config", file});
-    EXPECT_EQ(unknown.line.exitStatus, kBadConfiguration);
-    EXPECT_THAT(unknown.said, HasSubstr("brakers"));
     EXPECT_EQ(parsed({"--config", file + ".missing"}).line.exitStatus, kBadConfiguration);
+}
+
+TEST(KafkaOptions, OfAFileThatAreMisspeltAreRefusedByFileLineAndNearestKey) {
+    std::string const file = ::testing::TempDir() + "/timingwheel-kafka-misspelt.toml";
+    std::vector<std::pair<char const*, char const*>> const bad{
+        {"brokers = \"a:1\"\n# memroy-mb\n\n  memroy-mb = 5\n",
+         ":4: memroy-mb: there is no such option: did you mean memory-mb?"},
+        {"\"brakers\"=\"b:2\"\r\n", ":1: brakers: there is no such option: did you mean brokers?"},
+        {"batch = 5\nmax_delay_days=3",
+         ":2: max_delay_days: there is no such option: did you mean "
+         "max-delay-days?"},
+        {"brokers a:1\n", ":1: brokers a:1: there is no such option: did you mean brokers?"},
+        {"batch = 5\n[limits]\nbatch = 6\n", ":2: limits: there are no sections: leave it out"},
+        {"limits.batch = 6\n", ":1: limits: there are no sections: leave it out"}};
+    for (auto const& [text, reason] : bad) {
+        std::ofstream{file} << text;
+        Parsed const refused = parsed({"--brokers", "a:1", "--config", file});
+        EXPECT_EQ(refused.line.exitStatus, kBadConfiguration) << reason;
+        EXPECT_THAT(refused.said, HasSubstr(file + reason));
+    }
 }
 
 }  // namespace

@@ -60,8 +60,21 @@ TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
     record.id.assign(1'001, 'x');
     EXPECT_EQ(refusal(record), "kafka: id has 1001 bytes: it must have 1 to 1000");
     record = good;
-    record.at = system_clock::time_point{-1s};
-    EXPECT_EQ(refusal(record), "kafka: at is -1000 ms since 1970: it must be 0 or more");
+    auto const refusedAt = [&](system_clock::time_point at) {
+        record.at = at;
+        return refusal(record);
+    };
+    EXPECT_THAT(refusedAt(system_clock::time_point{-1s}),
+                HasSubstr("kafka: at is -1000 ms since 1970: it must be "));
+    // Forgotten, seconds for milliseconds, and milliseconds for seconds.
+    EXPECT_THAT(refusedAt({}), HasSubstr("at is 0 ms"));
+    EXPECT_THAT(refusedAt(system_clock::time_point{1'763'000'000ms}),
+                HasSubstr("at is 1763000000 ms"));
+    EXPECT_THAT(refusedAt(system_clock::time_point::max()), HasSubstr("it must be "));
+    EXPECT_THAT(refusedAt(system_clock::time_point::min()), HasSubstr("at is -"));
+    constexpr auto kDay = 24h;
+    EXPECT_THAT(refusedAt(system_clock::now() - 10'001 * kDay), HasSubstr("it must be "));
+    EXPECT_THAT(refusedAt(system_clock::now() + 36'601 * kDay), HasSubstr("it must be "));
     record = good;
     record.to.clear();
     EXPECT_THAT(refusal(record), HasSubstr("to is empty"));

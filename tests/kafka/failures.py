@@ -6,6 +6,7 @@ docs/beyond.md has the table of failures, and names these tests. Where none is n
 TIMINGWHEEL_ONE_IN=2 runs half of them: others for each TIMINGWHEEL_EXPLORE_FROM.
 """
 
+import collections
 import contextlib
 import os
 import re
@@ -23,7 +24,7 @@ from pathlib import Path
 
 from children import Child, allEnded, freePorts, waitUntil
 from cluster import Cluster
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -382,13 +383,14 @@ class Failures(unittest.TestCase):
         world.command("schedule", "d", now(), to="nowhere")
         world.command("schedule", "e", now(), to="commands")
         world.command("schedule", "f", now() + 4_000 * 86_400_000)
+        world.command("schedule", "g", now() // 1000)
         world.command("schedule", "good", now())
         self.assertDelivered(["good"])
-        letters = world.await_("dead-letters", 7)
+        letters = world.await_("dead-letters", 8)
         reasons = " ".join(headers["timingwheel-reason"] for _, _, headers, _ in letters)
         for part in ("the key is empty", '"explode"', '"soon"', '"no such topic"',
                      "nowhere: there is no such topic", "a topic of the timers' own",
-                     "the latest is"):  # fmt: skip
+                     "the latest is", "the earliest is"):  # fmt: skip
             self.assertIn(part, reasons)
 
     def testACommandIsInAnotherPartition(self):
@@ -413,7 +415,7 @@ class Failures(unittest.TestCase):
     def testATimeIsLongPast(self):
         world = self.world
         world.ready()
-        world.command("schedule", "a", 0)
+        world.command("schedule", "a", now() - 3_650 * 86_400_000)
         self.assertDelivered(["a"])
 
     def testAUsersTransactionStaysOpen(self):
@@ -423,7 +425,7 @@ class Failures(unittest.TestCase):
                          "partitioner": "murmur2_random", "transactional.id": world.name + "-user"})
         user.init_transactions()
         user.begin_transaction()
-        headers = [("timingwheel-command", "schedule"), ("timingwheel-at", "0"),
+        headers = [("timingwheel-command", "schedule"), ("timingwheel-at", str(now())),
                    ("timingwheel-to", world.topics["target"])]
         user.produce(world.topics["commands"], key="a", headers=headers)
         user.flush()
@@ -509,6 +511,19 @@ class Failures(unittest.TestCase):
         (letter,) = world.await_("dead-letters", 1)
         self.assertEqual((letter[0], letter[1]), ("a", b"x" * 20_000))
         self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
+
+    def testATargetIsNew(self):
+        """Made after somebody has named another that is not there, and used at once."""
+        world = self.world
+        world.ready()
+        targets = [world.name + f".new{i}" for i in range(10)]
+        for number, target in enumerate(targets):
+            world.command("schedule", f"nowhere{number}", now(), to="nowhere")
+            self.cluster.createTopic(target, 1)
+            world.command("schedule", f"t{number}", now(), to=target)
+        letters = world.await_("dead-letters", len(targets))
+        self.assertEqual({headers["timingwheel-to"] for _, _, headers, _ in letters}, {"nowhere"})
+        self.assertEqual(world.outcomes(2 * len(targets)).count("scheduled"), len(targets))
 
     def testATargetIsRemoved(self):
         world = self.world
@@ -599,11 +614,14 @@ class Failures(unittest.TestCase):
             world.command("schedule", f"t{i}", now() + 600_000)
         waitUntil(lambda: world.metric(first, "pending") == 20, SOON, "not taken in")
         first.stop()
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        more = [NewPartitions(world.topics[part], 2 * PARTITIONS) for part in ("commands", "state")]
-        for done in admin.create_partitions(more).values():
-            done.result(20)
-        world.awaitLog(world.worker(), "the number of partitions was changed")
+        # An offset that was set by hand does not say by how many partitions it was.
+        user = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": world.group})
+        places = [TopicPartition(world.topics["commands"], number) for number in range(PARTITIONS)]
+        user.commit(offsets=[TopicPartition(place.topic, place.partition, place.offset)
+                             for place in user.committed(places, 20)], asynchronous=False)
+        user.close()
+        self.addPartitions(PARTITIONS + 1, "commands", "state")
+        world.awaitLog(world.worker(), "the number of partitions was changed: a timer is in")
 
     def testRetentionRemovesCommands(self):
         world = self.world
@@ -863,55 +881,93 @@ class Failures(unittest.TestCase):
         world.ready()
         self.assertDelivered(ids)
 
-    def testTimersMoveToMorePartitions(self):
-        # As docs/beyond.md says, after the number of the old ones was changed.
-        world = self.world
-        first, at = world.ready(), now() + 25_000
-        for i in range(20):
-            world.command("schedule", f"t{i}", at, value=b"%d" % i, colour="red")
-        world.command("schedule", "empty", at, value=None)
-        waitUntil(lambda: world.metric(first, "pending") == 21, SOON, "not taken in")
-        first.stop()
+    # -- partitions are added
+
+    def addPartitions(self, number, *parts):
         admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        more = [NewPartitions(world.topics[part], 2 * PARTITIONS) for part in ("commands", "state")]
+        more = [NewPartitions(self.world.topics[part], number) for part in parts]
         for done in admin.create_partitions(more).values():
             done.result(20)
-        refused = world.worker()
-        world.awaitLog(refused, "Kafka cannot take partitions away", PARTITIONS)
-        refused.stop()
-        for i in range(5):  # of which some go to new partitions, and nobody reads them
-            world.command("cancel", f"t{i}")
-            world.command("schedule", f"new{i}", at)
+
+    def awaitStandstill(self, worker, partitions):
+        for partition in range(partitions):
+            self.world.awaitLog(worker, f"partition {partition}: begins anew: the number of "
+                                "partitions was changed")  # fmt: skip
+
+    def startWith(self, partitions):
+        """A worker, 100 timers, and the options that make topics."""
+        world, ids = self.world, [f"t{i}" for i in range(100)]
+        make = ("--replication", self.cluster.replication, "--create-topics")
+        worker = world.worker(*make, partitions, create=False)
+        world.awaitLog(worker, "taken over", partitions)
+        for key in ids:
+            value = key.encode() if key != "t1" else None
+            world.command("schedule", key, now() + 600_000, value=value, colour="red")
+        waitUntil(lambda: world.metric(worker, "pending") == len(ids), SOON, "not taken in")
+        return worker, ids, make
+
+    def cancelSome(self, ids):
+        """By one who knows how many partitions there are now."""
+        self.world.producer = Producer(
+            {"bootstrap.servers": self.cluster.addresses, "log_level": 0,
+             "partitioner": "murmur2_random", "enable.idempotence": True})  # fmt: skip
+        for key in ids[::2]:
+            self.world.command("cancel", key)
+
+    def checkMoved(self, ids, make):
+        """Timers move, as docs/beyond.md says, and each cancel wins and is answered once."""
+        world, kept = self.world, ids[1::2]
+        for worker in world.workers:
+            worker.stop()
         old, world.group = dict(world.topics), f"{world.name}-new"
         world.topics |= {part: f"{world.name}.new-{part}" for part in ("commands", "state")}
-        setUp = [PROGRAM, "--brokers", self.cluster.addresses, "--create-topics", 5, "--check",
-                 "--group", world.group]  # fmt: skip
-        for part in ("commands", "state", "dead-letters", "replies"):
-            setUp += [f"--{part}", world.topics[part]]
-        subprocess.run(map(str, setUp), check=True, timeout=SOON, capture_output=True)
+        self.assertEqual(world.worker(*make, 5, "--check", create=False).process.wait(SOON), 0)
         subprocess.run([sys.executable, "-B", RESHARD, self.cluster.addresses, world.name,
                         old["state"], old["commands"], world.topics["commands"]],
                        check=True, timeout=SOON, capture_output=True)  # fmt: skip
         world.worker(create=False)
-        ids = [f"t{i}" for i in range(5, 20)] + [f"new{i}" for i in range(5)] + ["empty"]
-        self.assertDelivered(ids)
+        for key in kept:
+            world.command("push-back", key, now())
+        self.assertDelivered(kept)
         for key, value, headers, _ in world.read("target"):
-            if key.startswith("t"):
-                self.assertEqual((value.decode(), headers["colour"]), (key[1:], "red"))
-            elif key == "empty":
-                self.assertIsNone(value)
+            self.assertEqual(value, key.encode() if key != "t1" else None)
+            self.assertEqual(headers["colour"], "red")
+        outcomes = collections.Counter(world.outcomes(2 * len(ids)))
+        self.assertEqual(outcomes, {"scheduled": len(ids), "cancelled": len(ids) - len(kept),
+                                    "pushed-back": len(kept)})  # fmt: skip
+        self.assertEqual(world.read("dead-letters"), [])
 
-    def testPartitionsAreAddedWhileItRuns(self):
+    def testTwoPartitionsBecomeThree(self):
+        """Of the commands, and they come at once."""
+        worker, ids, make = self.startWith(2)
+        self.addPartitions(3, "commands")
+        self.cancelSome(ids)
+        self.awaitStandstill(worker, 2)
+        self.checkMoved(ids, make)
+
+    def testThreePartitionsBecomeFour(self):
+        """Of both topics. Nobody writes before it is noticed; and a worker takes the new ones."""
+        worker, ids, make = self.startWith(3)
+        self.addPartitions(4, "commands", "state")
+        self.awaitStandstill(worker, 3)
+        self.cancelSome(ids)
+        worker.stop()
+        self.awaitStandstill(self.world.worker(create=False), 4)
+        self.checkMoved(ids, make)
+
+    def testNobodyMayAddPartitions(self):
+        """As docs/beyond.md has it forbidden."""
         world = self.world
-        worker = world.ready("--librdkafka", "topic.metadata.refresh.interval.ms=1000")
-        for i in range(20):
-            world.command("schedule", f"t{i}", now() + 20_000)
-        waitUntil(lambda: world.metric(worker, "pending") == 20, SOON, "not taken in")
+        world.ready()
         admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        more = NewPartitions(world.topics["commands"], 2 * PARTITIONS)
-        admin.create_partitions([more])[world.topics["commands"]].result(20)
-        world.awaitLog(worker, "the number of partitions was changed")
-        self.assertDelivered([f"t{i}" for i in range(20)])
+        topic = world.topics["commands"]
+        for done in admin.create_acls(self.acls(ResourceType.TOPIC, topic,
+                                                AclOperation.ALTER)).values():  # fmt: skip
+            done.result(20)
+        with self.assertRaisesRegex(KafkaException, "TOPIC_AUTHORIZATION_FAILED"):
+            self.addPartitions(PARTITIONS + 1, "commands")
+        world.command("schedule", "a", now())
+        self.assertDelivered(["a"])
 
     # -- memory
 
@@ -927,6 +983,30 @@ class Failures(unittest.TestCase):
         waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
         self.assertLess(world.metric(worker, "memory_bytes"), 2e6)
         self.assertDelivered(ids)
+
+    def testAFullWorkerTakesCancels(self):
+        """Those of one partition, while another waits for memory; and they make room for it."""
+        world = self.world
+        worker = world.ready("--memory-mb", "1", "--batch", "100")
+        at, value, count = now() + 600_000, b"x" * 600, 1_000
+        cancel, keys = [("timingwheel-command", "cancel")], ([], [])
+        for number in range(3 * count):  # of timers that are not there: to learn their partitions
+            world.producer.produce(world.topics["commands"], key=f"t{number}", headers=cancel,
+                                   on_delivery=lambda _, m: keys[m.partition()].append(m.key()))
+        world.producer.flush()
+        cancelled, waiting = (each[:count] for each in keys)
+        world.schedule(cancelled, at, value=value)
+        waitUntil(lambda: world.metric(worker, "pending") == count, SOON, "not taken in")
+        world.schedule(waiting, at, value=value)
+        waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
+        world.command("push-back", cancelled[0], at + 1)
+        self.assertEqual(world.outcomes(1), ["pushed-back"])
+        self.assertGreater(world.metric(worker, "commands_lag"), 0)
+        for key in cancelled:
+            world.producer.produce(world.topics["commands"], key=key, headers=cancel)
+        world.producer.flush()
+        waitUntil(lambda: world.metric(worker, "cancelled_total") == count
+                  and world.metric(worker, "pending") == count, SOON, "not taken in")
 
 
 class Disk(unittest.TestCase):

@@ -33,6 +33,8 @@ private:
 struct DelayedRecord {
     /// Of the timer: 1 to 1,000 bytes. Scheduled again, a timer has the new time and record.
     std::string id;
+    /// At most 10,000 days past and 36,600 ahead; workers may refuse more (--max-past-days,
+    /// --max-delay-days: 3,660 days by default).
     std::chrono::system_clock::time_point at;
     /// The topic to deliver to.
     std::string to;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <system_error>
 
@@ -22,6 +23,13 @@ std::string quoted(std::string_view text) {
     return result + (text.size() > kMost ? "...\"" : "\"");
 }
 
+/// Kafka's own topics, where a record of a stranger's breaks groups and transactions.
+bool isOfKafka(std::string_view topic) {
+    static constexpr std::string_view kTopics[] = {"__consumer_offsets", "__transaction_state",
+                                                   "__share_group_state", "__cluster_metadata"};
+    return std::find(std::begin(kTopics), std::end(kTopics), topic) != std::end(kTopics);
+}
+
 bool isTopic(std::string_view name) {
     auto const isAllowed = [](char letter) {
         return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
@@ -32,7 +40,7 @@ bool isTopic(std::string_view name) {
 }
 
 /// Fills in the time, or returns what is wrong with it.
-std::optional<Refusal> readAt(Record const& record, std::int64_t latest, std::int64_t& at) {
+std::optional<Refusal> readAt(Record const& record, CommandLimits limits, std::int64_t& at) {
     auto const written = lastHeader(record, header::kAt);
     if (!written) return Refusal{"timingwheel-at is missing: it says when, in ms since 1970"};
     auto const [end, error] =
@@ -40,9 +48,13 @@ std::optional<Refusal> readAt(Record const& record, std::int64_t latest, std::in
     if (error != std::errc{} || end != written->data() + written->size() || at < 0)
         return Refusal{"timingwheel-at is " + quoted(*written) +
                        ": it must be a whole number of milliseconds since 1970"};
-    if (at > latest)
+    if (at < limits.earliest)
+        return Refusal{"timingwheel-at is " + std::to_string(at) + ": the earliest is " +
+                       std::to_string(limits.earliest) +
+                       " (--max-past-days); it is in milliseconds since 1970"};
+    if (at > limits.latest)
         return Refusal{"timingwheel-at is " + std::to_string(at) + ": the latest is " +
-                       std::to_string(latest) + " (--max-delay-days)"};
+                       std::to_string(limits.latest) + " (--max-delay-days)"};
     return std::nullopt;
 }
 
@@ -102,9 +114,13 @@ std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits l
     if (auto refusal = readId(record, command)) return *refusal;
     if (auto refusal = readKind(record, command)) return *refusal;
     if (command.kind != Command::Kind::cancel)
-        if (auto refusal = readAt(record, limits.latest, command.at)) return *refusal;
-    if (command.kind == Command::Kind::schedule)
+        if (auto refusal = readAt(record, limits, command.at)) return *refusal;
+    if (command.kind == Command::Kind::schedule) {
         if (auto refusal = readTimer(record, command)) return *refusal;
+        if (isOfKafka(command.to))
+            return Refusal{"timingwheel-to is " + std::string{command.to} +
+                           ": that is a topic of Kafka's own"};
+    }
     return command;
 }
 
@@ -112,7 +128,9 @@ std::variant<Command, Refusal> readState(Record const& record) {
     Command command;
     command.kind = Command::Kind::schedule;
     if (auto refusal = readId(record, command)) return *refusal;
-    if (auto refusal = readAt(record, std::numeric_limits<std::int64_t>::max(), command.at))
+    // No bound: it was accepted once.
+    if (auto refusal =
+            readAt(record, {.latest = std::numeric_limits<std::int64_t>::max()}, command.at))
         return *refusal;
     if (auto refusal = readTimer(record, command)) return *refusal;
     if (lastHeader(record, header::kValue) == header::kNone) command.value.reset();

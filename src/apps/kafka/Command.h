@@ -19,7 +19,9 @@ namespace kafka {
 struct CommandLimits {
     static constexpr std::size_t kMaxTopic = 249;
 
-    std::int64_t latest = 0;  // milliseconds since 1970
+    // Milliseconds since 1970.
+    std::int64_t earliest = 0;
+    std::int64_t latest = 0;
 };
 
 /// What a user wants of a timer. Views into the record.

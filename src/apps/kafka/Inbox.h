@@ -37,15 +37,18 @@ public:
         std::lock_guard const lock{mutex_};
         close(lock);
     }
-    /// Waits until there is something, or wake() is called, or until `atMost` has passed. Takes no
-    /// more than so many.
-    std::vector<Message> take(std::size_t atMost, std::chrono::milliseconds patience) {
+    /// Waits until there is something, or wake() is called, or until `patience` has passed. Takes
+    /// at most `atMost`, in order, and ends before the first that `waits`.
+    template <class Waits>
+    std::vector<Message> take(std::size_t atMost, std::chrono::milliseconds patience,
+                              Waits const& waits) {
         std::unique_lock lock{mutex_};
         hasNews_.wait_for(lock, patience, [this] { return !messages_.empty() || isWoken_; });
         isWoken_ = false;
         std::vector<Message> taken;
         std::size_t const stopAt = bytes_ - std::min(bytes_, kMaxBytes / 2);
-        while (!messages_.empty() && taken.size() < atMost && (bytes_ > stopAt || taken.empty())) {
+        while (!messages_.empty() && taken.size() < atMost && (bytes_ > stopAt || taken.empty()) &&
+               !waits(*messages_.front().message)) {
             bytes_ -= messages_.front().bytes;
             taken.push_back(std::move(messages_.front().message));
             messages_.pop_front();

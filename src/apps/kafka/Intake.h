@@ -30,6 +30,7 @@ class Intake {
 public:
     struct Rules {
         std::string source;     // for dead letters: "topic/partition"
+        std::int64_t maxPast;   // ms
         std::int64_t maxDelay;  // ms
         bool hasReplies;
         /// Whether this key belongs to this partition.

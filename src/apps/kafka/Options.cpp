@@ -1,11 +1,19 @@
 #include "apps/kafka/Options.h"
 
+#include "kafka/Headers.h"
+
 #include <timingwheel/version.h>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstddef>
+#include <istream>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,6 +77,69 @@ CLI::Validator between(Number least, Number most, char const* unit) {
                           "", "between"};
 }
 
+/// How many letters to add, remove or replace.
+std::size_t distance(std::string_view from, std::string_view to) {
+    std::vector<std::size_t> row(to.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= from.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= to.size(); ++j) {
+            std::size_t const replaced = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+            diagonal = std::exchange(row[j], std::min({row[j - 1] + 1, row[j] + 1, replaced}));
+        }
+    }
+    return row.back();
+}
+
+/// The configuration file. An error of a key names the file, the line and the nearest key.
+class ConfigurationFile : public CLI::ConfigBase {
+public:
+    explicit ConfigurationFile(CLI::App const& app) : app_{app} {}
+
+    std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
+        std::stringstream copy;
+        copy << input.rdbuf();
+        std::string const text = copy.str();
+        std::vector<CLI::ConfigItem> read = ConfigBase::from_config(copy);
+        for (CLI::ConfigItem const& item : read) {
+            if (!item.parents.empty())
+                refuse(text, item.parents.front(), "there are no sections: leave it out");
+            if (app_.get_option_no_throw("--" + item.name) == nullptr)
+                refuse(text, item.name,
+                       "there is no such option: did you mean " + nearest(item.name) + "?");
+        }
+        return read;
+    }
+
+private:
+    [[noreturn]] void refuse(std::string const& text, std::string const& key,
+                             std::string const& reason) const {
+        std::istringstream lines{text};
+        std::size_t number = 1;
+        for (std::string line; std::getline(lines, line) && !hasKey(line, key);) ++number;
+        throw CLI::ConfigError{app_.get_config_ptr()->as<std::string>() + ":" +
+                               std::to_string(number) + ": " + key + ": " + reason};
+    }
+    static bool hasKey(std::string_view line, std::string_view key) {
+        line.remove_prefix(std::min(line.find_first_not_of(" \t[\"'"), line.size()));
+        if (!line.starts_with(key)) return false;
+        line.remove_prefix(key.size());
+        return line.empty() || line.find_first_of(" \t\r]\"'=.") == 0;
+    }
+    std::string nearest(std::string const& key) const {
+        std::vector<std::string> names;
+        for (CLI::App const* const group : app_.get_subcommands({}))
+            for (CLI::Option const* const option : group->get_options())
+                names.push_back(option->get_lnames().front());
+        return *std::min_element(names.begin(), names.end(),
+                                 [&](std::string const& one, std::string const& other) {
+                                     return distance(key, one) < distance(key, other);
+                                 });
+    }
+
+    CLI::App const& app_;
+};
+
 void addCluster(CLI::App& app, Options& options, std::vector<std::string>& settings) {
     auto* const cluster = app.add_option_group("The cluster");
     cluster->add_option("--brokers", options.brokers, "host:port, and more of them after commas")
@@ -100,12 +171,17 @@ void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int6
         ->check(between(1, 1'000'000, " records"));
     limits
         ->add_option("--memory-mb", options.memory,
-                     "For what is pending. If it is full, commands wait until something is due")
+                     "For what is pending. If it is full, schedules wait until something is due or "
+                     "cancelled")
         ->check(between(1, 1'000'000, " MB"));
     limits
         ->add_option("--max-delay-days", options.maxDelayDays,
                      "A timer that is due later than this is refused")
-        ->check(between(1, 36'600, " days"));
+        ->check(between(std::int64_t{1}, kMaxDelayDays, " days"));
+    limits
+        ->add_option("--max-past-days", options.maxPastDays,
+                     "A timer that was due earlier than this is refused")
+        ->check(between(std::int64_t{1}, kMaxPastDays, " days"));
 }
 
 void addTheRest(CLI::App& app, Options& options) {
@@ -152,7 +228,7 @@ CommandLine parse(int argc, char const* const* argv) {
     app.set_version_flag("--version",
                          std::string{"timingwheel-kafka "} + TIMINGWHEEL_VERSION_STRING);
     app.set_config("--config", "", "Read options from this file (TOML or INI), too");
-    app.allow_config_extras(CLI::config_extras_mode::error);
+    app.config_formatter(std::make_shared<ConfigurationFile>(app));
     app.option_defaults()->always_capture_default();
     addCluster(app, options, settings);
     addLimits(app, options, session, transaction);

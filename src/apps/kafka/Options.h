@@ -25,6 +25,7 @@ struct Options {
     std::size_t batch = 10'000;  // records of a transaction
     std::size_t memory = 1'024;  // MB for what is pending
     std::int64_t maxDelayDays = 3'660;
+    std::int64_t maxPastDays = 3'660;
 
     std::string metrics;  // address:port; empty: none
     std::string logLevel = "info";

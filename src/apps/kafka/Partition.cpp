@@ -1,5 +1,6 @@
 #include "apps/kafka/Partition.h"
 
+#include "apps/kafka/Command.h"
 #include "apps/kafka/StateReader.h"
 #include "kafka/Headers.h"
 
@@ -35,6 +36,10 @@ std::int64_t nowInMilliseconds() {
     return std::chrono::floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
 }
+
+// Kafka cannot take partitions away.
+constexpr char const* kWayBack =
+    "Copy what is pending into new topics: docs/beyond.md, \"More partitions\"";
 
 double inSeconds(std::chrono::steady_clock::duration time) {
     return std::chrono::duration<double>(time).count();
@@ -169,10 +174,8 @@ void Partition::takeOver() {
     partitions_ = shared_.topics.partitionsOf(shared_.options.state);
     if (partitions_ == 0)
         throw std::runtime_error{"topic " + shared_.options.state + " is not there any more"};
-    if (partitions_ != shared_.topics.partitionsOf(shared_.options.commands))
-        throw std::runtime_error{
-            "the number of partitions was changed: " + shared_.options.commands + " and " +
-            shared_.options.state + " must have as many as before, and as each other"};
+    requireUnchanged(shared_.topics.partitionsOf(shared_.options.commands));
+    requireUnchanged(shared_.topics.partitionsOfGroup(partitions_));
 
     // Ends what a former owner has left open, and fences it.
     producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
@@ -183,14 +186,16 @@ void Partition::takeOver() {
         *timers_,
         Intake::Rules{
             .source = shared_.options.commands + "/" + std::to_string(number_),
-            .maxDelay = shared_.options.maxDelayDays * 24 * 3'600'000,
+            .maxPast = shared_.options.maxPastDays * kDay,
+            .maxDelay = shared_.options.maxDelayDays * kDay,
             .hasReplies = !shared_.options.replies.empty(),
-            .isOurs = [this](std::string_view key) { return isOurs(key); },
+            .isOurs = [this](std::string_view key) { return isOurs(key) || !isMisplaced(); },
             .whyNotTake = [this](std::int64_t offset) -> std::string {
                 auto const found = refused_.find(offset);
                 return found == refused_.end() ? std::string{} : found->second;
             },
-            .whyNotTo = [this](std::string_view topic) { return shared_.topics.whyNotTo(topic); }});
+            .whyNotTo =
+                [this](std::string_view topic) { return shared_.topics.whyNotTo(topic, read_); }});
     if (isStopping_) return;
     inbox_.openAt(next_);
     auto const took = Steady::now() - began;
@@ -201,6 +206,23 @@ void Partition::takeOver() {
 
 bool Partition::isOurs(std::string_view key) const noexcept {
     return partitionOf(key, partitions_) == number_;
+}
+
+/// A timer's partition depends on the number of partitions. If that is another than before, cancels
+/// go where their timers are not: so nothing is taken in or delivered. 0 is an unknown number.
+void Partition::requireUnchanged(std::int32_t partitions) const {
+    if (partitions == partitions_ || partitions == 0) return;
+    throw std::runtime_error{
+        "the number of partitions was changed: " + std::to_string(partitions_) + " and " +
+        std::to_string(partitions) + " of " + shared_.options.commands + " or " +
+        shared_.options.state + ". Nothing is taken in or delivered. " + kWayBack};
+}
+
+/// What seems to be in the wrong partition is in the right one, if its writer knows of more
+/// partitions.
+bool Partition::isMisplaced() {
+    requireUnchanged(shared_.topics.partitionsOfCommands(read_, partitions_));
+    return true;
 }
 
 /// What the group has committed, once no transaction is open that would change it.
@@ -259,9 +281,7 @@ void Partition::readState() {
                 throw std::runtime_error{
                     "the number of partitions was changed: a timer is in partition " +
                     std::to_string(number_) + " of " + shared_.options.state + " and belongs to " +
-                    std::to_string(partitionOf(*record.key, partitions_)) +
-                    ". Kafka cannot take partitions away: copy what is pending into new topics, by "
-                    "docs/beyond.md, \"More partitions\""};
+                    std::to_string(partitionOf(*record.key, partitions_)) + ". " + kWayBack};
             auto const state = kafka::readState(record);
             if (auto const* const command = std::get_if<Command>(&state))
                 timers_->schedule(*command);
@@ -284,10 +304,16 @@ void Partition::work() {
     if (auto const next = timers_->nextExpiration())
         patience = std::clamp(milliseconds{*next - nowInMilliseconds()}, milliseconds{0}, patience);
 
-    // If memory is full, commands wait, and what is due makes room.
-    std::size_t const atMost = shared_.isFull() ? 0 : shared_.options.batch;
-    if (atMost == 0) pause(std::min(patience, milliseconds{100}));
-    auto const messages = inbox_.take(atMost, atMost == 0 ? milliseconds{0} : patience);
+    requireUnchanged(shared_.topics.partitionsOfCommands());
+    // If memory is full, a schedule waits, and all behind it. Cancels and what is due make room.
+    bool const isFull = shared_.isFull();
+    if (isFull) pause(std::min(patience, milliseconds{100}));
+    auto const messages = inbox_.take(
+        shared_.options.batch, isFull ? milliseconds{0} : patience,
+        [isFull](rd_kafka_message_t const& message) {
+            return isFull && lastHeader(recordOf(message), header::kCommand) == header::kSchedule;
+        });
+    read_ = Steady::now();
     std::vector<std::pair<std::int64_t, std::int64_t>> gaps;
     for (Message const& message : messages) {
         if (message->offset > next_) gaps.emplace_back(next_, message->offset);
@@ -376,7 +402,7 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             producer_->begin();
             for (std::size_t const i : chosen)
                 if (!producer_->write(outputs_.all()[i], *timers_, i)) break;
-            producer_->commit(shared_.consumer, next);
+            producer_->commit(shared_.consumer, next, partitions_);
             return Ending::committed;
         } catch (ClientError const& error) {
             if (error.isFatal() || isOthers(error.code())) throw;
@@ -479,6 +505,7 @@ void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
 /// A producer that knows a topic looks for its leader, and says no more than that, when somebody
 /// has removed it.
 bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
+    auto const asked = Steady::now();
     std::map<std::uint32_t, bool> isGone;
     bool any = false;
     for (std::size_t const i : chosen) {
@@ -486,7 +513,8 @@ bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
         if (output.kind != Output::Kind::delivery) continue;
         auto const [found, isNew] = isGone.try_emplace(output.timer->target(), false);
         if (isNew)
-            found->second = !shared_.topics.whyNotTo(timers_->topicOf(*output.timer), {}).empty();
+            found->second =
+                !shared_.topics.whyNotTo(timers_->topicOf(*output.timer), asked, {}).empty();
         if (!found->second) continue;
         giveUp({i, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
         any = true;

@@ -65,6 +65,8 @@ private:
     void forget();
     void takeOver();
     bool isOurs(std::string_view key) const noexcept;
+    bool isMisplaced();
+    void requireUnchanged(std::int32_t partitions) const;
     std::int64_t offsetToBeginAt();
     void readState();
     void work();
@@ -100,8 +102,9 @@ private:
     std::optional<Intake> intake_;
     std::unique_ptr<Producer> producer_;
     std::int32_t partitions_ = 1;
-    bool hasOffset_ = false;  // the group has committed one
-    std::int64_t next_ = 0;   // the offset behind the last command that was taken in
+    bool hasOffset_ = false;   // the group has committed one
+    std::int64_t next_ = 0;    // the offset behind the last command that was taken in
+    Steady::time_point read_;  // when the commands that are taken in were read
     Outputs outputs_;
     /// Commands that the state did not take, by offset, and why.
     std::map<std::int64_t, std::string> refused_;

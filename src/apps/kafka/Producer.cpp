@@ -1,6 +1,7 @@
 #include "apps/kafka/Producer.h"
 
 #include "apps/kafka/Log.h"
+#include "apps/kafka/Note.h"
 #include "kafka/Headers.h"
 
 #include <charconv>
@@ -248,7 +249,7 @@ std::vector<Producer::Failure> Producer::failures() const {
     return all;
 }
 
-void Producer::commit(rd_kafka_t* consumer, std::int64_t offset) {
+void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions) {
     using Metadata =
         Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
     // Fresh, and then a look whether the partition was lost: in this order. What is lost is marked
@@ -258,6 +259,7 @@ void Producer::commit(rd_kafka_t* consumer, std::int64_t offset) {
     // Always an offset, also when no command was read: without one, librdkafka would not ask the
     // group, and nobody would be fenced.
     PartitionList const offsets = partitionList(options_.commands, partition_, offset);
+    note(offsets->elems[0], partitions);
     auto const sendOffset = [&] {
         repeat("to send the offset", [&] {
             return rd_kafka_send_offsets_to_transaction(client_.get(), offsets.get(),

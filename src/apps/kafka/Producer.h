@@ -48,10 +48,10 @@ public:
     /// Gives an output to the transaction. `number` comes back in failures(). False if the
     /// transaction has failed meanwhile, by what was written before: commit() says by what.
     [[nodiscard]] bool write(Output const& output, PendingTimers const& timers, std::size_t number);
-    /// Commits, with the offset of the commands behind the last that was taken in, under the
-    /// group's metadata. Throws TakenAway, or ClientError if the transaction is to be aborted or
-    /// is fenced.
-    void commit(rd_kafka_t* consumer, std::int64_t offset);
+    /// Commits, with the offset of the commands behind the last that was taken in, and the number
+    /// of their partitions, under the group's metadata. Throws TakenAway, or ClientError if the
+    /// transaction is to be aborted or is fenced.
+    void commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions);
     void abort();
 
     /// What failed for good since the last begin(). REQUIRES: the transaction is aborted.

@@ -1,6 +1,8 @@
 #include "apps/kafka/Topics.h"
 
 #include "apps/kafka/Log.h"
+#include "apps/kafka/Note.h"
+#include "kafka/Headers.h"
 
 #include <spdlog/spdlog.h>
 
@@ -19,16 +21,19 @@ namespace {
 
 constexpr int kRequestTimeout = 10'000;
 constexpr std::int64_t kHour = 3'600'000;
-constexpr std::int64_t kDay = 24 * kHour;
 // From so many on, one of them may be away and two must confirm.
 constexpr std::int32_t kReplicas = 3;
 constexpr std::chrono::seconds kUntilAllKnow{20};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
+constexpr std::chrono::milliseconds kUntilMostKnow{200};
+constexpr std::chrono::seconds kPause{1};
+constexpr int kCountTimeout = 1'000;
 
 using AdminOptions = Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
 using Queue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
 using Event = Owned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using NewTopic = Owned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
+using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using ConfigResource = Owned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
 
 Event await(Queue const& queue, char const* what) {
@@ -136,7 +141,8 @@ std::int32_t Topics::check() {
             throw std::runtime_error{
                 "topic " + options_.commands + " has " + std::to_string(commands) +
                 " partitions, and " + options_.state + " has " + std::to_string(state) +
-                ": they must have as many, for a timer's partition is the same in both"};
+                ": they must have as many, for a timer's partition is the same in both. If "
+                "partitions were added: docs/beyond.md, \"More partitions\""};
     }
     while (!checkSettings(names, Clock::now() >= giveUpAt))
         std::this_thread::sleep_for(kBetweenLooks);
@@ -229,31 +235,109 @@ std::int32_t Topics::partitionsOf(std::string const& topic) {
     return found == partitions_.end() ? 0 : found->second;
 }
 
-std::string Topics::whyNotTo(std::string_view topic, Clock::duration fresh) {
+std::string Topics::whyNotTo(std::string_view topic, Clock::time_point asked,
+                             Clock::duration fresh) {
     std::string const name{topic};
     for (std::string const& own :
          {options_.commands, options_.state, options_.deadLetters, options_.replies})
         if (name == own)
             return "timingwheel-to is " + name + ": that is a topic of the timers' own";
-    std::lock_guard const lock{mutex_};
-    auto const now = Clock::now();
-    constexpr std::chrono::seconds kPause{1};
-    bool const isKnown = partitions_.contains(name);
-    if (now - refreshed_ > (isKnown ? std::max<Clock::duration>(fresh, kPause) : kPause)) {
+    Lock lock{mutex_};
+    auto const isKnown = [&] { return partitions_.contains(name); };
+    if (isKnown()) {
+        auto const now = Clock::now();
+        if (now - refreshed_ <= std::max<Clock::duration>(fresh, kPause)) return {};
         try {
             refresh();
         } catch (ClientError const& error) {
-            if (!isKnown) throw;
             spdlog::warn("topic {} is taken to be there still: {}", name, error.what());
             refreshed_ = now;  // or each command would wait for brokers that are away
         }
     }
-    if (partitions_.contains(name)) return {};
+    if (lookTwice(lock, asked, isKnown)) return {};
     return "timingwheel-to is " + name + ": there is no such topic";
+}
+
+std::int32_t Topics::partitionsOfCommands(Clock::time_point asked, std::int32_t known) {
+    Lock lock{mutex_};
+    auto const number = [this] {
+        auto const found = partitions_.find(options_.commands);
+        return found == partitions_.end() ? 0 : found->second;
+    };
+    lookTwice(lock, asked, [&] { return number() != known; });
+    return number();
+}
+
+/// Until it is found. The mutex is released while it waits.
+template <class IsFound>
+bool Topics::lookTwice(Lock& lock, Clock::time_point asked, IsFound const& isFound) {
+    if (isFound()) return true;
+    look(lock, asked);
+    if (isFound()) return true;
+    if (auto const now = Clock::now(); settled_ < now - kPause) settled_ = now + kUntilMostKnow;
+    // Other threads wait for the same look.
+    if (settled_ > asked) look(lock, settled_);
+    return isFound();
+}
+
+/// Has what is known be of a look that began after this time.
+void Topics::look(Lock& lock, Clock::time_point after) {
+    while (refreshed_ <= after) {
+        auto const next = std::max(after, refreshed_ + kBetweenLooks);
+        if (Clock::now() > next) return refresh();
+        lock.unlock();
+        std::this_thread::sleep_until(next);
+        lock.lock();
+    }
+}
+
+void Topics::watch() {
+    watcher_ = std::thread{[this] {
+        Lock lock{watching_};
+        do {
+            lock.unlock();
+            count();
+            lock.lock();
+        } while (!stops_.wait_for(lock, kPause, [this] { return isStopping_; }));
+    }};
+}
+
+Topics::~Topics() {
+    if (!watcher_.joinable()) return;
+    {
+        std::lock_guard const lock{watching_};
+        isStopping_ = true;
+    }
+    stops_.notify_one();
+    watcher_.join();
+}
+
+/// Of this topic alone: a cluster may have many thousands.
+void Topics::count() {
+    Topic const topic{rd_kafka_topic_new(client_.get(), options_.commands.c_str(), nullptr)};
+    struct rd_kafka_metadata const* read = nullptr;
+    // What fails is tried again.
+    if (!topic || rd_kafka_metadata(client_.get(), 0, topic.get(), &read, kCountTimeout) !=
+                      RD_KAFKA_RESP_ERR_NO_ERROR)
+        return;
+    Owned<struct rd_kafka_metadata const, rd_kafka_metadata_destroy> const metadata{read};
+    if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR)
+        counted_ = metadata->topics[0].partition_cnt;
+}
+
+std::int32_t Topics::partitionsOfGroup(std::int32_t now) {
+    PartitionList const all{rd_kafka_topic_partition_list_new(now)};
+    rd_kafka_topic_partition_list_add_range(all.get(), options_.commands.c_str(), 0, now - 1);
+    kafka::check(rd_kafka_committed(client_.get(), all.get(), kRequestTimeout),
+                 "to ask for the group's offsets");
+    for (int i = 0; i < all->cnt; ++i)
+        if (std::int32_t const then = noted(all->elems[i]); then != 0 && then != now) return then;
+    return 0;
 }
 
 /// REQUIRES: the mutex.
 void Topics::refresh() {
+    auto const began = Clock::now();
     struct rd_kafka_metadata const* read = nullptr;
     kafka::check(rd_kafka_metadata(client_.get(), 1, nullptr, &read, kRequestTimeout),
                  "to ask " + options_.brokers + " for the topics");
@@ -266,7 +350,7 @@ void Topics::refresh() {
         partitions_[topic.topic] = topic.partition_cnt;
         replicas_[topic.topic] = topic.partition_cnt > 0 ? topic.partitions[0].replica_cnt : 0;
     }
-    refreshed_ = Clock::now();
+    refreshed_ = began;
 }
 
 std::int64_t Topics::endOfState(std::int32_t partition) {

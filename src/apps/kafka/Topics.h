@@ -3,11 +3,14 @@
 #include "apps/kafka/Options.h"
 #include "kafka/Client.h"
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +24,9 @@ namespace kafka {
 class Topics {
 public:
     explicit Topics(Options const& options);
+    Topics(Topics const&) = delete;
+    Topics& operator=(Topics const&) = delete;
+    ~Topics();
 
     /// Makes those that are missing, if the options say so.
     void create();
@@ -34,16 +40,36 @@ public:
     /// So old may be what is known of a topic, for most.
     static constexpr std::chrono::minutes kFresh{1};
 
-    /// Why timers may not be delivered to this topic; empty if they may. Of a topic that was there,
-    /// it believes that for `fresh`, and while no broker answers. Looks at the cluster again
-    /// at most once a second.
-    std::string whyNotTo(std::string_view topic, Clock::duration fresh = kFresh);
+    /// Why timers may not be delivered to this topic; empty if they may. A topic that was there is
+    /// taken to be there for `fresh`, and while no broker answers. Two looks at the cluster say
+    /// that a topic is missing: one after `asked`, and one 200 ms later, for brokers learn of new
+    /// topics one after the other. Users who name unknown topics all the time cause at most a look
+    /// each 50 ms, and the wait for a second look once a second: otherwise one look decides.
+    std::string whyNotTo(std::string_view topic, Clock::time_point asked,
+                         Clock::duration fresh = kFresh);
+
+    /// The number of the commands' partitions, as watch() has counted them; 0 if it has not.
+    std::int32_t partitionsOfCommands() const noexcept { return counted_; }
+    /// The number by looks as above, the second if the first finds as many as are `known`.
+    std::int32_t partitionsOfCommands(Clock::time_point asked, std::int32_t known);
+    /// By how many partitions the group's offsets were committed, if one was by another number than
+    /// `now`; 0 if none was.
+    std::int32_t partitionsOfGroup(std::int32_t now);
 
     /// The end of the state's partition, as one sees it who reads uncommitted records: with what
     /// open transactions have written.
     std::int64_t endOfState(std::int32_t partition);
 
+    /// Counts the commands' partitions once a second from now on.
+    void watch();
+
 private:
+    using Lock = std::unique_lock<std::mutex>;
+
+    void count();
+    void look(Lock& lock, Clock::time_point after);
+    template <class IsFound>
+    bool lookTwice(Lock& lock, Clock::time_point asked, IsFound const& isFound);
     void refresh();
     std::int32_t replicasOf(std::string const& topic);
     std::string missingOf(std::vector<std::string> const& names);
@@ -55,7 +81,14 @@ private:
     std::mutex mutex_;
     std::unordered_map<std::string, std::int32_t> partitions_;
     std::unordered_map<std::string, std::int32_t> replicas_;
-    Clock::time_point refreshed_ = Clock::time_point::min();
+    Clock::time_point refreshed_ = Clock::time_point::min();  // when the last look began
+    Clock::time_point settled_ = Clock::time_point::min();    // when the last wait ends
+
+    std::atomic<std::int32_t> counted_{0};
+    std::mutex watching_;
+    bool isStopping_ = false;  // of `watching_`
+    std::condition_variable stops_;
+    std::thread watcher_;
 };
 
 }  // namespace kafka

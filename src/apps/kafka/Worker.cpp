@@ -61,6 +61,7 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
 
 void Worker::run(std::atomic<bool> const& isStopping) {
     PartitionList const topics = partitionList(options_.commands, RD_KAFKA_PARTITION_UA);
+    shared_.topics.watch();
     check(rd_kafka_subscribe(consumer_.get(), topics.get()), "to join group " + options_.group);
     auto attended = std::chrono::steady_clock::now();
     while (!isStopping) {
