@@ -357,10 +357,10 @@ class Failures(unittest.TestCase):
         worker = world.worker("--librdkafka", "retry.backoff.ms=1000",
                               brokers=f"127.0.0.1:{proxy.port}")  # fmt: skip
         world.awaitLog(worker, "taken over", PARTITIONS)
-        world.command("schedule", "a", 0)
+        world.command("schedule", "a", now())
         self.assertDelivered(["a"])
         proxy.arm(world.topics["target"])
-        world.command("schedule", "a", 0)  # taken in and delivered by one transaction
+        world.command("schedule", "a", now())  # taken in and delivered by one transaction
         waitUntil(lambda: world.metric(worker, "delivered_total") == 2, SOON, "not delivered")
         self.assertTrue(proxy.isCut.is_set())
         self.assertGreater(world.metric(worker, "aborted_transactions_total"), 0)
