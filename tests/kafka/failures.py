@@ -520,6 +520,8 @@ class Failures(unittest.TestCase):
         for number, target in enumerate(targets):
             world.command("schedule", f"nowhere{number}", now(), to="nowhere")
             self.cluster.createTopic(target, 1)
+            waitUntil(lambda name=target: name in world.producer.list_topics(timeout=20).topics,
+                      SOON, "the broker does not know the topic")  # fmt: skip
             world.command("schedule", f"t{number}", now(), to=target)
         letters = world.await_("dead-letters", len(targets))
         self.assertEqual({headers["timingwheel-to"] for _, _, headers, _ in letters}, {"nowhere"})

@@ -27,6 +27,7 @@ constexpr std::chrono::seconds kUntilAllKnow{20};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 constexpr std::chrono::milliseconds kUntilMostKnow{200};
 constexpr std::chrono::seconds kPause{1};
+constexpr std::size_t kMaxMissing = 1'000;
 constexpr int kCountTimeout = 1'000;
 
 using AdminOptions = Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
@@ -254,7 +255,7 @@ std::string Topics::whyNotTo(std::string_view topic, Clock::time_point asked,
             refreshed_ = now;  // or each command would wait for brokers that are away
         }
     }
-    if (lookTwice(lock, asked, isKnown)) return {};
+    if (lookTwice(lock, asked, name, isKnown)) return {};
     return "timingwheel-to is " + name + ": there is no such topic";
 }
 
@@ -264,20 +265,25 @@ std::int32_t Topics::partitionsOfCommands(Clock::time_point asked, std::int32_t 
         auto const found = partitions_.find(options_.commands);
         return found == partitions_.end() ? 0 : found->second;
     };
-    lookTwice(lock, asked, [&] { return number() != known; });
+    lookTwice(lock, asked, options_.commands, [&] { return number() != known; });
     return number();
 }
 
-/// Until it is found. The mutex is released while it waits.
+/// Until it is found. The mutex is released while it waits. What was missing less than a second ago
+/// is not waited for again.
 template <class IsFound>
-bool Topics::lookTwice(Lock& lock, Clock::time_point asked, IsFound const& isFound) {
+bool Topics::lookTwice(Lock& lock, Clock::time_point asked, std::string const& name,
+                       IsFound const& isFound) {
     if (isFound()) return true;
     look(lock, asked);
     if (isFound()) return true;
-    if (auto const now = Clock::now(); settled_ < now - kPause) settled_ = now + kUntilMostKnow;
-    // Other threads wait for the same look.
-    if (settled_ > asked) look(lock, settled_);
-    return isFound();
+    auto const found = missing_.find(name);
+    if (found == missing_.end() || found->second < Clock::now() - kPause)
+        look(lock, asked + kUntilMostKnow);
+    if (isFound()) return true;
+    if (missing_.size() >= kMaxMissing) missing_.clear();
+    missing_[name] = Clock::now();
+    return false;
 }
 
 /// Has what is known be of a look that began after this time.

@@ -44,7 +44,8 @@ public:
     /// taken to be there for `fresh`, and while no broker answers. Two looks at the cluster say
     /// that a topic is missing: one after `asked`, and one 200 ms later, for brokers learn of new
     /// topics one after the other. Users who name unknown topics all the time cause at most a look
-    /// each 50 ms, and the wait for a second look once a second: otherwise one look decides.
+    /// each 50 ms, and 200 ms of waiting for each time that is passed as `asked`; if they name the
+    /// same ones, none.
     std::string whyNotTo(std::string_view topic, Clock::time_point asked,
                          Clock::duration fresh = kFresh);
 
@@ -69,7 +70,8 @@ private:
     void count();
     void look(Lock& lock, Clock::time_point after);
     template <class IsFound>
-    bool lookTwice(Lock& lock, Clock::time_point asked, IsFound const& isFound);
+    bool lookTwice(Lock& lock, Clock::time_point asked, std::string const& name,
+                   IsFound const& isFound);
     void refresh();
     std::int32_t replicasOf(std::string const& topic);
     std::string missingOf(std::vector<std::string> const& names);
@@ -81,8 +83,8 @@ private:
     std::mutex mutex_;
     std::unordered_map<std::string, std::int32_t> partitions_;
     std::unordered_map<std::string, std::int32_t> replicas_;
-    Clock::time_point refreshed_ = Clock::time_point::min();  // when the last look began
-    Clock::time_point settled_ = Clock::time_point::min();    // when the last wait ends
+    Clock::time_point refreshed_ = Clock::time_point::min();      // when the last look began
+    std::unordered_map<std::string, Clock::time_point> missing_;  // by name, when last
 
     std::atomic<std::int32_t> counted_{0};
     std::mutex watching_;
