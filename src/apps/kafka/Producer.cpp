@@ -22,7 +22,7 @@ using std::chrono::steady_clock;
 // One call of librdkafka waits so long, and then looks whether the program stops.
 constexpr int kCallTimeout = 500;
 constexpr std::chrono::seconds kPatienceOfAStop{5};
-constexpr std::chrono::milliseconds kPause{10};
+constexpr std::chrono::milliseconds kPollPause{10};
 
 /// Ends a while after the program stops.
 class Patience {
@@ -119,7 +119,7 @@ void Producer::repeat(char const* what, Call&& call) {
         if (error == nullptr) return;
         ClientError failed{what, error};
         if (!failed.isRetriable() || patience.isOver()) throw failed;
-        std::this_thread::sleep_for(kPause);  // some calls do not wait themselves
+        std::this_thread::sleep_for(kPollPause);  // some calls do not wait themselves
     }
 }
 
@@ -223,7 +223,7 @@ void Producer::send(std::string const& name, std::int32_t partition,
             throw failed;
         }
         if (patience.isOver()) throw failed;
-        rd_kafka_poll(client_.get(), static_cast<int>(kPause.count()));
+        rd_kafka_poll(client_.get(), static_cast<int>(kPollPause.count()));
     }
 }
 

@@ -26,7 +26,7 @@ constexpr std::int32_t kReplicas = 3;
 constexpr std::chrono::seconds kUntilAllKnow{20};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 constexpr std::chrono::milliseconds kUntilMostKnow{200};
-constexpr std::chrono::seconds kPause{1};
+constexpr std::chrono::seconds kRefreshPause{1};
 constexpr std::size_t kMaxMissing = 1'000;
 constexpr int kCountTimeout = 1'000;
 
@@ -247,7 +247,7 @@ std::string Topics::whyNotTo(std::string_view topic, Clock::time_point asked,
     auto const isKnown = [&] { return partitions_.contains(name); };
     if (isKnown()) {
         auto const now = Clock::now();
-        if (now - refreshed_ <= std::max<Clock::duration>(fresh, kPause)) return {};
+        if (now - refreshed_ <= std::max<Clock::duration>(fresh, kRefreshPause)) return {};
         try {
             refresh();
         } catch (ClientError const& error) {
@@ -278,7 +278,7 @@ bool Topics::lookTwice(Lock& lock, Clock::time_point asked, std::string const& n
     look(lock, asked);
     if (isFound()) return true;
     auto const found = missing_.find(name);
-    if (found == missing_.end() || found->second < Clock::now() - kPause)
+    if (found == missing_.end() || found->second < Clock::now() - kRefreshPause)
         look(lock, asked + kUntilMostKnow);
     if (isFound()) return true;
     if (missing_.size() >= kMaxMissing) missing_.clear();
@@ -304,7 +304,7 @@ void Topics::watch() {
             lock.unlock();
             count();
             lock.lock();
-        } while (!stops_.wait_for(lock, kPause, [this] { return isStopping_; }));
+        } while (!stops_.wait_for(lock, kRefreshPause, [this] { return isStopping_; }));
     }};
 }
 
