@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/**/*.md")
 BOUNDS = [  # what, its files, what is counted there, at most
     ("words of README and docs", PAGES, r"\S+", 76_000),
-    ("lines of README.md", ("README.md",), r"\n", 330),
+    ("lines of README.md", ("README.md",), r"\n", 150),
     ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 12_288),
     ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 18_432),
     ("lines of Python", ("[!b]*/**/*.py", "*.py"), r"\n", 15_900),
