@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/**/*.md")
 BOUNDS = [  # what, its files, what is counted there, at most
-    ("words of README and docs", PAGES, r"\S+", 76_000),
+    ("words of README and docs", PAGES, r"\S+", 59_500),
     ("lines of README.md", ("README.md",), r"\n", 150),
     ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 12_288),
     ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 18_432),
@@ -18,7 +18,7 @@ BOUNDS = [  # what, its files, what is counted there, at most
     ("lines of dev", ("dev",), r"\n", 900),
     ("golden traces", ("tests/golden/*.trace",), r"\A", 5),
     ("lines of golden traces", ("tests/golden/*.trace",), r"\n", 31_900),
-    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 410),
+    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 420),
     ("lines of the walkthrough's generator", ("src/apps/walkthrough/**/*",), r"\n", 5_100),
     ("examples", ("docs/examples/*.cpp",), r"\A", 32),
     ("lines of the demo", ("src/apps/demo/*",), r"\n", 3_200),
