@@ -74,6 +74,7 @@ REFUSED = {
     "soak --seed": ["--seed", "0 to 999999999"],
     "soak --seed -1": ["--seed", '"-1"', "0 to 999999999"],
     "coverage all": ["all"],
+    "weight 5": ["5"],
     "lint --fixed": ["--fixed"],
     "conan --test": ["--test"],
     "platforms --all": ["--all"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the soak, and puts what it says into docs/testing.md, with the date and the machine.
+"""Runs the soak, and puts what it says into record.md, with the date and the machine.
 
 A run of less than ten minutes, or one that found something, is kept in the build folder only.
 """
@@ -20,7 +20,7 @@ import about  # noqa: E402  (found in the folder above)
 import seal  # noqa: E402
 from arguments import between  # noqa: E402
 
-PAGE = ROOT / "docs" / "testing.md"
+PAGE = Path(__file__).with_name("record.md")
 FULL = 600
 
 

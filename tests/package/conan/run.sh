@@ -55,9 +55,9 @@ conan export "$here/sqlite3" --version="$SQLITE_VERSION" >/dev/null 2>&1
 conan export "$here/librdkafka" --version="$RDKAFKA_VERSION" >/dev/null 2>&1
 
 rm -f "$work/junit.xml"
-# The words that README.md has for it.
+# The words that docs/installing.md has for it.
 # shellcheck disable=SC2016  # these are not the shell's backticks
-read -ra create <<<"$(sed -n 's/.*`\(conan create [^`]*\)`.*/\1/p' README.md)"
+read -ra create <<<"$(sed -n 's/.*`\(conan create [^`]*\)`.*/\1/p' docs/installing.md)"
 if [ "${1-}" = --tests ]; then
     conan export "$here/gtest" --version="$GTEST_VERSION" >/dev/null 2>&1
     quietly "create, shared=True, with the recipe's tests" \
