@@ -192,6 +192,11 @@ TEST(PendingTimers, DoWhatAMapDoes) {
         }
         ASSERT_EQ(timers.size(), expected.size());
     }
+    auto const isEarlier = [](auto const& one, auto const& other) {
+        return one.second < other.second;
+    };
+    EXPECT_EQ(timers.earliest(),
+              std::min_element(expected.begin(), expected.end(), isEarlier)->second);
     now += 1'000'000'000;
     std::size_t const left = expected.size();
     EXPECT_EQ(timers.takeDue(now, 1'000).size(), left);

@@ -73,6 +73,7 @@ public:
         std::lock_guard const lock{mutex_};
         return isOpen_;
     }
+    /// A command, or the note that all up to its offset was read.
     void put(Message message) {
         std::size_t const bytes = bytesOf(*message);
         std::lock_guard const lock{mutex_};

@@ -2,16 +2,23 @@
 
 #include "apps/kafka/Intake.h"
 
+#include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -21,21 +28,33 @@ namespace kafka {
 ///
 /// Thread safety  every function from any thread
 class Metrics {
+    class Partitions;
+
 public:
-    /// What a partition shows while it is owned.
+    using Steady = std::chrono::steady_clock;
+
+    /// What a partition shows while it is owned. A scrape reads it, whatever the partition's thread
+    /// waits for.
     class OfPartition {
     public:
+        static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+        static constexpr Steady::time_point kNever = Steady::time_point::min();
+
         OfPartition(Metrics& metrics, std::int32_t partition);
         OfPartition(OfPartition const&) = delete;
         OfPartition& operator=(OfPartition const&) = delete;
         ~OfPartition();
 
-        prometheus::Gauge& pending;
-        prometheus::Gauge& overdue;
-        prometheus::Gauge& lag;
+        std::atomic<std::size_t> pending{0};
+        /// In ms since 1970. Nothing that is pending is due before.
+        std::atomic<std::int64_t> earliest{kNone};
+        std::atomic<std::int64_t> lag{0};
+        /// When the partition last worked, and brokers answered.
+        std::atomic<Steady::time_point> worked{kNever};
 
     private:
-        Metrics& metrics_;
+        Partitions& all_;
+        std::int32_t number_;
     };
 
     Metrics();
@@ -51,6 +70,7 @@ public:
         transactions_.Observe(std::chrono::duration<double>(took).count());
     }
     void aborted() { aborted_.Increment(); }
+    void failedToTakeOver() { failedTakeOvers_.Increment(); }
     void tookOver(std::chrono::steady_clock::duration took) {
         takeOvers_.Observe(std::chrono::duration<double>(took).count());
     }
@@ -58,11 +78,16 @@ public:
     void setMemory(std::size_t bytes) { memory_.Set(static_cast<double>(bytes)); }
 
 private:
-    using Gauges = prometheus::Family<prometheus::Gauge>;
+    class Partitions : public prometheus::Collectable {
+    public:
+        std::vector<prometheus::MetricFamily> Collect() const override;
+
+        mutable std::mutex mutex;
+        std::map<std::int32_t, OfPartition const*> byNumber;
+    };
 
     prometheus::Counter& counter(std::string const& name, std::string const& help);
     prometheus::Gauge& gauge(std::string const& name, std::string const& help);
-    Gauges& gauges(std::string const& name, std::string const& help);
     prometheus::Histogram& histogram(std::string const& name, std::string const& help);
 
     std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
@@ -75,13 +100,12 @@ private:
     prometheus::Counter& failed_;
     prometheus::Counter& aborted_;
     prometheus::Counter& lost_;
+    prometheus::Counter& failedTakeOvers_;
     prometheus::Histogram& lateness_;
     prometheus::Histogram& transactions_;
     prometheus::Histogram& takeOvers_;
     prometheus::Gauge& memory_;
-    Gauges& pending_;
-    Gauges& overdue_;
-    Gauges& lag_;
+    std::shared_ptr<Partitions> partitions_ = std::make_shared<Partitions>();
     std::unique_ptr<prometheus::Exposer> exposer_;
 };
 

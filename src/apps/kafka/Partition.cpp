@@ -99,7 +99,7 @@ Partition::Partition(Shared& shared, std::int32_t number)
     : shared_{shared},
       number_{number},
       inbox_{2 * shared.options.batch},
-      metrics_{shared.metrics, number} {
+      metrics_{std::make_shared<Metrics::OfPartition>(shared.metrics, number)} {
     thread_ = std::thread{[this] { run(); }};
 }
 
@@ -120,8 +120,10 @@ void Partition::run() {
     milliseconds wait = kPauseAfterFailure;
     while (!isStopping_) {
         milliseconds length = kPauseAfterFailure;
+        bool isTakenOver = false;
         try {
             takeOver();
+            isTakenOver = true;
             wait = kPauseAfterFailure;
             while (!isStopping_) work();
             return;
@@ -138,14 +140,18 @@ void Partition::run() {
         } catch (std::exception const& error) {
             report(spdlog::level::err, error);
         }
+        if (!isTakenOver && !isStopping_) shared_.metrics.failedToTakeOver();
         inbox_.close();
         forget();
         pause(length);
     }
 }
 
-/// What memory holds. The log has it, and others may need the room.
+/// What memory holds. The log has it, and others may need the room. The metrics go on to show what
+/// is pending, and how late it is.
 void Partition::forget() {
+    metrics_->worked = Metrics::OfPartition::kNever;
+    if (timers_) showTimers(timers_->earliest());
     outputs_.clear();
     tally_ = {};
     intake_.reset();
@@ -240,6 +246,7 @@ std::int64_t Partition::offsetToBeginAt() {
                                            kOffsetTimeout),
           "to ask where " + commands + " begins");
     hasOffset_ = committed >= 0;
+    metrics_->lag = high - std::clamp(committed, low, high);
     if (!hasOffset_) return low;
     if (committed > high)
         throw std::runtime_error{"the offset " + std::to_string(committed) + " is beyond " +
@@ -314,9 +321,15 @@ void Partition::work() {
             return isFull && lastHeader(recordOf(message), header::kCommand) == header::kSchedule;
         });
     read_ = Steady::now();
-    std::vector<std::pair<std::int64_t, std::int64_t>> gaps;
+    Gaps gaps;
+    bool hasNews = false;
     for (Message const& message : messages) {
         if (message->offset > next_) gaps.emplace_back(next_, message->offset);
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            next_ = std::max(next_, message->offset);
+            continue;
+        }
+        hasNews = true;
         if (message->offset < next_)
             throw std::runtime_error{"the command at offset " + std::to_string(message->offset) +
                                      " was read again"};
@@ -324,7 +337,7 @@ void Partition::work() {
         next_ = message->offset + 1;
     }
 
-    if (!gaps.empty()) countLost(gaps);
+    if (!gaps.empty() && countLost(gaps)) hasNews = true;
 
     std::int64_t const now = nowInMilliseconds();
     auto due = timers_->takeDue(now, shared_.options.batch, kMaxBytesDue);
@@ -333,28 +346,31 @@ void Partition::work() {
         outputs_.beginStep(next_);
         outputs_.delivery(std::move(timer));
     }
-    if (!messages.empty() || !outputs_.empty()) commit();
+    showTimers(timers_->nextExpiration());
+    if (hasNews || !outputs_.empty()) commit();
     account();
-    auto const next = timers_->nextExpiration();
-    auto const late = next ? std::max<std::int64_t>(nowInMilliseconds() - *next, 0) : 0;
-    metrics_.overdue.Set(static_cast<double>(late) / 1e3);
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    if (rd_kafka_get_watermark_offsets(shared_.consumer, shared_.options.commands.c_str(), number_,
-                                       &low, &high) == RD_KAFKA_RESP_ERR_NO_ERROR &&
-        high >= next_)
-        metrics_.lag.Set(static_cast<double>(high - next_));
+    showLag();
+    metrics_->worked = std::max(metrics_->worked.load(), shared_.topics.answered());
 }
 
-/// Offsets without a command are of transactions, or of commands that retention has removed.
-void Partition::countLost(std::vector<std::pair<std::int64_t, std::int64_t>> const& gaps) {
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    check(rd_kafka_query_watermark_offsets(shared_.consumer, shared_.options.commands.c_str(),
-                                           number_, &low, &high, kOffsetTimeout),
-          "to ask where " + shared_.options.commands + " begins");
-    for (auto const& [from, to] : gaps)
-        if (from < low) lostToRetention(from, std::min(to, low));
+/// Offsets without a command are of transactions, or of commands that retention has removed. True
+/// if any of them are. Brokers say with all that they send where the log begins.
+bool Partition::countLost(Gaps const& gaps) {
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    char const* const commands = shared_.options.commands.c_str();
+    rd_kafka_get_watermark_offsets(shared_.consumer, commands, number_, &low, &high);
+    if (low < 0)  // unless they said last that they cannot
+        check(rd_kafka_query_watermark_offsets(shared_.consumer, commands, number_, &low, &high,
+                                               kOffsetTimeout),
+              "to ask where " + shared_.options.commands + " begins");
+    bool areLost = false;
+    for (auto const& [from, to] : gaps) {
+        if (from >= low) continue;
+        lostToRetention(from, std::min(to, low));
+        areLost = true;
+    }
+    return areLost;
 }
 
 void Partition::lostToRetention(std::int64_t from, std::int64_t to) const {
@@ -403,6 +419,7 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             for (std::size_t const i : chosen)
                 if (!producer_->write(outputs_.all()[i], *timers_, i)) break;
             producer_->commit(shared_.consumer, next, partitions_);
+            metrics_->worked = Steady::now();
             return Ending::committed;
         } catch (ClientError const& error) {
             if (error.isFatal() || isOthers(error.code())) throw;
@@ -583,7 +600,30 @@ void Partition::account() {
     shared_.memory += bytes - memory_;
     memory_ = bytes;
     shared_.metrics.setMemory(shared_.memory);
-    metrics_.pending.Set(timers_ ? static_cast<double>(timers_->size()) : 0);
+    if (timers_) showTimers(timers_->nextExpiration());
+}
+
+/// With what is being delivered. `next` is when the earliest of the rest is due. What was known
+/// before stays until a take-over knows all.
+void Partition::showTimers(std::optional<std::int64_t> next) {
+    std::int64_t earliest = next.value_or(Metrics::OfPartition::kNone);
+    std::size_t pending = timers_->size();
+    for (Output const& output : outputs_.all()) {
+        if (output.kind != Output::Kind::delivery) continue;
+        earliest = std::min(earliest, output.at);
+        ++pending;
+    }
+    metrics_->earliest = intake_ ? earliest : std::min(earliest, metrics_->earliest.load());
+    metrics_->pending = intake_ ? pending : std::max(pending, metrics_->pending.load());
+}
+
+/// Up to the end of the log, not of what is committed: a transaction that stays open counts.
+void Partition::showLag() {
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    rd_kafka_get_watermark_offsets(shared_.consumer, shared_.options.commands.c_str(), number_,
+                                   &low, &high);
+    if (high >= 0) metrics_->lag = std::max<std::int64_t>(high - next_, 0);
 }
 
 }  // namespace kafka

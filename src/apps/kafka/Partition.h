@@ -55,6 +55,9 @@ public:
     /// Of the consumer's thread: whether it has paused the partition.
     bool isPaused = true;
 
+    /// What it shows, for who goes on to show it.
+    std::shared_ptr<Metrics::OfPartition> metrics() const noexcept { return metrics_; }
+
     /// Begins to stop. The destructor waits.
     void stop() noexcept;
 
@@ -70,7 +73,8 @@ private:
     std::int64_t offsetToBeginAt();
     void readState();
     void work();
-    void countLost(std::vector<std::pair<std::int64_t, std::int64_t>> const& gaps);
+    using Gaps = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to
+    bool countLost(Gaps const& gaps);
     void lostToRetention(std::int64_t from, std::int64_t to) const;
     using Chosen = std::vector<std::size_t>;  // outputs, by number
     enum class Ending {
@@ -89,13 +93,15 @@ private:
     void giveUp(Producer::Failure const& failure);
     OwnRecord letterOf(Output const& output, std::string const& reason) const;
     void account();
+    void showTimers(std::optional<std::int64_t> next);
+    void showLag();
     void report(int level, std::exception const& error) const;
     void pause(std::chrono::milliseconds length);
 
     Shared& shared_;
     std::int32_t const number_;
     Inbox inbox_;
-    Metrics::OfPartition metrics_;
+    std::shared_ptr<Metrics::OfPartition> metrics_;
     std::atomic<bool> isStopping_{false};
 
     std::optional<PendingTimers> timers_;
@@ -103,7 +109,7 @@ private:
     std::unique_ptr<Producer> producer_;
     std::int32_t partitions_ = 1;
     bool hasOffset_ = false;   // the group has committed one
-    std::int64_t next_ = 0;    // the offset behind the last command that was taken in
+    std::int64_t next_ = 0;    // all before this offset is taken in
     Steady::time_point read_;  // when the commands that are taken in were read
     Outputs outputs_;
     /// Commands that the state did not take, by offset, and why.

@@ -91,6 +91,13 @@ std::optional<std::int64_t> PendingTimers::nextExpiration() const noexcept {
     return next->value();
 }
 
+std::optional<std::int64_t> PendingTimers::earliest() const noexcept {
+    std::optional<std::int64_t> earliest;
+    for (PendingTimer const& timer : table_)
+        if (!earliest || timer.at < *earliest) earliest = timer.at;
+    return earliest;
+}
+
 std::uint32_t PendingTimers::targetOf(std::string_view topic) {
     std::string name{topic};
     auto const found = targets_.find(name);

@@ -65,6 +65,8 @@ public:
 
     /// When takeDue will have something to do, at the earliest.
     std::optional<std::int64_t> nextExpiration() const noexcept;
+    /// When the earliest is due, exactly. O(pending).
+    std::optional<std::int64_t> earliest() const noexcept;
 
 private:
     struct IdOf {

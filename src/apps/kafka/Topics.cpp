@@ -320,6 +320,7 @@ Topics::~Topics() {
 
 /// Of this topic alone: a cluster may have many thousands.
 void Topics::count() {
+    auto const began = Clock::now();
     Topic const topic{rd_kafka_topic_new(client_.get(), options_.commands.c_str(), nullptr)};
     struct rd_kafka_metadata const* read = nullptr;
     // What fails is tried again.
@@ -327,8 +328,9 @@ void Topics::count() {
                       RD_KAFKA_RESP_ERR_NO_ERROR)
         return;
     Owned<struct rd_kafka_metadata const, rd_kafka_metadata_destroy> const metadata{read};
-    if (metadata->topic_cnt == 1 && metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR)
-        counted_ = metadata->topics[0].partition_cnt;
+    if (metadata->topic_cnt != 1 || metadata->topics[0].err != RD_KAFKA_RESP_ERR_NO_ERROR) return;
+    counted_ = metadata->topics[0].partition_cnt;
+    answered_ = began;
 }
 
 std::int32_t Topics::partitionsOfGroup(std::int32_t now) {

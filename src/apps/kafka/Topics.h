@@ -51,6 +51,8 @@ public:
 
     /// The number of the commands' partitions, as watch() has counted them; 0 if it has not.
     std::int32_t partitionsOfCommands() const noexcept { return counted_; }
+    /// When watch() last began to count, and a broker told the number.
+    Clock::time_point answered() const noexcept { return answered_; }
     /// The number by looks as above, the second if the first finds as many as are `known`.
     std::int32_t partitionsOfCommands(Clock::time_point asked, std::int32_t known);
     /// By how many partitions the group's offsets were committed, if one was by another number than
@@ -87,6 +89,7 @@ private:
     std::unordered_map<std::string, Clock::time_point> missing_;  // by name, when last
 
     std::atomic<std::int32_t> counted_{0};
+    std::atomic<Clock::time_point> answered_{Clock::time_point::min()};
     std::mutex watching_;
     bool isStopping_ = false;  // of `watching_`
     std::condition_variable stops_;

@@ -38,6 +38,8 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     settings["enable.auto.commit"] = "false";
     settings["enable.auto.offset.store"] = "false";
     settings["auto.offset.reset"] = "earliest";
+    // Behind the last command are the ends of transactions, and what was aborted.
+    settings["enable.partition.eof"] = "true";
     // Also has an offset that is asked for wait until no transaction is open that would change it.
     settings["isolation.level"] = "read_committed";
     // A partition that stays does not have to be taken over again.
@@ -91,7 +93,8 @@ void Worker::put(Message message) {
         auto const code = rd_kafka_fatal_error(consumer_.get(), reason, sizeof reason);
         throw ClientError{"to read " + options_.commands + ": " + reason, code};
     }
-    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR &&
+        message->err != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         spdlog::warn("reading {}: {}", options_.commands, rd_kafka_message_errstr(message.get()));
         return;
     }
@@ -143,6 +146,7 @@ void Worker::onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
 
 void Worker::assign(rd_kafka_topic_partition_list_t* partitions) {
     if (partitions->cnt > 0) spdlog::info("assigned: partition {}", listed(*partitions));
+    lost_.clear();
     // They rest until they are taken over, and then begin where that says.
     for (int i = 0; i < partitions->cnt; ++i)
         partitions->elems[i].offset = RD_KAFKA_OFFSET_BEGINNING;
@@ -157,13 +161,14 @@ void Worker::assign(rd_kafka_topic_partition_list_t* partitions) {
 }
 
 void Worker::revoke(rd_kafka_topic_partition_list_t* partitions) {
+    bool const areLost = rd_kafka_assignment_lost(consumer_.get()) != 0;
     if (partitions->cnt > 0)
-        spdlog::info("{}: partition {}",
-                     rd_kafka_assignment_lost(consumer_.get()) != 0 ? "lost" : "revoked",
-                     listed(*partitions));
+        spdlog::info("{}: partition {}", areLost ? "lost" : "revoked", listed(*partitions));
     for (int i = 0; i < partitions->cnt; ++i) {
         auto const found = partitions_.find(partitions->elems[i].partition);
-        if (found != partitions_.end()) found->second->stop();
+        if (found == partitions_.end()) continue;
+        found->second->stop();
+        if (areLost) lost_.push_back(found->second->metrics());
     }
     for (int i = 0; i < partitions->cnt; ++i) partitions_.erase(partitions->elems[i].partition);
     check(rd_kafka_incremental_unassign(consumer_.get(), partitions), "to be unassigned");

@@ -11,6 +11,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -43,6 +44,8 @@ private:
     Shared shared_;
     std::exception_ptr failure_;                                     // of the group's new order
     std::map<std::int32_t, std::unique_ptr<Partition>> partitions_;  // go before the consumer
+    /// Of lost partitions. They are shown until the group, which nobody may reach, assigns anew.
+    std::vector<std::shared_ptr<Metrics::OfPartition>> lost_;
 };
 
 }  // namespace kafka
