@@ -180,8 +180,8 @@ struct Explored {
 ///
 /// - Each command is taken in once, in the order of the commands.
 /// - Each delivery is of a timer that is pending then, by the commands taken in and the deliveries
-///   made before it, is not early, and is there. So none comes twice, none after its cancel was confirmed,
-///   none at a time that was pushed back.
+///   made before it, is not early, and is there. So none is lost, none comes twice, none after its
+///   cancel was confirmed, none at a time that was pushed back.
 /// - Who reads the state, once no transaction is open, finds what is pending.
 /// - Where nothing more happens, all commands are taken in, and nothing is due.
 Explored explore(Scenario const& scenario);
