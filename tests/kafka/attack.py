@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Kills and pauses brokers and workers at random while users schedule, push back and cancel. Then
-everything is started again, and the ledger must balance; ./dev kafka attack calls it.
+everything is started again, the ledger must balance, and the transactions that the brokers have
+written must be whole. ./dev kafka attack calls it.
 
 attack.py <timingwheel-kafka> <build folder> [--minutes 10] [--seed N] [--brokers 3] [--workers 3]
           [--rate N] [--partitions N] [--hasty] [--write]
@@ -9,9 +10,12 @@ attack.py <timingwheel-kafka> <build folder> [--minutes 10] [--seed N] [--broker
 import argparse
 import bisect
 import datetime
+import fcntl
 import heapq
-import os
+import itertools
+import json
 import random
+import re
 import secrets
 import sys
 import threading
@@ -22,18 +26,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmark" / "page"))
 
 import about  # noqa: E402  (found in the folder above)
-import seal  # noqa: E402
-from children import allEnded  # noqa: E402
+from brokerlogs import Scan  # noqa: E402
+from children import allEnded, reserve  # noqa: E402
 from cluster import Cluster  # noqa: E402
 from ledger import CANCEL, MISTAKE, PUSH_BACK, SCHEDULE, Ledger  # noqa: E402
 from screen import Screen, bold, dim, green, red  # noqa: E402
 from timers import (  # noqa: E402
-    DEAD_LETTERS, REPLIES, TARGET, Reader, User, Worker, header, now, prepare, readReply,
+    DEAD_LETTERS, REPLIES, STATE, TARGET, Reader, User, Worker, header, now, prepare, readReply,
     stillPending,
 )  # fmt: skip
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "testing.md"
-FULL = 600  # seconds; a shorter run is not for the page
+RECORD = Path(__file__).with_name("attacks.toml")
+BEGIN = "\n[[attack]]\n"
+KEPT = 5  # attacks
+LONG = 10  # minutes; a shorter one is not for the record
 SESSION, TRANSACTION = 6_000, 6_000  # milliseconds
 PATIENCE = 300  # seconds without anything new
 SETTLES = 10  # seconds for what should not come
@@ -145,6 +151,10 @@ class Watch(threading.Thread):
                 self.seen += 1
                 self.latest = max(self.latest, late)
         reader.close()
+
+    def upTo(self, limit):
+        """Part of all."""
+        return sum(self.buckets[: LIMITS.index(limit) + 1]) / max(1, self.seen)
 
     def table(self):
         rows, below, names = [], 0, [inWords(limit) for limit in LIMITS]
@@ -297,16 +307,19 @@ class BadLuck:
 class Attack:
     def __init__(self, options, screen):
         self.options, self.screen = options, screen
-        self.cluster = Cluster(options.build / "attack", options.build / "jars", options.brokers)
+        # Several may run on a machine.
+        number = next(n for n in itertools.count(1) if reserve(f"attack {n}"))
+        self.cluster = Cluster(options.build / f"attack-{number}", options.build / "jars",
+                               options.brokers)  # fmt: skip
         self.workers = [
             Worker(options.program, number + 1, self.cluster,
                    ["--session-timeout-ms", SESSION, "--transaction-timeout-ms", TRANSACTION])
             for number in range(options.workers)
         ]  # fmt: skip
-        self.users = self.watch = self.luck = None
+        self.users = self.watch = self.luck = self.scan = None
 
     def run(self):
-        """Whether the ledger balances."""
+        """Whether the ledger balances, and the brokers' logs are right."""
         self.screen.say(f"seed {self.options.seed}: {self.options.brokers} brokers, "
                         f"{self.options.workers} workers, {self.options.partitions} partitions, "
                         f"{self.options.minutes:g} minutes")  # fmt: skip
@@ -326,6 +339,7 @@ class Attack:
         self.luck.end()
         self.users.end()
         self.drain()
+        self.look()
         return self.users.ledger.settle()
 
     def strike(self):
@@ -382,6 +396,26 @@ class Attack:
         self.watch.isEnding.set()
         self.watch.join(30)
 
+    def look(self):
+        """Whether the brokers have written the transactions as they should."""
+        for child in (*self.workers, *self.cluster.brokers):
+            child.kill()
+        self.screen.say("reads what the brokers have written")
+        ledger, self.scan = self.users.ledger, Scan(self.cluster.folder,
+                                                    [TARGET, REPLIES, DEAD_LETTERS, STATE])
+        for example in self.scan.wrong:
+            ledger.wrong("a transaction that was not written", example)
+        committed = sum(number for name, number in self.scan.committed.items()
+                        if name.startswith(f"{TARGET}-"))  # fmt: skip
+        if committed != ledger.deliveries.total():
+            ledger.wrong("deliveries in the brokers' logs", f"{committed:,}")
+
+    def fates(self):
+        """By the brokers' logs, what became of timers that are told as wrong."""
+        for timer in sorted(set(re.findall(r"timer (\d+),", " ".join(
+                self.users.ledger.toldProblems())))):  # fmt: skip
+            yield f"timer {timer}: {'; '.join(self.scan.fates(keyOf(timer).encode()))}"
+
     def account(self, message, letters):
         ledger = self.users.ledger
         if message.topic() == REPLIES:
@@ -422,36 +456,39 @@ def report(attack):
         print(f"  {name:<12} {number:>10,}  {100 * below:6.2f} %  " + dim("▇" * round(
             40 * number / watch.seen)))  # fmt: skip
     print(f"\n  the latest: {watch.latest / 1000:.1f} s\n")
+    print(bold("What the brokers have written") + f"\n\n  {attack.scan.told()}\n")
     for line in ledger.toldProblems():
         print("  " + red("wrong: ") + line)
+    for line in attack.fates():
+        print("  " + line)
     print(f"  {green('It balances')}: none lost, none twice, none early, none after its cancel"
           if not ledger.problems else f"  again: --seed {attack.options.seed}")  # fmt: skip
 
 
-def section(run, attack):
-    """For the page."""
+def record(run, attack):
+    """The last five, each with its seed. Two attacks may end at the same time."""
     ledger, watch, options = attack.users.ledger, attack.watch, attack.options
-    counts, machine = ledger.counts, run["machine"]
-    rows = "\n".join(f"| {name} | {number:,} | {100 * below:.2f} % |"
-                     for name, number, below in watch.table())  # fmt: skip
-    return seal.sealed("\n" + "\n\n".join(filter(None, (
-        about.generated(run),
-        f"On {machine['processor']}; {machine['cores']} cores; {machine['memory']}; "
-        f"{machine['system']}. Seed {options.seed}.",
-        about.warnings(run),
-        f"{options.brokers} brokers and {options.workers} workers shared {options.partitions} "
-        f"partitions. Bad luck: {attack.luck.told()}.",
-        f"Users wrote {len(ledger.kinds):,} commands for {attack.users.timers:,} timers. "
-        f"{counts['accepted']:,} schedules were confirmed = {counts['delivered']:,} delivered + "
-        f"{counts['cancelled']:,} cancelled + {counts['replaced']:,} replaced + "
-        f"{counts['pending']:,} pending. {counts['pushed-back']:,} were pushed back, "
-        f"{counts['too-late']:,} cancels and push-backs were told that they came too late, and "
-        f"{counts['refused']:,} commands with mistakes became dead letters. None was lost, "
-        "delivered twice or early, or after its cancel was confirmed.",
-        "How late a reader of committed records got them:",
-        f"| late | deliveries | up to here |\n|---|---|---|\n{rows}",
-        f"The latest came after {watch.latest / 1000:.1f} s.",
-    ))))  # fmt: skip
+    row = {
+        "commit": run["machine"]["commit"], "date": run["date"], "seed": options.seed,
+        "how": "hasty" if options.hasty else "gently", "minutes": options.minutes,
+        "machine": "{processor}; {cores} cores; {memory}; {system}".format(**run["machine"]),
+        "children": f"{options.brokers} brokers, {options.workers} workers, "
+                    f"{options.partitions} partitions",
+        "luck": attack.luck.told(), "commands": len(ledger.kinds),
+        **{name: ledger.counts[name] for name in ("accepted", "delivered", "cancelled", "replaced",
+           "pending", "pushed-back", "too-late", "refused")},
+        "within-a-second": f"{100 * watch.upTo(1_000):.1f} %",
+        "latest": f"{watch.latest / 1000:.1f} s", "logs": attack.scan.told(),
+        "wrong": ledger.toldProblems(),
+    }  # fmt: skip
+    text = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
+                   for name, value in row.items())  # fmt: skip
+    with open(RECORD, "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        head, *rows = file.read().split(BEGIN)
+        file.seek(0)
+        file.write(BEGIN.join([head, *rows[-(KEPT - 1) :], text]))
+        file.truncate()
 
 
 def main():
@@ -465,27 +502,18 @@ def main():
     parser.add_argument("--partitions", type=int, default=6)
     parser.add_argument("--rate", type=int, default=3_000, help="commands a second")
     parser.add_argument("--hasty", action="store_true", help="start killed brokers again at once")
-    parser.add_argument("--write", action="store_true", help="into docs/testing.md")
-    parser.add_argument("--command", default="./dev kafka attack", help="what the page says")
+    parser.add_argument("--write", action="store_true", help=f"into {RECORD.name}")
     options = parser.parse_args()
-    machine, began = about.describeMachine(), time.monotonic()
+    if options.write and options.minutes < LONG:
+        parser.error(f"--write wants {LONG} minutes or more")
+    run = {"machine": about.describeMachine(), "date": datetime.date.today().isoformat()}
     with allEnded(), Screen() as screen:
         attack = Attack(options, screen)
         isRight = attack.run()
     report(attack)
-    seconds = round(time.monotonic() - began)
-    isLong = 60 * options.minutes >= FULL
-    run = {"command": options.command, "date": datetime.date.today().isoformat(),
-           "seconds": seconds, "size": "full" if isLong else "short",
-           "machine": machine | {"loadAfter": os.getloadavg()[0]}}  # fmt: skip
-    if isRight:
-        text = section(run, attack)
-        if options.write and isLong and not options.hasty:
-            seal.writePart(PAGE, "./dev kafka attack", text)
-            print(f"== written into {PAGE.name}")
-        else:
-            (options.build / "attack.md").write_text(text, encoding="utf-8")
-            print(f"== written to {options.build / 'attack.md'}")
+    if options.write:
+        record(run, attack)
+        print(f"== written into {RECORD.name}")
     return 0 if isRight else 1
 
 

@@ -10,7 +10,7 @@ import time
 
 PATIENCE = 20  # seconds for what is asked to end; then it is killed
 
-_children, _ports = [], set()
+_children, _reserved = [], []
 
 
 class Child:
@@ -111,6 +111,18 @@ def allEnded():
         _children.clear()
 
 
+def reserve(name):
+    """Whether no process on this machine has the name. It is this one's until it ends."""
+    lock = socket.socket(socket.AF_UNIX)
+    try:
+        lock.bind(f"\0timingwheel's {name}")
+    except OSError:
+        lock.close()
+        return False
+    _reserved.append(lock)
+    return True
+
+
 def freePorts(count):
     """Ports that nobody listens to or was given before. They are below those that the system gives
     to clients: a broker that was killed finds its port free again."""
@@ -119,9 +131,8 @@ def freePorts(count):
         candidate = candidate + 1 if candidate < 31_999 else 20_000
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", candidate))
-            if candidate not in _ports:
+            if reserve(f"port {candidate}"):
                 found.append(candidate)
-                _ports.add(candidate)
     return found
 
 

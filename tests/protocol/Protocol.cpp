@@ -45,8 +45,12 @@ struct Step {
     }
 };
 
-constexpr std::array<std::string_view, 6> kWrongs{"",     kTakenInTwice, kNotPending,
-                                                  kEarly, kStateDiffers, kStuck};
+// Of what a transaction writes.
+constexpr Byte kBatchOfState = 1;
+constexpr Byte kBatchOfTarget = 2;
+
+constexpr std::array<std::string_view, 7> kWrongs{"",    kTakenInTwice, kNotPending, kEarly,
+                                                  kLost, kStateDiffers, kStuck};
 
 static_assert(std::has_unique_object_representations_v<World>, "worlds are compared as bytes");
 
@@ -362,6 +366,8 @@ private:
                 return measure(world, who);
             case Phase::reading:
                 return read(world, who);
+            case Phase::renewing:
+                return renew(world, who);
             default:
                 return;
         }
@@ -372,6 +378,15 @@ private:
         if (!canBegin(next, who)) return;
         next.workers[who].phase = after(Phase::beginning);
         take(next, {"begins with the partition's id", kNone, who});
+    }
+
+    /// A new producer has a new epoch. Everybody else is fenced, also the new owner; what this one
+    /// keeps in memory may be old by now.
+    void renew(World const& world, std::size_t who) {
+        World next = world;
+        if (!canBegin(next, who)) return;
+        next.workers[who].phase = Phase::running;
+        take(next, {"makes a new producer", kNone, who});
     }
 
     /// The committed offset, for which it waits while a transaction that sends one is not over.
@@ -451,23 +466,54 @@ private:
         Worker const& worker = world.workers[who];
         bool const sendsOffset =
             worker.work == Work::takeIn || !mistakes(Mistake::deliversWithoutOffset);
-        if (!worker.hasWritten) write(world, who);
+        if (world.failures > 0) fail(world, who);
+        if (!worker.hasWritten) {
+            write(world, who, 0);
+            bool const delivers = worker.work == Work::deliver;
+            if ((worker.unanswered & kBatchOfState) != 0) write(world, who, kBatchOfState);
+            if ((worker.unanswered & kBatchOfTarget) != 0 && delivers)
+                write(world, who, kBatchOfTarget);
+        }
         if (!worker.hasSentOffset && sendsOffset) sendOffset(world, who);
         if (worker.hasWritten && (worker.hasSentOffset || !sendsOffset)) commit(world, who);
     }
 
-    void write(World const& world, std::size_t who) {
+    /// It is aborted, whatever it failed by. What was written may be unanswered.
+    void fail(World const& world, std::size_t who) {
+        World next = world;
+        --next.failures;
+        abort(next, idOf(who));
+        Worker& worker = next.workers[who];
+        if (!mistakes(Mistake::keepsProducerAfterAbort))
+            worker.phase = Phase::renewing;
+        else if (worker.hasWritten)
+            worker.unanswered =
+                worker.work == Work::deliver ? Byte{kBatchOfState | kBatchOfTarget} : kBatchOfState;
+        worker.work = Work::none;
+        worker.key = worker.hasWritten = worker.hasSentOffset = worker.isDropped = 0;
+        take(next, {"aborts a transaction that has failed", kNone, who});
+    }
+
+    /// A batch whose sequence numbers the broker has seen is taken for the old one: the broker says
+    /// yes, and writes nothing.
+    void write(World const& world, std::size_t who, Byte takenForOld) {
         World next = world;
         Worker& worker = next.workers[who];
         bool const takesIn = worker.work == Work::takeIn;
         Pending const timer = takesIn ? takenIn(worker)[indexOf(worker.key)] : Pending{};
-        assert(indexOf(next.stateCount) < kStateRecords);
-        next.state[indexOf(next.stateCount)] = {next.stateEnd, worker.key, timer, byteOf(idOf(who)),
-                                                Fate::open};
-        ++next.stateCount;
-        ++next.stateEnd;
-        next.transactions[idOf(who)].hasState = 1;
+        if (takenForOld != kBatchOfState) {
+            assert(indexOf(next.stateCount) < kStateRecords);
+            next.state[indexOf(next.stateCount)] = {next.stateEnd, worker.key, timer,
+                                                    byteOf(idOf(who)), Fate::open};
+            ++next.stateCount;
+            ++next.stateEnd;
+            next.transactions[idOf(who)].hasState = 1;
+        }
         worker.hasWritten = 1;
+        worker.unanswered = 0;
+        if (takenForOld == kBatchOfTarget) worker.isDropped = 1;
+        if (takenForOld != 0)
+            return take(next, {"the broker takes a new batch for an old one", kNone, who});
         if (takesIn)
             return take(next,
                         {"writes to the state what it makes of command", worker.position, who});
@@ -505,7 +551,7 @@ private:
             worker.timers[indexOf(worker.key)] = {};
         }
         worker.work = Work::none;
-        worker.key = worker.hasWritten = worker.hasSentOffset = 0;
+        worker.key = worker.hasWritten = worker.hasSentOffset = worker.isDropped = 0;
         take(next, {"commits", kNone, who});
     }
 
@@ -520,6 +566,7 @@ private:
         Pending const& timer = worker.timers[indexOf(worker.key)];
         if (timer != pending) world.wrong = Wrong::notPending;
         if (pending.due > world.now) world.wrong = Wrong::early;
+        if (worker.isDropped) world.wrong = Wrong::lost;
         pending = {};
         ++world.delivered;
     }
@@ -590,10 +637,15 @@ Explored explore(Scenario const& scenario) {
         worlds.push_back(&*place);
         ways.push_back({from, step});
     };
+    auto const isSought = [&](Wrong wrong) {
+        std::string_view const words = kWrongs[static_cast<std::size_t>(wrong)];
+        return !words.empty() && (scenario.sought.empty() || scenario.sought == words);
+    };
     World start;
     start.rebalances = scenario.rebalances;
     start.kills = scenario.kills;
     start.timeOuts = scenario.timeOuts;
+    start.failures = scenario.failures;
     start.disturbances = scenario.disturbances;
     if (scenario.id == Id::partition)
         for (Worker& worker : start.workers) worker.isFenced = 1;  // it has not begun
@@ -604,18 +656,19 @@ Explored explore(Scenario const& scenario) {
     for (; at < worlds.size(); ++at) {
         World const& world = *worlds[at];
         wrong = world.wrong;
-        if (wrong != Wrong::nothing) break;
+        if (isSought(wrong)) break;
+        if (wrong != Wrong::nothing) continue;
         Steps steps{scenario, [&](World const& next, Step step) { find(next, at, step); }};
         if (steps.from(world)) continue;
         ++explored.ends;
         if (!isFinished(world, scenario)) {
             wrong = Wrong::stuck;
-            break;
+            if (isSought(wrong)) break;
         }
     }
     explored.worlds = worlds.size();
-    explored.wrong = kWrongs[static_cast<std::size_t>(wrong)];
-    if (wrong != Wrong::nothing) {
+    if (at < worlds.size()) {
+        explored.wrong = kWrongs[static_cast<std::size_t>(wrong)];
         for (; at != 0; at = ways[at].from) explored.course.push_back(ways[at].step.words());
         std::reverse(explored.course.begin(), explored.course.end());
     }

@@ -78,6 +78,7 @@ struct Worker {
         measuring,  // it wants the end of the state
         reading,    // it reads the state up to that end
         running,    // it believes that the partition is its own
+        renewing,   // so it does, and makes a new producer after an abort
     };
     /// What its transaction is about.
     enum class Work : Byte { none, takeIn, deliver };
@@ -93,14 +94,17 @@ struct Worker {
     Byte key = 0;
     Byte hasWritten = 0;
     Byte hasSentOffset = 0;
+    Byte unanswered = 0;  // batches that it has aborted: the broker may know their sequence numbers
+    Byte isDropped = 0;   // the broker took its delivery for such a batch
 };
 
 /// Which promise is broken.
-enum class Wrong : Byte { nothing, takenInTwice, notPending, early, stateDiffers, stuck };
+enum class Wrong : Byte { nothing, takenInTwice, notPending, early, lost, stateDiffers, stuck };
 inline constexpr std::string_view kTakenInTwice =
     "a command was taken in twice, or one was left out";
 inline constexpr std::string_view kNotPending = "something was delivered that was not pending";
 inline constexpr std::string_view kEarly = "something was delivered early";
+inline constexpr std::string_view kLost = "a delivery was committed, and is not there";
 inline constexpr std::string_view kStateDiffers = "the state is not what is pending";
 inline constexpr std::string_view kStuck =
     "nothing more happens, and something was not taken in or is due";
@@ -125,6 +129,7 @@ struct World {
     Byte rebalances = 0;
     Byte kills = 0;
     Byte timeOuts = 0;
+    Byte failures = 0;
     Byte disturbances = 0;
 
     // What is true, by the order in which transactions were committed.
@@ -145,6 +150,7 @@ enum class Mistake {
     dropsTombstonesEarly,        // the topic's delete.retention.ms is too short
     keepsTransactionsOpen,       // of a worker that was killed: none times out, and none is ended
     beginsLast,                  // with the partition's id, when it has read the state
+    keepsProducerAfterAbort,     // so it uses sequence numbers again
 };
 
 /// What is tried: commands of users, and how often luck may strike.
@@ -155,8 +161,10 @@ struct Scenario {
     Byte rebalances = 1;
     Byte kills = 1;
     Byte timeOuts = 1;
+    Byte failures = 0;      // of transactions, which are aborted
     Byte disturbances = 1;  // by one that begins, although the partition is another's by now
     std::vector<Mistake> mistakes{};
+    std::string_view sought{};  // the promise whose breach ends the search: empty, any
 };
 
 /// What came of all courses.
@@ -172,8 +180,8 @@ struct Explored {
 ///
 /// - Each command is taken in once, in the order of the commands.
 /// - Each delivery is of a timer that is pending then, by the commands taken in and the deliveries
-///   made before it, and is not early. So none comes twice, none after its cancel was confirmed,
-///   none at a time that was pushed back.
+///   made before it, is not early, and is there. So none is lost, none comes twice, none after its
+///   cancel was confirmed, none at a time that was pushed back.
 /// - Who reads the state, once no transaction is open, finds what is pending.
 /// - Where nothing more happens, all commands are taken in, and nothing is due.
 Explored explore(Scenario const& scenario);

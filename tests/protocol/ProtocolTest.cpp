@@ -51,27 +51,30 @@ constexpr auto kName = [](auto const& info) { return info.param.name; };
 
 class Protocol : public testing::TestWithParam<Story> {};
 
-/// How often what may strike: rebalances, kills, time-outs. At length two of them; all three with
-/// TIMINGWHEEL_STRESS_SCALE=10, which takes up to 10 GB.
-std::vector<std::array<Byte, 3>> lucks() {
-    if (stressScale() >= 10) return {{1, 1, 1}};
-    if (!isAtLength()) return {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    return {{2, 0, 0}, {0, 2, 0}, {1, 1, 0}, {1, 0, 1}, {0, 1, 1}};
+/// How often what may strike: rebalances, kills, time-outs, failures. At length two of them; three
+/// with TIMINGWHEEL_STRESS_SCALE=10, which takes up to 10 GB.
+std::vector<std::array<Byte, 4>> lucks() {
+    if (stressScale() >= 10) return {{1, 1, 1, 0}, {1, 1, 0, 1}};
+    if (!isAtLength()) return {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
+    return {{2, 0, 0, 0}, {0, 2, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0},
+            {0, 1, 1, 0}, {1, 0, 0, 1}, {0, 1, 0, 1}, {0, 0, 1, 1}};
 }
 
 TEST_P(Protocol, LosesNothingAndDeliversNothingTwiceOrEarly) {
-    for (auto const& [rebalances, kills, timeOuts] : lucks()) {
+    for (auto const& [rebalances, kills, timeOuts, failures] : lucks()) {
         Explored const explored = exploreAndTell({.commands = GetParam().commands,
                                                   .id = GetParam().id,
                                                   .rebalances = rebalances,
                                                   .kills = kills,
-                                                  .timeOuts = timeOuts});
+                                                  .timeOuts = timeOuts,
+                                                  .failures = failures});
         ASSERT_EQ(explored.wrong, "") << courseOf(explored);
         EXPECT_GT(explored.ends, 0U);
         // What may strike has struck.
         auto const happens = [&](char const* step) { return explored.steps.contains(step); };
         EXPECT_TRUE(happens("writes a delivery and the tombstone of timer"));
         EXPECT_EQ(happens("is killed"), kills > 0);
+        EXPECT_EQ(happens("makes a new producer"), failures > 0);
         // With the partition's id, a new owner fences the former one.
         bool const isOfPartition = GetParam().id == Id::partition;
         EXPECT_EQ(happens("is fenced") || happens("is fenced, and begins anew"),
@@ -115,8 +118,11 @@ Scenario withMistakes(Id id, std::vector<Mistake> mistakes) {
             .mistakes = std::move(mistakes)};
 }
 
-void expectWrong(Id id, Planted const& planted) {
-    Explored const explored = exploreAndTell(withMistakes(id, planted.mistakes));
+void expectWrong(Id id, Planted const& planted, Byte failures = 0) {
+    Scenario scenario = withMistakes(id, planted.mistakes);
+    scenario.failures = failures;
+    scenario.sought = planted.wrong;
+    Explored const explored = exploreAndTell(scenario);
     EXPECT_EQ(explored.wrong, planted.wrong);
     std::cout << courseOf(explored);
 }
@@ -151,11 +157,24 @@ class ProtocolWrongWithoutTheId : public testing::TestWithParam<Planted> {};
 
 TEST_P(ProtocolWrongWithoutTheId, IsFoundWithIdsOfWorkers) { expectWrong(Id::worker, GetParam()); }
 
-TEST_P(ProtocolWrongWithoutTheId, DoesNoHarmWithIdsOfPartitions) {
-    Scenario scenario = withMistakes(Id::partition, GetParam().mistakes);
-    if (!isAtLength()) scenario.kills = 0;
+void expectRight(Scenario const& scenario) {
     Explored const explored = exploreAndTell(scenario);
     EXPECT_EQ(explored.wrong, "") << courseOf(explored);
+}
+
+void expectNoHarm(Mistake mistake) {
+    Scenario scenario = withMistakes(Id::partition, {mistake});
+    if (!isAtLength()) scenario.kills = 0;
+    expectRight(scenario);
+    // With a new producer after an abort, a delivery's offset is needed.
+    if (!isAtLength() || mistake == Mistake::deliversWithoutOffset) return;
+    scenario.kills = 0;
+    scenario.failures = 1;
+    expectRight(scenario);
+}
+
+TEST_P(ProtocolWrongWithoutTheId, DoesNoHarmWithIdsOfPartitions) {
+    expectNoHarm(GetParam().mistakes.front());
 }
 
 INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongWithoutTheId, testing::ValuesIn(kWrongWithoutTheId),
@@ -169,11 +188,30 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongWithoutEither,
                          testing::ValuesIn(withBeginsLast(kWrongWithoutTheId)), kName);
 
 /// The fence that the id is, weak by itself.
-TEST(ProtocolMistakes, BeginningLastDoesNoHarmAlone) {
-    Scenario scenario = withMistakes(Id::partition, {Mistake::beginsLast});
-    if (!isAtLength()) scenario.kills = 0;
-    Explored const explored = exploreAndTell(scenario);
-    EXPECT_EQ(explored.wrong, "") << courseOf(explored);
+TEST(ProtocolMistakes, BeginningLastDoesNoHarmAlone) { expectNoHarm(Mistake::beginsLast); }
+
+// ---- a transaction fails, and its worker goes on ------------------------------------------------
+
+/// The broker takes a new batch for one that was aborted.
+std::vector<Planted> const kWrongAfterAnAbort{
+    {"keepsProducerAfterAbortAndLosesADelivery", {Mistake::keepsProducerAfterAbort}, kLost},
+    {"keepsProducerAfterAbortAndLosesState", {Mistake::keepsProducerAfterAbort}, kStateDiffers}};
+
+class ProtocolWrongAfterAnAbort : public testing::TestWithParam<Planted> {};
+
+TEST_P(ProtocolWrongAfterAnAbort, IsFoundWithIdsOfPartitions) {
+    expectWrong(Id::partition, GetParam(), 1);
+}
+TEST_P(ProtocolWrongAfterAnAbort, IsFoundWithIdsOfWorkers) {
+    expectWrong(Id::worker, GetParam(), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongAfterAnAbort, testing::ValuesIn(kWrongAfterAnAbort),
+                         kName);
+
+/// A worker that is paused before it makes a new producer fences its successor, and has old timers.
+TEST(ProtocolMistakes, OnlyTheOffsetFencesANewProducer) {
+    expectWrong(Id::partition, {"", {Mistake::deliversWithoutOffset}, kNotPending}, 1);
 }
 
 }  // namespace

@@ -414,6 +414,7 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
     milliseconds wait{50};
     int failed = 0;
     while (true) {
+        if (!producer_) renew();
         try {
             producer_->begin();
             for (std::size_t const i : chosen)
@@ -438,14 +439,13 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
                 return Ending::isClosed;
             if (++failed > 1 && giveUpWhatIsGone(chosen)) continue;
             spdlog::warn("partition {}: a transaction is made again: {}", number_, error.what());
-            if (isStopping_) throw;
             pause(wait);
             wait = std::min(2 * wait, kPauseAfterFailure);
         }
     }
 }
 
-/// Aborts, and goes on with a new producer: it has a new epoch. librdkafka would give the sequence
+/// Aborts, and ends the producer: the next has a new epoch. librdkafka would give the sequence
 /// numbers of what was purged to the next transaction. If a broker has written such a batch and has
 /// not answered, it takes the new one for the old one: it says yes, and writes nothing.
 std::vector<Producer::Failure> Partition::abort() {
@@ -453,8 +453,13 @@ std::vector<Producer::Failure> Partition::abort() {
     shared_.metrics.aborted();
     auto failures = producer_->failures();
     producer_.reset();
-    producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
     return failures;
+}
+
+/// This fences a new owner, if there is one by now. The offset keeps out what is in memory here.
+void Partition::renew() {
+    if (isStopping_) throw std::runtime_error{"the worker stops after an abort"};
+    producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
 }
 
 bool Partition::isOneStep(Chosen const& chosen) {

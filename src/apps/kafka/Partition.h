@@ -86,6 +86,7 @@ private:
     void write(Chosen const& chosen, std::int64_t next);
     [[nodiscard]] Ending tryToCommit(Chosen const& chosen, std::int64_t next);
     std::vector<Producer::Failure> abort();
+    void renew();
     void writeEachTargetAlone(Chosen const& all, std::int64_t next);
     void writeInHalves(Chosen const& chosen, std::int64_t next);
     bool isOneStep(Chosen const& chosen);
@@ -106,7 +107,7 @@ private:
 
     std::optional<PendingTimers> timers_;
     std::optional<Intake> intake_;
-    std::unique_ptr<Producer> producer_;
+    std::unique_ptr<Producer> producer_;  // none after an abort
     std::int32_t partitions_ = 1;
     bool hasOffset_ = false;   // the group has committed one
     std::int64_t next_ = 0;    // all before this offset is taken in

@@ -29,7 +29,7 @@ def describeMachine(javaRuns=False):
     """To be called before anything is measured, for the load."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     # Pages that a benchmark has just written are none of it.
-    status = ("git", "status", "--porcelain", "--", ".", ":!docs")
+    status = ("git", "status", "--porcelain", "--", ".", ":!docs", ":!tests/kafka/attacks.toml")
     changed = " and uncommitted changes" if firstLine(*status) else ""
     return {
         "processor": processor(),
