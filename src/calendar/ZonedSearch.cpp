@@ -78,16 +78,18 @@ std::optional<sys_seconds> nextInZone(CalendarFields const& fields, sys_seconds 
             }
         }
         auto const found = nextLocal(fields, low);
-        if (!found) {
-            return {};
-        }
-        if (*found < high) {
+        if (found && *found < high) {
             return sys_seconds{seconds{*found - stretch.offset}};
         }
         // Nothing matches between `low` and what was found: most changes between need no look. One
-        // that is near may turn the clocks back to before `low`.
-        bool const isNear = stretch.end - from < kMargin;
-        from = isNear ? stretch.end : std::max(stretch.end, *found - stretch.offset - kMargin);
+        // that is near may turn the clocks back to before `low`, also behind the last match.
+        if (stretch.end - from < kMargin) {
+            from = stretch.end;
+        } else if (found) {
+            from = std::max(stretch.end, *found - stretch.offset - kMargin);
+        } else {
+            return {};
+        }
     }
     return {};
 }

@@ -203,6 +203,10 @@ TEST(CalendarExpression, DoesNotJumpOverTheSecondHourOfAnOverlap) {
     expectRows(kCron,
                {{"*/30 2 * * SUN", "2026-10-25 00:30", {"2026-10-25 01:00", "2026-10-25 01:30"}}},
                berlin);
+    // Also of the last match that there is.
+    expectRows(kOnCalendar,
+               {{"2026-10-25 02:30", "2026-10-24 12:00", {"2026-10-25 00:30", "2026-10-25 01:30"}}},
+               berlin, {.overlap = Overlap::both});
 }
 
 TEST(CalendarExpression, SaysWhetherItRunsByElapsedTime) {
