@@ -196,9 +196,9 @@ class World:
 
     def fires(self, worker, alert):
         """Whether what a rule of docs/beyond.md asks is so now, of any partition. A total was 0."""
-        (rule,) = re.findall(rf"alert: {alert}, expr: '?(?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
-                             r" (==|>) (\d+)", PAGE.read_text())  # fmt: skip
-        name, sign, bound = rule
+        ((name, sign, bound),) = re.findall(
+            rf"alert: {alert}, expr: '?(?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
+            r" (==|>) (\d+)", PAGE.read_text())  # fmt: skip
         is_ = {"==": float.__eq__, ">": float.__gt__}[sign]
         return any(is_(sample, float(bound)) for sample in self.samples(worker, name))
 
