@@ -155,12 +155,12 @@ class World:
         cluster.createTopic(self.topics["target"], PARTITIONS)
         self.workers = []
 
-    def worker(self, *options, create=True, brokers=None):
+    def worker(self, *options, create=True, brokers=None, session=6_000):
         """Starts one more."""
         number = len(self.workers)
         port = freePorts(1)[0]
         command = [PROGRAM, "--brokers", brokers or self.cluster.addresses, "--group", self.group,
-                   "--session-timeout-ms", "6000", "--transaction-timeout-ms", "5000",
+                   "--session-timeout-ms", session, "--transaction-timeout-ms", "5000",
                    "--metrics", f"127.0.0.1:{port}"]  # fmt: skip
         for part in ("commands", "state", "dead-letters", "replies"):
             command += [f"--{part}", self.topics[part]]
@@ -196,9 +196,9 @@ class World:
 
     def fires(self, worker, alert):
         """Whether what a rule of docs/beyond.md asks is so now, of any partition. A total was 0."""
-        (rule,) = re.findall(rf"alert: {alert}, expr: '?(?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
-                             r" (==|>) (\d+)", PAGE.read_text())  # fmt: skip
-        name, sign, bound = rule
+        ((name, sign, bound),) = re.findall(
+            rf"alert: {alert}, expr: '?(?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
+            r" (==|>) (\d+)", PAGE.read_text())  # fmt: skip
         is_ = {"==": float.__eq__, ">": float.__gt__}[sign]
         return any(is_(sample, float(bound)) for sample in self.samples(worker, name))
 
@@ -381,7 +381,8 @@ class Failures(unittest.TestCase):
 
     def testABrokerIsKilledWhileNothingIsDue(self):
         world = self.world
-        worker = world.ready()
+        worker = world.worker(session=600_000)  # so that it does not lose its partitions
+        world.awaitLog(worker, "taken over", PARTITIONS)
         world.awaitAlert(worker, "PartitionStandsStill", False)
         with self.brokerIsKilled():
             world.awaitAlert(worker, "PartitionStandsStill")

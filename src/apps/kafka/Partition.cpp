@@ -151,7 +151,7 @@ void Partition::run() {
 /// is pending, and how late it is.
 void Partition::forget() {
     metrics_->worked = Metrics::OfPartition::kNever;
-    if (timers_) showTimers(timers_->earliest());
+    if (timers_) showEarliest(timers_->earliest());
     outputs_.clear();
     tally_ = {};
     intake_.reset();
@@ -346,7 +346,7 @@ void Partition::work() {
         outputs_.beginStep(next_);
         outputs_.delivery(std::move(timer));
     }
-    showTimers(timers_->nextExpiration());
+    showEarliest(timers_->nextExpiration());
     if (hasNews || !outputs_.empty()) commit();
     account();
     showLag();
@@ -605,21 +605,19 @@ void Partition::account() {
     shared_.memory += bytes - memory_;
     memory_ = bytes;
     shared_.metrics.setMemory(shared_.memory);
-    if (timers_) showTimers(timers_->nextExpiration());
+    if (!timers_) return;
+    std::size_t const pending = timers_->size();
+    metrics_->pending = intake_ ? pending : std::max(pending, metrics_->pending.load());
+    showEarliest(timers_->nextExpiration());
 }
 
-/// With what is being delivered. `next` is when the earliest of the rest is due. What was known
-/// before stays until a take-over knows all.
-void Partition::showTimers(std::optional<std::int64_t> next) {
+/// Of what is being delivered, and of the rest, which is not due before `next`. What was known
+/// stays until a take-over knows all.
+void Partition::showEarliest(std::optional<std::int64_t> next) {
     std::int64_t earliest = next.value_or(Metrics::OfPartition::kNone);
-    std::size_t pending = timers_->size();
-    for (Output const& output : outputs_.all()) {
-        if (output.kind != Output::Kind::delivery) continue;
-        earliest = std::min(earliest, output.at);
-        ++pending;
-    }
+    for (Output const& output : outputs_.all())
+        if (output.kind == Output::Kind::delivery) earliest = std::min(earliest, output.at);
     metrics_->earliest = intake_ ? earliest : std::min(earliest, metrics_->earliest.load());
-    metrics_->pending = intake_ ? pending : std::max(pending, metrics_->pending.load());
 }
 
 /// Up to the end of the log, not of what is committed: a transaction that stays open counts.

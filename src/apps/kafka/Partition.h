@@ -94,7 +94,7 @@ private:
     void giveUp(Producer::Failure const& failure);
     OwnRecord letterOf(Output const& output, std::string const& reason) const;
     void account();
-    void showTimers(std::optional<std::int64_t> next);
+    void showEarliest(std::optional<std::int64_t> next);
     void showLag();
     void report(int level, std::exception const& error) const;
     void pause(std::chrono::milliseconds length);
