@@ -177,8 +177,8 @@ class BadLuck:
     next only when all replicas are in step again; but once in so many times two are paused
     together, and there is no quorum.
 
-    A broker that was killed is started again when others lead what it led. Kafka 4.2.1 does not
-    stand more haste: docs/beyond.md says why, and `isHasty` shows it."""
+    A broker that was killed is started again when others lead what it led, or at once if `isHasty`:
+    docs/beyond.md says what that may cause."""
 
     QUORUM_LOST = 8
 
