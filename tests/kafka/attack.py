@@ -469,7 +469,8 @@ def record(run, attack):
     """The last five, each with its seed. Two attacks may end at the same time."""
     ledger, watch, options = attack.users.ledger, attack.watch, attack.options
     row = {
-        "commit": run["machine"]["commit"], "date": run["date"], "seed": options.seed,
+        "by": options.command, "commit": run["machine"]["commit"], "date": run["date"],
+        "seed": options.seed,
         "how": "hasty" if options.hasty else "gently", "minutes": options.minutes,
         "machine": "{processor}; {cores} cores; {memory}; {system}".format(**run["machine"]),
         "children": f"{options.brokers} brokers, {options.workers} workers, "
@@ -503,6 +504,7 @@ def main():
     parser.add_argument("--rate", type=int, default=3_000, help="commands a second")
     parser.add_argument("--hasty", action="store_true", help="start killed brokers again at once")
     parser.add_argument("--write", action="store_true", help=f"into {RECORD.name}")
+    parser.add_argument("--command", default="./dev kafka attack", help="what the record says")
     options = parser.parse_args()
     if options.write and options.minutes < LONG:
         parser.error(f"--write wants {LONG} minutes or more")
