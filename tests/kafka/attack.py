@@ -470,8 +470,8 @@ def record(run, attack):
     ledger, watch, options = attack.users.ledger, attack.watch, attack.options
     row = {
         "by": options.command, "commit": run["machine"]["commit"], "date": run["date"],
-        "seed": options.seed,
-        "how": "hasty" if options.hasty else "gently", "minutes": options.minutes,
+        "seed": options.seed, "how": "hasty" if options.hasty else "gently",
+        "minutes": options.minutes,
         "machine": "{processor}; {cores} cores; {memory}; {system}".format(**run["machine"]),
         "children": f"{options.brokers} brokers, {options.workers} workers, "
                     f"{options.partitions} partitions",
@@ -480,7 +480,7 @@ def record(run, attack):
            "pending", "pushed-back", "too-late", "refused")},
         "within-a-second": f"{100 * watch.upTo(1_000):.1f} %",
         "latest": f"{watch.latest / 1000:.1f} s", "logs": attack.scan.told(),
-        "wrong": ledger.toldProblems(),
+        "wrong": ledger.toldProblems(), "fates": list(attack.fates()),
     }  # fmt: skip
     text = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
                    for name, value in row.items())  # fmt: skip
