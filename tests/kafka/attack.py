@@ -177,8 +177,8 @@ class BadLuck:
     next only when all replicas are in step again; but once in so many times two are paused
     together, and there is no quorum.
 
-    A broker that was killed is started again when others lead what it led. Kafka 4.2.1 does not
-    stand more haste: docs/beyond.md says why, and `isHasty` shows it."""
+    A broker that was killed is started again when others lead what it led, or at once if `isHasty`:
+    docs/beyond.md says what that may cause."""
 
     QUORUM_LOST = 8
 
@@ -469,8 +469,9 @@ def record(run, attack):
     """The last five, each with its seed. Two attacks may end at the same time."""
     ledger, watch, options = attack.users.ledger, attack.watch, attack.options
     row = {
-        "commit": run["machine"]["commit"], "date": run["date"], "seed": options.seed,
-        "how": "hasty" if options.hasty else "gently", "minutes": options.minutes,
+        "by": options.command, "commit": run["machine"]["commit"], "date": run["date"],
+        "seed": options.seed, "how": "hasty" if options.hasty else "gently",
+        "minutes": options.minutes,
         "machine": "{processor}; {cores} cores; {memory}; {system}".format(**run["machine"]),
         "children": f"{options.brokers} brokers, {options.workers} workers, "
                     f"{options.partitions} partitions",
@@ -479,7 +480,7 @@ def record(run, attack):
            "pending", "pushed-back", "too-late", "refused")},
         "within-a-second": f"{100 * watch.upTo(1_000):.1f} %",
         "latest": f"{watch.latest / 1000:.1f} s", "logs": attack.scan.told(),
-        "wrong": ledger.toldProblems(),
+        "wrong": ledger.toldProblems(), "fates": list(attack.fates()),
     }  # fmt: skip
     text = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
                    for name, value in row.items())  # fmt: skip
@@ -503,6 +504,7 @@ def main():
     parser.add_argument("--rate", type=int, default=3_000, help="commands a second")
     parser.add_argument("--hasty", action="store_true", help="start killed brokers again at once")
     parser.add_argument("--write", action="store_true", help=f"into {RECORD.name}")
+    parser.add_argument("--command", default="./dev kafka attack", help="what the record says")
     options = parser.parse_args()
     if options.write and options.minutes < LONG:
         parser.error(f"--write wants {LONG} minutes or more")

@@ -168,6 +168,7 @@ private:
 
     /// The group gives the partition to a worker. The one that had it does not know.
     void assign(World const& world, std::size_t who) {
+        if (world.generation == 0 && who != 0) return;  // both are alike: half of all worlds
         bool const isFree = world.owner == kNobody;
         if (world.workers[who].phase != Phase::idle || world.owner == byteOf(who)) return;
         if (!isFree && world.rebalances == 0) return;

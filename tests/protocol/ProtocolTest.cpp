@@ -54,7 +54,7 @@ class Protocol : public testing::TestWithParam<Story> {};
 /// How often what may strike: rebalances, kills, time-outs, failures. At length two of them; three
 /// with TIMINGWHEEL_STRESS_SCALE=10, which takes up to 10 GB.
 std::vector<std::array<Byte, 4>> lucks() {
-    if (stressScale() >= 10) return {{1, 1, 1, 0}, {1, 1, 0, 1}};
+    if (stressScale() >= 10) return {{1, 1, 1, 0}, {1, 1, 0, 1}, {1, 0, 1, 1}, {0, 1, 1, 1}};
     if (!isAtLength()) return {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
     return {{2, 0, 0, 0}, {0, 2, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0},
             {0, 1, 1, 0}, {1, 0, 0, 1}, {0, 1, 0, 1}, {0, 0, 1, 1}};
