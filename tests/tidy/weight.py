@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""./dev weight: what there is beside the library, and how much of it there may be at most."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "docs/**/*.md")
+BOUNDS = [  # what, its files, what is counted there, at most
+    ("words of README and docs", PAGES, r"\S+", 76_000),
+    ("lines of README.md", ("README.md",), r"\n", 330),
+    ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 61_000),
+    ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 45_000),
+    ("lines of Python", ("[!b]*/**/*.py", "*.py"), r"\n", 15_900),
+    ("lines of tests/benchmark", ("tests/benchmark/**/*",), r"\n", 12_900),
+    ("files of contenders", ("tests/benchmark/contenders/*.cpp",), r"\A", 22),
+    ("lines of dev", ("dev",), r"\n", 900),
+    ("golden traces", ("tests/golden/*.trace",), r"\A", 5),
+    ("lines of golden traces", ("tests/golden/*.trace",), r"\n", 31_900),
+    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 410),
+    ("lines of the walkthrough's generator", ("src/apps/walkthrough/**/*",), r"\n", 5_100),
+    ("examples", ("docs/examples/*.cpp",), r"\A", 32),
+    ("lines of the demo", ("src/apps/demo/*",), r"\n", 3_200),
+]  # fmt: skip
+
+
+def count(patterns, counted):
+    files = {file for one in patterns for file in ROOT.glob(one) if file.is_file()}
+    texts = (file.read_text("latin-1") for file in files if "__pycache__" not in file.parts)
+    return sum(len(re.findall(counted, text)) for text in texts)
+
+
+if __name__ == "__main__":
+    rows = [(what, count(files, counted), most) for what, files, counted, most in BOUNDS]
+    print(f"{'what':44}{'now':>8}{'at most':>9}")
+    for what, now, most in rows:
+        print(f"{what:44}{now:8,}{most:9,}{'  TOO MUCH' if now > most else ''}")
+    wrong = [f"{what}: there is nothing to count" for what, now, _ in rows if not now]
+    sys.exit("\n".join(wrong) or any(now > most for _, now, most in rows))
