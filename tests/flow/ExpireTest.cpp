@@ -267,6 +267,7 @@ TYPED_TEST(Expire, InsideALateTaskDelaysCountFromTheClocksNow) {
     EXPECT_TRUE(ran);
 }
 
+// G14
 // Bug patterns: a far timer in the top ring hides near ones after it wraps around; the search for
 // the next wake-up stops at level 0.
 TYPED_TEST(Expire, OneFarTimerHidesNoNearOne) {
@@ -316,7 +317,7 @@ TYPED_TEST(Expire, NegativeDelaysAreDueAtOnceAndMaxNever) {
     EXPECT_EQ(never.remaining(), nanoseconds::max());
 }
 
-// G9: also between two ticks of the clock.
+// G9, G13: also between two ticks of the clock.
 TYPED_TEST(Expire, ZeroAndNegativeDelaysAndPastDeadlinesAreDueAtOnceBetweenTwoTicks) {
     TypeParam timer{this->options()};
     this->clock.advance(500us);

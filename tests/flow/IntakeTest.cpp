@@ -234,6 +234,7 @@ TEST(Intake, TakesAnyToleranceAtAnyWheelSize) {
     }
 }
 
+// G13
 // Bug pattern: rounded up as far as the tolerance allows, it is beyond the last tick: "never".
 TEST(Intake, ATolerantDeadlineThatCannotBeRoundedUpStaysWhereItIs) {
     constexpr std::chrono::hours kYear{24 * 365};
@@ -252,6 +253,7 @@ TEST(Intake, RefusesANegativeTolerance) {
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
+// G13
 // Bug pattern: a far deadline that saturates is reached by a clock that saturates too.
 TEST(Intake, NeverReachesWhatTicksCannotExpress) {
     constexpr std::chrono::hours kYear{24 * 365};

@@ -8,6 +8,8 @@
 
 #include <memory>
 
+// Shows G3.
+
 namespace timingwheel::test {
 namespace {
 

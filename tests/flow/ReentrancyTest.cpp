@@ -15,6 +15,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+// Shows G8.
+
 namespace timingwheel::test {
 namespace {
 
@@ -140,6 +142,7 @@ using WheelTimerReentrancy = Reentrancy<T>;
 TYPED_TEST_SUITE(WheelTimerReentrancy, WheelTimers, NamesOfTimers);
 
 // G8
+// Bug pattern: the current slot cannot be used while entries cascade: one tick late.
 TYPED_TEST(Reentrancy, ATaskMaySchedule) {
     this->playAll([](Scene& scene, Scene::Target) {
         for (nanoseconds const delay : {0us, 500us, 1'000us, 3'000us, 3'500us, 4'000us, 4'500us,
@@ -215,6 +218,7 @@ TYPED_TEST(Reentrancy, ATaskMayDropHandles) {
 }
 
 // G8
+// Bug pattern: `stop()` from a task loops or joins its own thread.
 TYPED_TEST(Reentrancy, ATaskMayNotStopItsTimer) {
     auto const timer = this->make({.name = "busy"});
     int refused = 0;

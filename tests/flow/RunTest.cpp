@@ -222,6 +222,7 @@ TEST(Run, ADriverThreadStarvesNobodyForATaskThatIsDueAgainAtOnce) {
     }
 }
 
+// G9
 // Of two buckets that expire at once the second comes before what the first has made due, though
 // that alone is more than is run in one hold of the lock.
 TEST(Run, ADriverThreadStarvesNobodyInAnotherBucketOfTheSameTick) {

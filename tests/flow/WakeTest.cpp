@@ -143,6 +143,7 @@ TEST(Wake, ComesForAnEarlierTimerAndNotForALaterOne) {
     EXPECT_TRUE(ran);
 }
 
+// G21
 // The first timeout of another thread is the earliest of its shard, and yet later than what the
 // driver sleeps for.
 TEST(Wake, DoesNotComeForALaterTimerOfAnotherThread) {
@@ -160,7 +161,7 @@ TEST(Wake, DoesNotComeForALaterTimerOfAnotherThread) {
     EXPECT_EQ(timer.pendingTimeouts(), 5U);
 }
 
-// G22
+// G21, G22
 TEST(Wake, ComesAtMostOncePerTickForDescendingDeadlines) {
     ManualClock clock;
     SystemTimer timer{{.clock = clock, .shards = 1}};

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """What docs/guarantees.md promises and what the tests show: guarantees.py <command>
 
-check           each promise has tests that exist in the files that its row links, and a figure;
-                so has each row of the bug patterns in docs/testing.md its test
+check           each promise is stated, a test shows it, and a figure; each tag names a promise
+list            which tests show which promise, and which bug pattern of other libraries
 table <file>    the figures of a run, which the tests wrote into <file>, sorted by promise:
                 what is reached, what is asked, and whether a count is missed. With --quick a run
                 may be smaller than what is asked
 self-test       each of the above notices what is planted
 
-Prints what is wrong and exits with 1.
+A test shows what the comment above it begins with ("// G4, G12: ..."), and what its file says of
+all its tests ("// Shows G4."). Prints what is wrong and exits with 1.
 """
 
 import json
@@ -18,84 +19,72 @@ import tempfile
 from pathlib import Path
 
 PROMISES = [f"G{number}" for number in range(1, 32) if number != 26]  # 26 was dropped
-TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
-NAMED_TEST = re.compile(r"`([A-Z][\w*]*\.[A-Z*][\w*]*)`")
-LINK = re.compile(r"\]\(([^)#\s]+)\)")
+TEST = re.compile(r"((?:^//.*\n)*)^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.M)
+TAG = re.compile(r"^///? (?:Shows )?(G\d+(?:, G\d+)*)\b", re.MULTILINE)
+OF_THE_FILE = re.compile(r"^// Shows (G\d+(?:, G\d+)*)\.$", re.MULTILINE)
+PATTERN = re.compile(r"[Bb]ug pattern: (.*?)(?:\.(?: |$)|$)")
 FIGURE = re.compile(r"\bfigure\(\s*\"(G\d+)\"")
 
 
-def rows(text, heading):
-    """The cells of each row of the tables below a heading, without heads and rules."""
-    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if section is None:
-        return []
-    lines = section.group(1).splitlines()
-    found = []
-    for previous, line in zip([""] + lines, lines):
-        isHead = line.startswith("|") and not previous.startswith("|")
-        if line.startswith("|") and not isHead and not re.match(r"^\|[-| ]+\|$", line):
-            found.append([cell.strip() for cell in line.strip().strip("|").split(" | ")])
-    return found
-
-
-# ---- check -------------------------------------------------------------------------------------
+# ---- what the tests show -----------------------------------------------------------------------
 
 
 class Sources:
-    """Which tests and which figures stand in which file."""
+    """Which tests and which figures stand in which file, and what they show."""
 
     def __init__(self, root):
         self.tests = {}
         self.figures = set()
+        self.shown = {}  # {promise: {file: the tests in it, or * for all}}
+        self.patterns = []  # a bug pattern, and its test
+        self.tags = set()
         for path in sorted((root / "tests").rglob("*")):
-            if path.suffix not in (".cpp", ".h"):
-                continue
-            text = path.read_text(encoding="utf-8")
-            self.tests[path.resolve()] = {".".join(match) for match in TEST.findall(text)}
-            self.figures.update(FIGURE.findall(text))
+            if path.suffix in (".cpp", ".h"):
+                self.read(path, path.relative_to(root).as_posix())
 
-
-def checkRow(document, name, text, sources):
-    """What is wrong with a row that names tests and links their files."""
-    targets = [(document.parent / link).resolve() for link in LINK.findall(text)]
-    wrong = [f"{name} links {t.name}, which is not there" for t in targets if not t.exists()]
-    known = set().union(*(sources.tests.get(target, set()) for target in targets))
-    tests = NAMED_TEST.findall(text)
-    if not tests:
-        wrong.append(f"{name} names no test")
-    for test in tests:
-        pattern = re.compile(re.escape(test).replace(r"\*", r"\w*"))
-        if not any(pattern.fullmatch(one) for one in known):
-            wrong.append(f"{name} names `{test}`, which is in no file that it links")
-    return wrong
+    def read(self, path, name):
+        text = path.read_text(encoding="utf-8")
+        tests = TEST.findall(text)
+        self.tests[path.resolve()] = {f"{suite}.{test}" for _, suite, test in tests}
+        self.figures.update(FIGURE.findall(text))
+        self.tags.update(re.findall(r"G\d+", " ".join(TAG.findall(text))))
+        if tests:
+            for promise in re.findall(r"G\d+", " ".join(OF_THE_FILE.findall(text))):
+                self.shown.setdefault(promise, {})[name] = ["*"]
+        for comment, suite, test in tests:
+            for promise in re.findall(r"G\d+", " ".join(TAG.findall(comment))):
+                shown = self.shown.setdefault(promise, {}).setdefault(name, [])
+                shown += [] if shown == ["*"] else [f"{suite}.{test}"]
+            words = re.sub(r"\s*\n///? *", " ", comment.strip())
+            self.patterns += [(one, f"{suite}.{test}") for one in PATTERN.findall(words)]
 
 
 def check(root):
-    sources = Sources(root)
-    wrong = []
-    document = root / "docs" / "guarantees.md"
-    text = document.read_text(encoding="utf-8")
-    table = rows(text, "Which test shows what")
-    named = [row[0] for row in table]
+    sources, text = Sources(root), (root / "docs/guarantees.md").read_text(encoding="utf-8")
+    wrong = [f"tests: {tag} is no promise" for tag in sorted(sources.tags - set(PROMISES))]
     for promise in PROMISES:
         if not re.search(rf"^\*\*{promise}\b", text, re.MULTILINE):
-            wrong.append(f"{document.name}: {promise} is not stated")
-        if named.count(promise) != 1:
-            wrong.append(f"{document.name}: {promise} has {named.count(promise)} rows")
+            wrong.append(f"guarantees.md: {promise} is not stated")
+        if promise not in sources.shown:
+            wrong.append(f"tests: none shows {promise}")
         if promise not in sources.figures:
             wrong.append(f'tests: no figure("{promise}", ...)')
-    for row in table:
-        wrong += [f"{document.name}: {what}" for what in
-                  checkRow(document, row[0], " | ".join(row[1:]), sources)]
-
-    document = root / "docs" / "testing.md"
-    patterns = rows(document.read_text(encoding="utf-8"), "Bug patterns of other libraries")
-    if not patterns:
-        wrong.append(f"{document.name}: no bug patterns")
-    for row in patterns:
-        wrong += [f"{document.name}: {what}" for what in
-                  checkRow(document, f'"{row[0]}"', " | ".join(row[1:]), sources)]
+    if not sources.patterns:
+        wrong.append("tests: no bug pattern")
     return wrong
+
+
+def printTests(root):
+    sources, title = Sources(root), titles(root)
+    for promise in PROMISES:
+        print(f"{promise} {title.get(promise, '')}")
+        for name, shown in sources.shown.get(promise, {}).items():
+            print(f"  {name}{': all' if shown == ['*'] else ''}")
+            print("".join(f"    {test}\n" for test in shown if test != "*"), end="")
+    print("\nBug patterns of other libraries")
+    for pattern, test in sources.patterns:
+        print(f"  {pattern}\n    {test}")
+    return []
 
 
 # ---- table -------------------------------------------------------------------------------------
@@ -209,24 +198,18 @@ def printTable(root, path, isQuick):
 
 # ---- self-test ---------------------------------------------------------------------------------
 
-GOOD_ROW = "| G{0} | `Suite.Name*` in [T.cpp](../tests/T.cpp) |"
-
-
 def writeProject(root, replace=("", "")):
     def write(path, text):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace(*replace) if replace[0] else text, encoding="utf-8")
 
     numbers = [promise[1:] for promise in PROMISES]
-    stated = "\n".join(f"**G{n} Words {n}.** More.\n" for n in numbers)
-    shown = "\n".join(GOOD_ROW.format(n) for n in numbers)
-    write(root / "docs" / "guarantees.md",
-          f"{stated}\n## Which test shows what\n\n| promise | by |\n|---|---|\n{shown}\n")
-    write(root / "docs" / "testing.md",
-          "## Bug patterns of other libraries\n\n| pattern | test |\n|---|---|\n"
-          "| it is late | `Suite.NameA` in [T.cpp](../tests/T.cpp) |\n")
-    figures = "\n".join(f'    figure("G{n}", "what", 0, exactly(0));' for n in numbers)
-    write(root / "tests" / "T.cpp", f"TEST(Suite, NameA) {{\n{figures}\n}}\n")
+    write(root / "docs" / "guarantees.md", "".join(f"**G{n} Words {n}.** More.\n" for n in numbers))
+    figures = "".join(f'    figure("G{n}", "what", 0, exactly(0));\n' for n in numbers)
+    tagged = "".join(f"// G{n}: what.\nTEST(S, G{n}) {{}}\n" for n in numbers if n != "31")
+    write(root / "tests" / "T.cpp",
+          f"// G7, G8. A bug\n// pattern: it is late.\nTEST(S, A) {{\n{figures}}}\n{tagged}")
+    write(root / "tests" / "U.cpp", "// Shows G31.\n\nTEST_F(U, A) {}\n")
 
 
 def figureOf(promise, **changes):
@@ -242,16 +225,13 @@ def selfTest():
         if not condition:
             wrong.append(what)
 
-    row = "| G7 | `Suite.Name*` in [T.cpp](../tests/T"
     planted = {
-        "a test that is not there": ("| G7 | `Suite.Name*`", "| G7 | `Suite.Other`"),
-        "a row without a test": ("| G7 | `Suite.Name*`", "| G7 | nothing"),
-        "a row that is missing": (GOOD_ROW.format(7) + "\n", ""),
+        "a promise without a test": ("// G6: ", "// "),
+        "a promise whose file has no test": ("TEST_F(U", "NOTEST(U"),
         "a promise that is not stated": ("**G7 ", "**"),
         "a promise without a figure": ('figure("G7"', 'figure("G8"'),
-        "a file that is not there": (row, row.replace("tests/T", "tests/U")),
-        "a bug pattern whose test is gone": ("`Suite.NameA`", "`Suite.NameB`"),
-        "bug patterns that are gone": ("## Bug patterns", "## Patterns"),
+        "a tag of no promise": ("// G7, G8", "// G26, G8"),
+        "bug patterns that are gone": ("pattern:", "-"),
     }
     with tempfile.TemporaryDirectory() as folder:
         writeProject(Path(folder))
@@ -281,6 +261,8 @@ def main(arguments):
     root = Path(__file__).resolve().parents[2]
     if arguments == ["check"]:
         wrong = check(root)
+    elif arguments == ["list"]:
+        wrong = printTests(root)
     elif arguments == ["self-test"]:
         wrong = selfTest()
     elif arguments[:1] == ["table"] and len(arguments) in (2, 3):

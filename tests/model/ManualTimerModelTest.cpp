@@ -62,6 +62,7 @@ rc::Gen<Draft> drafts() {
                         });
 }
 
+// G1, G8, G12, G13, G14, G15, G28
 TEST(ManualTimerModel, AgreesWithAMultimapAfterEveryCommand) {
     RecordProperty("keeps", "what rapidcheck makes once");
     test::Watchdog const watchdog{"the model test", std::chrono::seconds{50}};

@@ -205,6 +205,7 @@ void expectAgreement(LevelSizes const& sizes, char const* figureName) {
 
 class TimingWheelModel : public testing::TestWithParam<LevelSizes> {};
 
+// G1, G14
 TEST_P(TimingWheelModel, AgreesWithAMultimapAfterEveryOperation) {
     expectAgreement<TimingWheel<Entry>>(
         GetParam(), "disagreements of a TimingWheel with a multimap, in so many operations");
@@ -219,6 +220,7 @@ INSTANTIATE_TEST_SUITE_P(LevelSizes, TimingWheelModel,
 
 class HashedWheelModel : public testing::TestWithParam<std::int64_t> {};
 
+// G14
 TEST_P(HashedWheelModel, AgreesWithAMultimapAfterEveryOperation) {
     expectAgreement<HashedWheel<Entry>>(
         {GetParam()}, "disagreements of a HashedWheel with a multimap, in so many operations");

@@ -5,8 +5,11 @@ conan-center.py release <folder>   the recipe for its index, in a release's fold
 conan-center.py package <folder>   what the recipe has packed
 conan-center.py self-test          each of the above notices what is planted
 
-A rule has the number that it has in ConanCenter's hooks (KB-H...). Prints what is wrong and exits
-with 1.
+A rule has the number that it has in ConanCenter's hooks (KB-H...). The hooks themselves run in
+Conan 1 alone, which refuses a recipe for Conan 2. They were run by hand once, by Conan 1.66 on a
+copy that asks for Conan 1.53: all 44 rules that they check at an export were kept.
+
+Prints what is wrong and exits with 1.
 """
 
 import ast

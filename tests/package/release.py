@@ -118,12 +118,13 @@ class Files(unittest.TestCase):
                      "options", "implements", "package", "package_info"):  # fmt: skip
             self.assertEqual(tree[name], index[name])
 
-    def testTheRecipeRefusesCompilersOlderThanTheReadmeNames(self):
+    def testTheRecipeRefusesCompilersOlderThanThePagesName(self):
         least = functions(self.folder / "conan-center/all/conanfile.py")
         least = dict(re.findall(r"'([\w-]+)': '(\d+)'", least["_compilers_minimum_version"]))
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
-        named = re.search(r"\(g\+\+ (\d+), clang (\d+), Apple clang (\d+)", text).groups()
-        self.assertEqual(named, (least["gcc"], least["clang"], least["apple-clang"]))
+        for page in ("README.md", "docs/installing.md"):
+            text = (ROOT / page).read_text(encoding="utf-8")
+            named = re.search(r"\(g\+\+ (\d+), clang (\d+), Apple clang (\d+)", text).groups()
+            self.assertEqual(named, (least["gcc"], least["clang"], least["apple-clang"]))
 
 
 class Command(unittest.TestCase):
@@ -132,8 +133,8 @@ class Command(unittest.TestCase):
     def setUp(self):
         self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name in ("include/timingwheel/version.h", "CHANGELOG.md", ".gitattributes",
-                     ".gitignore", "LICENSE", "README.md", "docs/beyond.md", "docs/store.md",
-                     "tests/package/consumer/CMakeLists.txt"):  # fmt: skip
+                     ".gitignore", "LICENSE", "README.md", "docs/beyond.md", "docs/installing.md",
+                     "docs/store.md", "tests/package/consumer/CMakeLists.txt"):  # fmt: skip
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         for name in ("src/package", "test_package"):
@@ -229,7 +230,7 @@ class Command(unittest.TestCase):
         header.write_text(re.sub(r"(_MINOR) \d+", r"\1 99", text), encoding="utf-8")
         self.commit()
         refused = release(self.root, "--check").stderr
-        for name, times in (("README.md", 5), ("docs/beyond.md", 1), ("docs/store.md", 1),
+        for name, times in (("docs/installing.md", 5), ("docs/beyond.md", 1), ("docs/store.md", 1),
                             ("tests/package/consumer/CMakeLists.txt", 1)):  # fmt: skip
             self.assertEqual(len(re.findall(rf"{name}:\d+ names", refused)), times, refused)
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """platforms.py [--no-install] [--list] [--cheap] [--write] [row]...   what ./dev platforms does
-platforms.py check       that docs/platforms.md is what its results make of it, and that README.md's
-                         table names the rows that passed, and no others
-platforms.py page        writes both anew, of the results in docs/platforms.md
+platforms.py check       docs/platforms.md is what results.jsonl makes of it
+platforms.py page        writes it anew
 platforms.py self-test   the check notices what is wrong
 
 Tries the library with another compiler, processor, system or Boost: one row each, in
 build/platforms. A row whose tools cannot be had is skipped, and says why. --write puts what
-passed into docs/platforms.md and README.md; the other rows keep there what they had.
+passed into docs/platforms.md; the other rows keep there what they had.
 """
 
 import argparse
@@ -523,13 +522,6 @@ class Passed:
         return ", ".join(names.get(what, "") + version for what, version in self.versions.items())
 
 
-def readmeTable(results):
-    """As it stands in README.md: what has passed, and no other row."""
-    lines = ["| platform | shown by `./dev platforms` | row |", "|---|---|---|"]
-    lines += [f"| {row.what} | {row.proof} | `{row.name}` |" for row in ROWS if row.name in results]
-    return "\n".join(lines)
-
-
 def endTable(results):
     """What was asked, row by row: how it ended, and with which versions."""
     lines = [("row", "", "result", "with")]
@@ -547,22 +539,20 @@ def endTable(results):
 # ---- the page ----------------------------------------------------------------------------------
 
 PAGE = ROOT / "docs/platforms.md"
-DATA = re.compile(r"^<!-- results, a row a line:\n(.*?)^-->\n", re.MULTILINE | re.DOTALL)
+RESULTS = Path(__file__).with_name("results.jsonl")
+NOT_TRIED = (":!*.md", ":!tests/platforms/results.jsonl")
 TEMPLATE = Path(__file__).with_name("page.md.in")
-README = ROOT / "README.md"
-README_TABLE = re.compile(r"^\| platform \| shown by .*\n(\|.*\n)+", re.MULTILINE)
 
 
-def resultsOn(page):
-    """{row: what stands of it in the page's data}"""
-    found = DATA.search(page)
-    lines = found.group(1).splitlines() if found else []
+def recorded():
+    """{row: what came of it when it last passed}"""
+    lines = RESULTS.read_text(encoding="utf-8").splitlines() if RESULTS.exists() else []
     return {result["row"]: result for result in map(json.loads, lines)}
 
 
 def pageOf(results):
     known = [(row, results[row.name]) for row in ROWS if row.name in results]
-    passed = [[f"`{row.name}`", row.what, one["did"], one["date"], one["commit"]]
+    passed = [[f"`{row.name}`", row.what, row.proof, one["date"], one["commit"]]
               for row, one in known]  # fmt: skip
     versions = [[f"`{row.name}`", one["compiler"], one["cmake"], one["boost"],
                  one.get("emulator", "this machine" if row.runs else "nothing")]
@@ -570,29 +560,22 @@ def pageOf(results):
     late = [[f"`{row.name}`", one.get("emulator", "this machine"), one["late"]["p50"],
              one["late"]["p99"]] for row, one in known if one["late"]]  # fmt: skip
     tables = {
-        "passed": textTable(["row", "platform", "what passed", "on", "commit"], passed),
+        "passed": textTable(["row", "platform", "shown", "on", "commit"], passed),
         "versions": textTable(["row", "compiler", "CMake", "Boost", "run by"], versions),
         "late": table(["row", "run by", "half of them, ms", "99 of 100, ms"], late, left=2),
     }
-    text = fill(TEMPLATE.read_text(encoding="utf-8"), lambda what: tables[what])
-    data = "".join(json.dumps(one) + "\n" for _, one in known)
-    return seal.sealed(f"{text}\n<!-- results, a row a line:\n{data}-->\n")
+    return seal.sealed(fill(TEMPLATE.read_text(encoding="utf-8"), lambda what: tables[what]))
 
 
 def write(results):
-    """Renews the rows that are given, and no other, and README.md's table of what has passed."""
-    old = resultsOn(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
-    PAGE.write_text(pageOf({**old, **results}), encoding="utf-8")
-    text = README_TABLE.sub(lambda _: readmeTable({**old, **results}) + "\n",
-                            README.read_text(encoding="utf-8"))  # fmt: skip
-    README.write_text(text, encoding="utf-8")
+    """Renews the rows that are given, and no other."""
+    results = {**recorded(), **results}
+    lines = [json.dumps(results[row.name]) + "\n" for row in ROWS if row.name in results]
+    RESULTS.write_text("".join(lines), encoding="utf-8")
+    PAGE.write_text(pageOf(results), encoding="utf-8")
 
 
-def wrongOn(page, readme=None):
-    results = resultsOn(page)
-    if readme is not None and readmeTable(results) + "\n\n" not in readme:
-        return ["README.md's table of platforms is not of what has passed, by docs/platforms.md: "
-                f"platforms.py page\n\n{readmeTable(results)}"]  # fmt: skip
+def wrongOn(page, results):
     if page != pageOf(results):
         return ["docs/platforms.md is not what its results make of it: platforms.py page"]
     if seal.whyNoHistory(ROOT):
@@ -606,12 +589,11 @@ def wrongOn(page, readme=None):
 def state():
     """The commit, and what differs from it beside documents."""
     commit = seal.git(ROOT, "rev-parse", "--short", "HEAD").stdout.strip()
-    return commit, seal.git(ROOT, "status", "--porcelain", "--", ".", ":!*.md").stdout.strip()
+    return commit, seal.git(ROOT, "status", "--porcelain", "--", ".", *NOT_TRIED).stdout.strip()
 
 
 def check():
-    page, readme = PAGE.read_text(encoding="utf-8"), README.read_text(encoding="utf-8")
-    sys.exit("\n".join(wrongOn(page, readme)) or None)
+    sys.exit("\n".join(wrongOn(PAGE.read_text(encoding="utf-8"), recorded())) or None)
 
 
 def selfTest():
@@ -620,23 +602,22 @@ def selfTest():
     one = {"row": ROWS[0].name, "date": "2026-01-01", "commit": commit, "compiler": "c 1",
            "cmake": "3", "boost": "1", "did": "17 tests ran",
            "late": {"p50": "1.1", "p99": "2.2"}}  # fmt: skip
-    page = pageOf({ROWS[0].name: one})
-    wrong = [f"takes {what}" for what, changed in {
-        "a result that was edited": page.replace("| 17 tests ran", "| 18 tests ran"),
-        "data that were edited": page.replace('"17 tests ran', '"18 tests ran'),
-        "prose that was edited": page.replace("Do not edit", "Edit"),
-        "a row that there is not": page.replace(f'"{ROWS[0].name}"', '"nosuch"'),
-    }.items() if not wrongOn(changed)]  # fmt: skip
-    if not wrongOn(page, readmeTable({row.name: {} for row in ROWS}) + "\n\n"):
-        wrong.append("takes a row of README.md that has not passed")
+    results = {ROWS[0].name: one}
+    page = pageOf(results)
+    wrong = [f"takes {what}" for what, changed, known in (
+        ("a result that was edited", page.replace("| c 1", "| c 2"), results),
+        ("prose that was edited", page.replace("Do not edit", "Edit"), results),
+        ("a page without a result", page, results | {ROWS[1].name: one}),
+    ) if not wrongOn(changed, known)]  # fmt: skip
     told = endTable([(ROWS[0], Passed({"cmake": "3"}, "ran"), False),
                      (ROWS[1], "skipped: x", False)])  # fmt: skip
     if "passed   ran  [CMake 3]" not in told or "skipped  x" not in told:
         wrong.append(f"tells at the end: {told}")
     if not seal.whyNoHistory(ROOT):
-        if wrongOn(page):
-            wrong.append(f"complains of a page that was only generated: {wrongOn(page)}")
-        if not wrongOn(pageOf({ROWS[0].name: {**one, "commit": "0000000"}})):
+        if wrongOn(page, results):
+            wrong.append(f"complains of a page that was only generated: {wrongOn(page, results)}")
+        lost = {ROWS[0].name: {**one, "commit": "0000000"}}
+        if not wrongOn(pageOf(lost), lost):
             wrong.append("takes a commit that is not in the history")
     sys.exit("\n".join(wrong) or None)
 
@@ -654,7 +635,7 @@ def tryRow(row, mayInstall, writes):
     except Failed as reason:
         return f"FAILED: {reason}", True
     if writes:
-        changed = seal.git(ROOT, "diff", "--quiet", before[0], "--", ".", ":!*.md").returncode
+        changed = seal.git(ROOT, "diff", "--quiet", before[0], "--", ".", *NOT_TRIED).returncode
         if changed or state()[1]:
             return "FAILED: it passed, but the sources were changed meanwhile", True
         write({row.name: {"row": row.name, "date": date.today().isoformat(), "commit": before[0],
@@ -686,7 +667,7 @@ def main():
             parser.error("--cheap tries less of a row than --write tells of")
         wanted = [replace(row, tests=row.cheap or ()) for row in wanted]
     if options.list:
-        print(readmeTable(known))
+        print("\n".join(f"{row.name:14} {row.what}: {row.proof}" for row in ROWS))
         return None
     if options.write and state()[1]:
         sys.exit(f"--write names a commit, so commit first what differs:\n{state()[1]}")

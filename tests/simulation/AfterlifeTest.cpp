@@ -15,6 +15,7 @@
 namespace timingwheel::test::simulation {
 namespace {
 
+// G11
 TEST(AfterlifeSimulation, EveryOperationAnswersAsDocumentedInEveryOrderOfDying) {
     auto const settings = afterlife::allSettings();
     // The first 42 are spread over all, the next 42 come right behind them.

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <thread>
 
+// Shows G2.
+
 namespace timingwheel::test::simulation {
 namespace {
 

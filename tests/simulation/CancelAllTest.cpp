@@ -13,6 +13,8 @@
 #include <memory>
 #include <thread>
 
+// Shows G28.
+
 namespace timingwheel::test::simulation {
 namespace {
 

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G3, G4.
+
 namespace timingwheel::test::simulation {
 namespace {
 

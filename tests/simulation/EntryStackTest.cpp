@@ -7,6 +7,8 @@
 
 #include <thread>
 
+// Shows G3.
+
 namespace timingwheel::test::simulation {
 namespace {
 

@@ -14,6 +14,8 @@
 #include <memory>
 #include <thread>
 
+// Shows G2.
+
 namespace timingwheel::test::simulation {
 namespace {
 

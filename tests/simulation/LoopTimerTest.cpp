@@ -17,6 +17,8 @@
 #include <sys/timerfd.h>
 #include <thread>
 
+// Shows G31.
+
 namespace timingwheel::test::simulation {
 namespace {
 

@@ -100,6 +100,7 @@ private:
     bool isCancelled_ = false;
 };
 
+// G4
 TEST(ShardInterleavings, CancelPushBackAndExpiryAgree) {
     expectAll(
         "G4", "interleavings of cancel, push-back and expiry with two outcomes, or too early",
@@ -116,6 +117,7 @@ TEST(ShardInterleavings, CancelPushBackAndExpiryAgree) {
         departures() + 1);
 }
 
+// G1
 TEST(ShardInterleavings, PushBackAndExpiryAgree) {
     expectAll(
         "G1", "interleavings of a push-back and expiry with an early run, or none",
@@ -130,6 +132,7 @@ TEST(ShardInterleavings, PushBackAndExpiryAgree) {
         departures() + 2);
 }
 
+// G4
 TEST(ShardInterleavings, CancelAndExpiryAgree) {
     expectAll(
         "G4", "interleavings of cancel and expiry with no outcome, or two",
@@ -156,6 +159,7 @@ TEST(ShardInterleavings, ADriverThatFallsAsleepSeesWhatIsScheduled) {
               });
 }
 
+// G11
 TEST(ShardInterleavings, TheLastReferenceFreesTheNode) {
     expectAll(
         "G11", "interleavings of a node's references with memory lost or used again",

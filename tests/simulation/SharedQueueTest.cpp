@@ -16,6 +16,8 @@
 #include <thread>
 #include <utility>
 
+// Shows G30.
+
 namespace timingwheel::test::simulation {
 namespace {
 

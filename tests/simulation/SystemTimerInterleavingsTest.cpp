@@ -20,6 +20,7 @@ namespace {
 
 using SystemTrial = Trial<SystemTimer>;
 
+// G1
 TEST(SystemTimerInterleavings, APushBackThatSucceededHolds) {
     expectAll("G1", "interleavings of a push-back and expiry with an early run", [] {
         SystemTrial trial;
@@ -33,6 +34,7 @@ TEST(SystemTimerInterleavings, APushBackThatSucceededHolds) {
     });
 }
 
+// G4
 TEST(SystemTimerInterleavings, APushBackAndACancelAgree) {
     expectAll("G4", "interleavings of a push-back and cancel() with two outcomes or none", [] {
         SystemTrial trial;
@@ -59,6 +61,7 @@ public:
     TimerHook<&Session::expire> hook{*this};
 };
 
+// G5
 TEST(SystemTimerInterleavings, AHooksObjectMayGoWhileItsTaskRuns) {
     expectAll("G5", "interleavings of a hook's end and its run with memory used again", [] {
         SystemTrial trial;
@@ -87,6 +90,7 @@ TEST(SystemTimerInterleavings, AHookMayBeAskedWhileItIsScheduledForTheFirstTime)
               });
 }
 
+// G4
 TEST(SystemTimerInterleavings, WhatWaitsForAnExecutorCanBeCancelled) {
     expectAll("G4", "interleavings of cancel() and an executor with two outcomes or none", [] {
         ThreadExecutor threads;
@@ -97,6 +101,7 @@ TEST(SystemTimerInterleavings, WhatWaitsForAnExecutorCanBeCancelled) {
     });
 }
 
+// G15
 TEST(SystemTimerInterleavings, AManualClockMovesOnWhenAllThatIsDueHasRun) {
     expectAll("G15", "interleavings of a ManualClock and a driver that leave something undone", [] {
         ManualClock clock;
@@ -114,6 +119,7 @@ TEST(SystemTimerInterleavings, AManualClockMovesOnWhenAllThatIsDueHasRun) {
     });
 }
 
+// G15
 TEST(SystemTimerInterleavings, AManualClockMovesOnWhenTheClaimThatItWaitsForHasDied) {
     expectAll("G15", "interleavings of a ManualClock and a claim that dies unrun with a hang", [] {
         ManualClock clock;
@@ -165,6 +171,7 @@ TEST(SystemTimerInterleavings, AHookMovesToAnotherTimerOrItsTaskRuns) {
               });
 }
 
+// G5
 TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsReported) {
     expectAll("G5", "interleavings of cancelAndWait() and a rejection that it leaves behind", [] {
         bool isReported = false;
@@ -195,6 +202,7 @@ public:
     std::atomic<int> ends{0};
 };
 
+// G10
 TEST(SystemTimerInterleavings, AnObserverHearsOfRunsThatStopWaitsFor) {
     expectAll("G10", "interleavings of stop() and a run that was not delivered", [] {
         EndCounter observer;
@@ -210,6 +218,7 @@ TEST(SystemTimerInterleavings, AnObserverHearsOfRunsThatStopWaitsFor) {
     });
 }
 
+// G11
 // A pushed-back hook takes no lock, and the clock goes as soon as its timer has gone.
 TEST(SystemTimerInterleavings, ATimerAndItsClockMayGoWhileAHookIsPushedBack) {
     expectAll("G11", "interleavings of a push-back and the end of timer and clock in dead memory",
@@ -232,6 +241,7 @@ TEST(SystemTimerInterleavings, ATimerAndItsClockMayGoWhileAHookIsPushedBack) {
               });
 }
 
+// G11
 TEST(SystemTimerInterleavings, ATimerAndItsClockMayGoWhileAHandleIsAsked) {
     expectAll(
         "G11", "interleavings of remaining() and the end of timer and clock in dead memory", [] {

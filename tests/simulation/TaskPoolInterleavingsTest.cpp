@@ -15,6 +15,8 @@
 #include <mutex>
 #include <thread>
 
+// Shows G3.
+
 namespace timingwheel::test::simulation {
 namespace {
 
@@ -102,6 +104,7 @@ TEST(TaskPoolInterleavings, TheDestructorWaitsForWhatIsQueued) {
     });
 }
 
+// G8
 TEST(TaskPoolInterleavings, APoolMayEndInOneOfItsOwnTasks) {
     expectAll("G8", "interleavings of a task that destroys its pool and another one", [] {
         Meeting queued{2};

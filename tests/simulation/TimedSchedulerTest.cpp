@@ -14,6 +14,8 @@
 #include <stop_token>
 #include <thread>
 
+// Shows G29.
+
 namespace timingwheel::test::simulation {
 namespace {
 

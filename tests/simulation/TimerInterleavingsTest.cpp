@@ -38,6 +38,7 @@ std::size_t atLeastTwo() { return std::max<std::size_t>(departures(), 2); }
 
 // ---- falling asleep ----------------------------------------------------------------------------
 
+// G2
 TYPED_TEST(TimerInterleavings, ADriverThatFindsNothingSeesWhatIsScheduled) {
     expectAll(
         "G2", "interleavings of a driver with nothing to do and a schedule that are late",
@@ -52,6 +53,7 @@ TYPED_TEST(TimerInterleavings, ADriverThatFindsNothingSeesWhatIsScheduled) {
         atLeastTwo());
 }
 
+// G2
 TYPED_TEST(TimerInterleavings, ADriverThatIsAboutToSleepSeesWhatIsScheduled) {
     expectAll(
         "G2", "interleavings of a driver that falls asleep and a schedule that are late",
@@ -66,6 +68,7 @@ TYPED_TEST(TimerInterleavings, ADriverThatIsAboutToSleepSeesWhatIsScheduled) {
         atLeastTwo());
 }
 
+// G2
 TYPED_TEST(TimerInterleavings, ADriverThatHasJustFinishedSeesWhatIsScheduled) {
     expectAll(
         "G2", "interleavings of a driver that has finished and a schedule that are late",
@@ -102,6 +105,7 @@ TYPED_TEST(TimerInterleavings, WhoSeesACancellationSeesWhatCameBeforeIt) {
               });
 }
 
+// G18
 TYPED_TEST(TimerInterleavings, TheLimitAdmitsOneOfTwoSchedules) {
     expectAll("G18",
               "interleavings of two schedules of which the limit admits one, and admitted both or "
@@ -157,6 +161,7 @@ TYPED_TEST(TimerInterleavings, ATaskMayBeAskedForWhileItsRunEnds) {
 
 // ---- stop() -------------------------------------------------------------------------------------
 
+// G10
 TYPED_TEST(TimerInterleavings, StopReachesADriverThatIsAboutToSleep) {
     expectAll("G10", "interleavings of stop() and a driver that falls asleep that hang", [] {
         Trial<TypeParam> trial;
@@ -165,6 +170,7 @@ TYPED_TEST(TimerInterleavings, StopReachesADriverThatIsAboutToSleep) {
     });
 }
 
+// G10
 TYPED_TEST(TimerInterleavings, WhatIsAcceptedWhileATimerStopsHasOneOutcome) {
     expectAll("G10", "interleavings of stop() and schedule with a timeout lost", [] {
         Trial<TypeParam> trial;
@@ -190,6 +196,7 @@ TYPED_TEST(TimerInterleavings, WhatIsCancelledWhileATimerStopsIsReleased) {
         atLeastTwo());
 }
 
+// G10
 TYPED_TEST(TimerInterleavings, OneOfTwoCallersOfStopGetsWhatWasPending) {
     expectAll("G10", "interleavings of two stop() that return a timeout twice or never", [] {
         Trial<TypeParam> trial;
@@ -204,6 +211,7 @@ TYPED_TEST(TimerInterleavings, OneOfTwoCallersOfStopGetsWhatWasPending) {
 
 // ---- cancel() -----------------------------------------------------------------------------------
 
+// G4
 TYPED_TEST(TimerInterleavings, ATimeoutIsEitherCancelledOrRun) {
     expectAll("G4", "interleavings of cancel() and expiry with two outcomes or none", [] {
         Trial<TypeParam> trial;
@@ -216,6 +224,7 @@ TYPED_TEST(TimerInterleavings, ATimeoutIsEitherCancelledOrRun) {
     });
 }
 
+// G4
 TYPED_TEST(TimerInterleavings, ATimeoutIsEitherCancelledOrRunAtItsTick) {
     expectAll("G4", "interleavings of cancel() and its tick with two outcomes or none", [] {
         Trial<TypeParam> trial;
@@ -230,6 +239,7 @@ TYPED_TEST(TimerInterleavings, ATimeoutIsEitherCancelledOrRunAtItsTick) {
     });
 }
 
+// G4
 TYPED_TEST(TimerInterleavings, OneOfTwoCancelsWins) {
     expectAll("G4", "interleavings of two cancel() that both win or both lose", [] {
         Trial<TypeParam> trial;
@@ -242,6 +252,7 @@ TYPED_TEST(TimerInterleavings, OneOfTwoCancelsWins) {
     });
 }
 
+// G5
 TYPED_TEST(TimerInterleavings, AfterCancelAndWaitNothingRuns) {
     expectAll("G5", "interleavings of cancelAndWait() and a run that goes on after it", [] {
         Trial<TypeParam> trial;
@@ -254,6 +265,7 @@ TYPED_TEST(TimerInterleavings, AfterCancelAndWaitNothingRuns) {
     });
 }
 
+// G4
 TYPED_TEST(TimerInterleavings, WhatWaitsForAnExecutorIsTakenBackOrRun) {
     expectAll("G4", "interleavings of cancelAndWait() and an executor with two outcomes or none",
               [] {
@@ -268,6 +280,7 @@ TYPED_TEST(TimerInterleavings, WhatWaitsForAnExecutorIsTakenBackOrRun) {
 
 // ---- what goes when -----------------------------------------------------------------------------
 
+// G11
 TYPED_TEST(TimerInterleavings, HandlesMayGoWheneverTheyLike) {
     expectAll("G11", "interleavings of handles that go with memory lost or used again", [] {
         Trial<TypeParam> trial;
@@ -279,6 +292,7 @@ TYPED_TEST(TimerInterleavings, HandlesMayGoWheneverTheyLike) {
     });
 }
 
+// G11
 TYPED_TEST(TimerInterleavings, HandlesMayBeUsedWhileTheTimerGoes) {
     expectAll("G11", "interleavings of a handle and the end of its timer with memory used again",
               [] {
@@ -309,6 +323,7 @@ private:
     Clock* steady_ = &Clock::steady();
 };
 
+// G11
 TYPED_TEST(TimerInterleavings, AClockMayGoAfterItsTimer) {
     expectAll(
         "G11", "interleavings of a handle and the end of a clock with memory used again",
@@ -358,6 +373,7 @@ private:
     std::atomic<int> events_{0};
 };
 
+// G8
 TYPED_TEST(TimerInterleavings, ATaskMayDestroyItsTimerAndOthersWhatTheTimerUsed) {
     expectAll("G8", "interleavings of a task that destroys its timer with memory used again", [] {
         auto clock = std::make_unique<UsersClock>();

@@ -23,6 +23,7 @@ void runSeed(std::uint64_t seed) {
 /// A part of the seeds.
 class TimerSimulation : public testing::TestWithParam<std::uint64_t> {};
 
+// G1, G3
 TEST_P(TimerSimulation, EveryRunEndsAsPromised) {
     std::uint64_t const seeds = scaledByEnvironment(isAtLength() ? 100'000 : 1'000, kParts);
     std::uint64_t const part = seeds / kParts;

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Uses timers of all kinds in all ways with four threads, and accounts for every timeout.
 
-Ten minutes or more are written into docs/testing.md, with the date and the machine. A shorter run,
-or one that found something, is kept in build/soak.
+Ten minutes or more are written into record.md, with the date and the machine. A shorter run, or one that found something, is kept in build/soak.
 """
 
 import datetime
@@ -20,7 +19,7 @@ import about  # noqa: E402  (found in the folders above)
 import seal  # noqa: E402
 from runner import ROOT, asked, between, build, need, parser  # noqa: E402
 
-PAGE = ROOT / "docs" / "testing.md"
+PAGE = Path(__file__).with_name("record.md")
 FULL = 600
 
 

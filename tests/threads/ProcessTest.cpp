@@ -41,6 +41,7 @@ std::vector<int> allSignals() {
     return all;
 }
 
+// G23
 // Bug pattern: setting the thread's name deadlocks.
 TEST(Process, DriverThreadHasTheTimersName) {
     int right = 0;
@@ -54,6 +55,7 @@ TEST(Process, DriverThreadHasTheTimersName) {
     figure("G23", "threads in /proc with the name of their timer", right, exactly(2));
 }
 
+// G23
 TEST(Process, DriverThreadTakesNoSignals) {
     Watchdog const watchdog{"signals beside a driver thread"};
     SystemTimer timer{{.name = "signals"}};
@@ -144,12 +146,14 @@ protected:
     HashedWheelTimer flat_;
 };
 
+// G24
 TEST_F(ProcessThatForks, MayHaveAChildThatEndsAtOnce) {
     int const status = statusOf([] { _exit(7); });
     figure("G24", "status of a forked child that calls _exit(7)", status, exactly(7));
     expectTheParentToGoOn();
 }
 
+// G24
 TEST_F(ProcessThatForks, MayHaveAChildThatExecutesAnotherProgram) {
     int const status = statusOf([] { execl("/bin/sh", "sh", "-c", "exit 8", nullptr); });
     figure("G24", "status of a forked child whose new program exits with 8", status, exactly(8));
@@ -167,6 +171,7 @@ bool runsATask() {
     return isOnItsOwn && timer.stop().size() == 1 && pending.isReturned();
 }
 
+// G24
 // The child has its copies of the parent's timers and no thread that drives them. It leaves them
 // alone, and uses timers that it has made.
 TEST_F(ProcessThatForks, MayHaveAChildWithTimersOfItsOwn) {
@@ -218,12 +223,14 @@ protected:
     ProcessDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
+// G24
 TEST_F(ProcessDeathTest, EndsWithAStaticTimerThatIsAtWork) {
     EXPECT_EXIT(exitWithTimeoutsPending(), testing::ExitedWithCode(3), "");
     figure("G24", "processes with a static timer that hung at their end", HasFailure() ? 1 : 0,
            exactly(0));
 }
 
+// G24
 TEST_F(ProcessDeathTest, EndsWhenATaskCallsExit) {
     EXPECT_EXIT(exitFromInsideATask(), testing::ExitedWithCode(4), "");
     EXPECT_EXIT(exitFromInsideAnotherTimersTask(), testing::ExitedWithCode(5), "");

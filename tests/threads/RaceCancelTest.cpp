@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G4.
+
 namespace timingwheel::test {
 namespace {
 
@@ -61,12 +63,14 @@ TEST(RaceCancel, WinsWhileTheTaskWaitsInAnExecutor) {
     for (std::size_t i = 0; i < 100; ++i) EXPECT_EQ(timeouts[i].isExpired(), i % 2 == 1);
 }
 
+// G5
 TEST(RaceCancel, CancelAndWaitLetsWhatTheTaskUsesDie) {
     Watchdog const watchdog{"cancelAndWait"};
     raceCancelAndWait(0, rounds(20'000, 1'000'000));
     raceCancelAndWait(2, rounds(20'000, 1'000'000));
 }
 
+// G5
 TEST(RaceCancel, CancelAndWaitFromInsideTheTaskReturns) {
     Watchdog const watchdog{"cancelAndWait from inside the task"};
     for (std::size_t const threads : {0U, 1U, 2U}) {
@@ -98,6 +102,7 @@ public:
     std::atomic<int> dispatched{0};
 };
 
+// G5
 TEST(RaceCancel, CancelAndWaitForAQueuedTaskReturnsOnAnExecutorWithOneThread) {
     Watchdog const watchdog{"cancelAndWait on the only thread"};
     Runners runners{1};
@@ -124,6 +129,7 @@ TEST(RaceCancel, CancelAndWaitForAQueuedTaskReturnsOnAnExecutorWithOneThread) {
     EXPECT_EQ(ran, 0);
 }
 
+// G5
 // What is cancelled during its run wins at once, and is waited for all the same.
 TEST(RaceCancel, CancelAndWaitWaitsForThePeriodicRunThatItCancels) {
     Watchdog const watchdog{"cancelAndWait of a periodic task that runs"};
@@ -163,6 +169,7 @@ private:
     std::atomic<bool>* isDead_;
 };
 
+// G5
 // The second to cancel returned while the first was still destroying what the task had captured.
 TEST(RaceCancel, CancelAndWaitWaitsForAnotherThreadsCancel) {
     Watchdog const watchdog{"cancelAndWait beside a cancel"};
@@ -177,6 +184,7 @@ TEST(RaceCancel, CancelAndWaitWaitsForAnotherThreadsCancel) {
     other.join();
 }
 
+// G5
 // What the task captured is part of its run.
 TEST(RaceCancel, CancelAndWaitWaitsForTheCapturesOfARunThatIsOver) {
     Watchdog const watchdog{"cancelAndWait while captures die"};

@@ -108,6 +108,7 @@ TEST(RaceClock, AdvanceReturnsWhenAllThatIsDueHasRun) {
     Producers{2}.run(scaled(6'000));
 }
 
+// G15
 /// A wall clock is set forward and back while threads schedule, cancel and move.
 TEST(RaceClock, AWallClockThatIsSetLosesNothing) {
     Watchdog const watchdog{"a wall clock that is set beside callers"};

@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+// Shows G3, G10.
+
 namespace timingwheel::test {
 namespace {
 

@@ -23,6 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// G5
 TEST(RaceHook, DestructorWaitsForARunThatHasBegun) {
     Watchdog const watchdog{"a hook's destructor"};
     raceHookDestructor(0, rounds(20'000, 1'000'000));
@@ -74,6 +75,7 @@ struct Doubled {
     TimerHook<&Doubled::run> hook{*this};
 };
 
+// G5
 // It waited for the newest run only.
 TEST(RaceHook, CancelAndWaitWaitsForAllRunsThatHaveBegun) {
     Watchdog const watchdog{"two runs of one hook"};
@@ -97,6 +99,7 @@ TEST(RaceHook, CancelAndWaitWaitsForAllRunsThatHaveBegun) {
     waiter.join();
 }
 
+// G5
 // A run that begins later may wait for who waits here, or never end.
 TEST(RaceHook, CancelAndWaitDoesNotWaitForARunThatBeginsMeanwhile) {
     Watchdog const watchdog{"a second run of a hook while the first is waited for"};
@@ -126,6 +129,7 @@ struct Replaced {
     TimerHook<&Replaced::run> hook{*this};
 };
 
+// G5
 TEST(RaceHook, CancelAndWaitDoesNotWaitForTheRunOfAHookThatDiedThere) {
     Watchdog const watchdog{"a hook in the place of one that died in its task"};
     std::optional<Replaced> owner{std::in_place};
@@ -144,6 +148,7 @@ TEST(RaceHook, CancelAndWaitDoesNotWaitForTheRunOfAHookThatDiedThere) {
     mayEnd.set_value();
 }
 
+// G5
 TEST(RaceHook, CancelAndWaitFromInsideTheTaskReturns) {
     Watchdog const watchdog{"a hook that cancels itself"};
     struct Owner {
@@ -165,6 +170,7 @@ TEST(RaceHook, CancelAndWaitFromInsideTheTaskReturns) {
     }
 }
 
+// G5
 // Each of the two waited for the other.
 TEST(RaceHook, CancelAndWaitFromTwoRunsAtOnceReturns) {
     Watchdog const watchdog{"two runs of a hook that both cancel it"};
@@ -188,6 +194,7 @@ TEST(RaceHook, CancelAndWaitFromTwoRunsAtOnceReturns) {
     waitUntil([&owner] { return owner.ended == 2; });
 }
 
+// G8
 TEST(RaceHook, TaskMayDestroyItsOwner) {
     Watchdog const watchdog{"a hook that destroys its owner"};
     struct Owner {

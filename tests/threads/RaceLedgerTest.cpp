@@ -9,6 +9,8 @@
 
 #include <type_traits>
 
+// Shows G3.
+
 namespace timingwheel::test {
 namespace {
 

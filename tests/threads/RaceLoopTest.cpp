@@ -18,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G31.
+
 namespace timingwheel::test {
 namespace {
 

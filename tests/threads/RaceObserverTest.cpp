@@ -21,6 +21,8 @@
 #include <type_traits>
 #include <vector>
 
+// Shows G10, G11.
+
 // An observer may go as soon as its timer has, whoever still has a handle, a hook or a thread in
 // an executor. Bug pattern: stop() did not wait for what was delivered outside the lock.
 

@@ -111,6 +111,7 @@ private:
     SystemTimer timer_;  // the last: what it resumes uses the others
 };
 
+// G29
 TEST(RaceSleep, AStopAnExpiryAndCancelAllHaveOneWinner) {
     Watchdog const watchdog{"sleeping coroutines"};
     SleepRace{0}.run(rounds(10'000, 300'000));

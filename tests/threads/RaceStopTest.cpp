@@ -19,6 +19,8 @@
 #include <thread>
 #include <utility>
 
+// Shows G10.
+
 namespace timingwheel::test {
 namespace {
 
@@ -32,6 +34,7 @@ TEST(RaceStop, OneOfManyCallersGetsTheTasksWhileOthersSchedule) {
     StopRace{threads, threads, 2}.run(rounds(200, 100'000));
 }
 
+// G11
 TEST(RaceStop, HandlesOutliveATimerThatIsBeingDestroyed) {
     Watchdog const watchdog{"handles against the destructor"};
     // At length all of them under sanitizers too: this is what those are for.

@@ -121,6 +121,7 @@ private:
     SystemTimer timer_;  // the last: what it completes uses the others
 };
 
+// G29
 TEST(RaceTimedScheduler, AStopAnExpiryAndCancelAllHaveOneWinner) {
     Watchdog const watchdog{"operations of senders"};
     TimedSchedulerRace{0}.run(rounds(10'000, 300'000));

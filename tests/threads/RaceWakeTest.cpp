@@ -13,12 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// G21, G25
 TEST(RaceWake, IdleTimersSleep) {
     if (!kHasProc) GTEST_SKIP() << "there is no /proc";
     Watchdog const watchdog{"idle timers"};
     watchIdleTimers(isAtLength() ? 10'000ms : 100ms, rounds(10'000, 1'000'000));
 }
 
+// G22
 TEST(RaceWake, DescendingDeadlinesWakeOnceForEachTick) {
     Watchdog const watchdog{"descending deadlines"};
     insertDescending(rounds(20'000, 1'000'000));

@@ -6,7 +6,7 @@ style      lines of 100 columns, functions of 70 lines, no marks of unfinished w
            in every public header
 suites     a test suite stands in one file, of its name, and a unit test in the folder of the layer
            that it tests
-headers    README.md's table of headers names each public one, or one beside it that includes it
+headers    docs/headers.md names each public one, or one beside it that includes it
 links      relative links in the documents lead somewhere
 named      the tests that the tables of promises and failures name are there
 format     clang-format has nothing to change (skipped where clang-format 16 is missing)
@@ -344,7 +344,7 @@ def checkLinks(root):
 
 
 def checkHeaders(root):
-    document, include = root / "README.md", root / "include/timingwheel"
+    document, include = root / "docs/headers.md", root / "include/timingwheel"
     if not document.is_file():
         return
     rows = [line for line in lines(document) if line.startswith("| `")]
@@ -467,8 +467,8 @@ PLANTED = [
     (checkSuites, "tests/unit/wheel/HeapTest.cpp", "TEST_F(Stack, A) {}\n", "of its name"),
     (checkSuites, "tests/flow/FullHeapTest.cpp", "TEST(FullHeap, A) {}\n", "also stands in"),
     (checkSuites, "tests/unit/facade/HeapTest.cpp", "\n", "Heap is of layer wheel"),
-    (checkHeaders, "README.md", "| `Tick.h`, `Gone.h` | x |\n", "which is not there"),
-    (checkHeaders, "README.md", "| `Timer.h` | `Tick.h` |\n", "does not name Tick.h"),
+    (checkHeaders, "docs/headers.md", "| `Tick.h`, `Gone.h` | x |\n", "which is not there"),
+    (checkHeaders, "docs/headers.md", "| `Timer.h` | `Tick.h` |\n", "does not name Tick.h"),
     (checkLayers, "docs/architecture.md", "```layers\nx ->\ny -> x\n```\n```files\n```\n"
      "| layer | holds | does not include |\n|---|---|---|\n| x | a; nothing includes it | y |\n",
      "included by []"),

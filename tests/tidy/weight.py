@@ -8,17 +8,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/**/*.md")
 BOUNDS = [  # what, its files, what is counted there, at most
-    ("words of README and docs", PAGES, r"\S+", 76_000),
-    ("lines of README.md", ("README.md",), r"\n", 330),
-    ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 61_000),
-    ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 45_000),
+    ("words of README and docs", PAGES, r"\S+", 59_100),
+    ("lines of README.md", ("README.md",), r"\n", 150),
+    ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 12_288),
+    ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 18_432),
     ("lines of Python", ("[!b]*/**/*.py", "*.py"), r"\n", 15_900),
     ("lines of tests/benchmark", ("tests/benchmark/**/*",), r"\n", 12_900),
     ("files of contenders", ("tests/benchmark/contenders/*.cpp",), r"\A", 22),
-    ("lines of dev", ("dev",), r"\n", 900),
+    ("lines of dev", ("dev",), r"\n", 300),
     ("golden traces", ("tests/golden/*.trace",), r"\A", 5),
     ("lines of golden traces", ("tests/golden/*.trace",), r"\n", 31_900),
-    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 410),
+    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 420),
     ("lines of the walkthrough's generator", ("src/apps/walkthrough/**/*",), r"\n", 5_100),
     ("examples", ("docs/examples/*.cpp",), r"\A", 32),
     ("lines of the demo", ("src/apps/demo/*",), r"\n", 3_200),
@@ -32,6 +32,8 @@ def count(patterns, counted):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit(__doc__ if sys.argv[1] == "--help" else f"there is no place for {sys.argv[1]}")
     rows = [(what, count(files, counted), most) for what, files, counted, most in BOUNDS]
     print(f"{'what':44}{'now':>8}{'at most':>9}")
     for what, now, most in rows:

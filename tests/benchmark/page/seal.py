@@ -37,6 +37,7 @@ PAGES = {
     "docs/durable.md": "docs/durable",
     "docs/server.md": "docs/server",
     "docs/testing.md": None,
+    "tests/soak/record.md": None,
 }
 PART = re.compile(
     r"(?<=<!-- written by )(?P<command>[^:\n]+): begin -->\n(?P<text>.*?)"

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <type_traits>
 
+// Shows G13.
+
 namespace timingwheel::test {
 namespace {
 

@@ -20,6 +20,8 @@
 #include <type_traits>
 #include <utility>
 
+// Shows G30.
+
 namespace timingwheel::test {
 namespace {
 

@@ -30,6 +30,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G30.
+
 namespace timingwheel::test {
 namespace {
 

@@ -24,6 +24,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G30.
+
 namespace timingwheel::test {
 
 using timingwheel::asio::shared_timer;

@@ -37,6 +37,7 @@ class SteadyTimer : public testing::Test {};
 using Clocks = testing::Types<std::true_type, std::false_type>;
 TYPED_TEST_SUITE(SteadyTimer, Clocks);
 
+// G30
 TYPED_TEST(SteadyTimer, DoWhatAsiosDo) {
     using Clock = HandClock<TypeParam::value>;
     std::uint64_t const first = seedOr(1);
@@ -46,7 +47,7 @@ TYPED_TEST(SteadyTimer, DoWhatAsiosDo) {
             << "seed " << seed;
 }
 
-// G1
+// G1, G30
 TEST(SteadyTimerTest, RoundsUpToTheTick) {
     using Clock = HandClock<true>;
     Clock::time = Clock::time_point{-1s};
@@ -169,7 +170,8 @@ TEST(SteadyTimerTest, LetsASocketHaveItsTurnWhileManyAreDue) {
     EXPECT_LE(doneBefore, 1'024U) << "the rest of this turn's, and the next turn's";
 }
 
-// G2. Bug pattern: the reactor has been told to sleep for long, since all was cancelled. The bucket
+// G2, G30
+// Bug pattern: the reactor has been told to sleep for long, since all was cancelled. The bucket
 // is still armed, so that the next wait in it seems to be nothing new.
 TEST(SteadyTimerTest, WakesAReactorThatSleepsAfterACancel) {
     using timingwheel::asio::steady_timer;

@@ -192,6 +192,7 @@ struct Course {
     std::size_t runs = 0;
 };
 
+// G15
 TEST(ScheduleByCalendarSteps, AreFollowedByAllCalendars) {
     keepsZones();
     std::vector<CalendarTimes> calendars;

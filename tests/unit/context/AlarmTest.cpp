@@ -42,6 +42,7 @@ TEST_F(AlarmTest, IsRungOnlyByWhatIsEarlier) {
     EXPECT_EQ(alarm_.wakeUps(), 3U);
 }
 
+// G22
 TEST_F(AlarmTest, IsRungOnceForOneExpiration) {
     alarm_.sleep(Tick{10}, Clock::TimePoint::max(), [&](Tick) {
         alarm_.ring(Tick{5});
@@ -77,6 +78,7 @@ TEST_F(AlarmTest, SetsALoopsDescriptorOnlyForWhatIsEarlierThanItKnows) {
     EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{4ms});
 }
 
+// G22
 // Bug pattern: what is scheduled between the loop's look at the wheel and its answer is overslept.
 TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
     LoopAlarm loop;
@@ -88,6 +90,7 @@ TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
     EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{6ms});
 }
 
+// G22
 TEST_F(AlarmTest, WithoutALoopNobodyIsCalled) {
     Alarm alarm{{}, false, nullptr, kMilliseconds};
     alarm.ring(Tick{1});

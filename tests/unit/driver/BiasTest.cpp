@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+// Shows G31.
+
 namespace timingwheel::test {
 namespace {
 

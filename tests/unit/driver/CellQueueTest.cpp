@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+// Shows G3.
+
 namespace timingwheel::detail {
 namespace {
 

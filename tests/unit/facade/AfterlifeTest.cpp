@@ -13,6 +13,7 @@
 namespace timingwheel::test::afterlife {
 namespace {
 
+// G11
 TEST(Afterlife, EveryOperationAnswersAsDocumentedInEveryOrderOfDying) {
     Rows const rows = allRows();
     std::size_t cells = 0;

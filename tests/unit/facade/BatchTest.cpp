@@ -23,6 +23,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G27.
+
 namespace timingwheel::test {
 namespace {
 

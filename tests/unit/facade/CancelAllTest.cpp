@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G28.
+
 namespace timingwheel::test {
 namespace {
 

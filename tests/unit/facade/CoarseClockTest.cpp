@@ -19,6 +19,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G1.
+
 namespace timingwheel::test {
 namespace {
 

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G3, G4.
+
 namespace timingwheel::test {
 namespace {
 

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G3, G19.
+
 namespace timingwheel::test {
 namespace {
 

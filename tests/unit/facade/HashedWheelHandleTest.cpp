@@ -8,6 +8,8 @@
 #include <chrono>
 #include <memory>
 
+// Shows G11.
+
 namespace timingwheel::test {
 namespace {
 

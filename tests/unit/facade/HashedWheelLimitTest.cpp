@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 
+// Shows G18.
+
 namespace timingwheel::test {
 namespace {
 

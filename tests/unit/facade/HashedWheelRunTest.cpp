@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <vector>
 
+// Shows G7, G8.
+
 namespace timingwheel::test {
 namespace {
 

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G10.
+
 namespace timingwheel::test {
 namespace {
 

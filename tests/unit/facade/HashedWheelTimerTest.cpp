@@ -29,6 +29,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G1, G2, G9, G12, G13, G14, G15, G21, G23.
+
 namespace timingwheel::test {
 namespace {
 

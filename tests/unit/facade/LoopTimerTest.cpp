@@ -24,6 +24,8 @@
 #include <thread>
 #include <vector>
 
+// Shows G31.
+
 #if defined(__linux__)
 #    include <sys/epoll.h>
 #    include <unistd.h>

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G16.
+
 namespace timingwheel::test {
 namespace {
 

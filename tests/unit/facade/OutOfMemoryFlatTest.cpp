@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G16, G19.
+
 namespace timingwheel::test {
 namespace {
 

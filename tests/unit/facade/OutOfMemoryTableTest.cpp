@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+// Shows G16.
+
 namespace timingwheel::test {
 namespace {
 

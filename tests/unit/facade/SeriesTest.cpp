@@ -379,6 +379,7 @@ std::vector<std::chrono::hours> hoursThrough(std::vector<TimePoint> const& times
 
 using Hours = std::vector<std::chrono::hours>;
 
+// G15
 TEST(SeriesUnderAWallClock, ComesTwiceForNoTime) {
     EXPECT_EQ(hoursThrough({kNine, kNine + 1h, kNine + 2h, kNine, kNine + 1h, kNine + 2h,
                             kNine + 3h, kNine + 4h}),
@@ -388,6 +389,7 @@ TEST(SeriesUnderAWallClock, ComesTwiceForNoTime) {
         << "three hours less a millisecond back";
 }
 
+// G15
 TEST(SeriesUnderAWallClock, TakesACorrectedTimeAtOnce) {
     EXPECT_EQ(hoursThrough({kNine, kNine + 1h, kNine + 2h, kNine - 3h, kNine - 2h, kNine - 1h}),
               (Hours{10h, 11h, 7h, 8h}));
@@ -395,10 +397,12 @@ TEST(SeriesUnderAWallClock, TakesACorrectedTimeAtOnce) {
               (Hours{24h * 365 + 10h, 10h}));
 }
 
+// G15
 TEST(SeriesUnderAWallClock, RunsOnceForWhatAStepForwardMissed) {
     EXPECT_EQ(hoursThrough({kNine, kNine + 24h + 1min, kNine + 25h}), (Hours{33h, 34h}));
 }
 
+// G15
 TEST(SeriesUnderAWallClock, IsNotRunByACorrection) {
     SettableClock clock{kNine, Clock::Kind::wall};
     struct Log final : TimerObserver {
@@ -429,6 +433,7 @@ TEST(SeriesUnderAWallClock, IsNotRunByACorrection) {
     EXPECT_EQ(log.runs, 1);
 }
 
+// G15
 // The step back was undone before its time was computed anew: then it is due, and runs.
 TEST(SeriesUnderAWallClock, RunsIfTheCorrectionIsTakenBack) {
     SettableClock clock{kNine, Clock::Kind::wall};
@@ -448,6 +453,7 @@ TEST(SeriesUnderAWallClock, RunsIfTheCorrectionIsTakenBack) {
     EXPECT_EQ(runs, 3);
 }
 
+// G15
 // Bug pattern: the second step, a small one, hides the first from what has no place yet.
 TEST(SeriesUnderAWallClock, IsCorrectedThoughASmallStepFollows) {
     SettableClock clock{kNine, Clock::Kind::wall};
@@ -461,6 +467,7 @@ TEST(SeriesUnderAWallClock, IsCorrectedThoughASmallStepFollows) {
     EXPECT_EQ(series.deadline(), kNine - 6h);
 }
 
+// G15
 // The clock is set back during a run: by just three hours, and by more. Only a clock that people
 // set is corrected.
 TEST(SeriesUnderAWallClock, IsCorrectedInItsRunByMoreThanThreeHours) {
@@ -482,6 +489,7 @@ TEST(SeriesUnderAWallClock, IsCorrectedInItsRunByMoreThanThreeHours) {
     }
 }
 
+// G15
 // What a task does to the clock corrects the others at once, without another step.
 TEST(SeriesUnderAWallClock, IsCorrectedByATaskOfItsTimer) {
     Watchdog const watchdog{"a clock that a task sets back"};
@@ -500,6 +508,7 @@ TEST(SeriesUnderAWallClock, IsCorrectedByATaskOfItsTimer) {
 #endif
 }
 
+// G15
 TEST(SeriesUnderAWallClock, IsDrivenByAManualOne) {
     constexpr std::chrono::sys_days kDay{std::chrono::year{2026} / 11 / 23};
     ManualClock clock{Clock::wallTime(kDay + 9h), Clock::Kind::wall};

@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+// Shows G29.
+
 namespace timingwheel::test {
 namespace {
 

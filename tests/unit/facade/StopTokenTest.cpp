@@ -17,6 +17,8 @@
 #include <thread>
 #include <utility>
 
+// Shows G29.
+
 namespace timingwheel::test {
 namespace {
 

@@ -118,7 +118,7 @@ TEST(SystemTimer, TheUsersFactoryMayMakeItsThread) {
     EXPECT_EQ(inside.areSignalsBlocked, kHasSignals);
 }
 
-// G23
+// G17, G23
 TEST(SystemTimer, AFactoryCannotHaveItsThreadTakeSignals) {
     ManualClock clock;
     auto const unblock = [](std::function<void()> const& body) {
@@ -181,7 +181,7 @@ TEST(SystemTimer, WithoutAThreadItCanBeStoppedDrainedAndDestroyed) {
     }
 }
 
-// G17
+// G17, G23
 TEST(SystemTimer, AFactoryThatReturnsNoThreadIsAnError) {
     ManualClock clock;
     SystemTimer timer{
@@ -190,7 +190,8 @@ TEST(SystemTimer, AFactoryThatReturnsNoThreadIsAnError) {
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
-// G17. Bug pattern: the schedule fails because nobody can join the thread, which drives the timer
+// G17, G23
+// Bug pattern: the schedule fails because nobody can join the thread, which drives the timer
 // all the same, and then beside the next one.
 TEST(SystemTimer, AThreadThatItsFactoryDetachesDrivesNothing) {
     auto const isOver = std::make_shared<Latch>();
@@ -232,7 +233,8 @@ TEST(SystemTimer, AThreadThatItsFactoryDetachesDrivesNothing) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// G17. Bug pattern: the thread that was started nevertheless waits for ever, and holds the timer.
+// G17, G23
+// Bug pattern: the thread that was started nevertheless waits for ever, and holds the timer.
 TEST(SystemTimer, AFactoryMayThrowAfterItHasStartedItsThread) {
     ManualClock clock;
     auto const witness = std::make_shared<int>();
@@ -259,7 +261,7 @@ TEST(SystemTimer, AFactoryMayThrowAfterItHasStartedItsThread) {
            started.joinable() ? 1 : 0, exactly(0));
 }
 
-// G17. Bug pattern: it waits for itself for ever, with all signals blocked.
+// G17, G23. Bug pattern: it waits for itself for ever, with all signals blocked.
 TEST(SystemTimer, AFactoryThatCallsTheFunctionItselfIsAnError) {
     ManualClock clock;
     bool isSwallowed = false;
@@ -303,7 +305,7 @@ TEST(SystemTimer, OfTwoThreadsOfAFactoryTheOneThatItReturnsDrives) {
     EXPECT_EQ(elsewhere, 0);
 }
 
-// G23: a factory may keep what it was given and throw.
+// G17, G23: a factory may keep what it was given and throw.
 TEST(SystemTimer, AFactoryMayDropTheBodyItWasGiven) {
     ManualClock clock;
     std::function<void()> kept;

@@ -23,6 +23,8 @@
 #include <type_traits>
 #include <utility>
 
+// Shows G29.
+
 namespace timingwheel::test {
 namespace {
 

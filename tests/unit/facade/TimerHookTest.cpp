@@ -334,6 +334,7 @@ public:
     static inline std::atomic<int> asked{0};
 };
 
+// G11
 // Bug pattern: a hook asks the clock before it looks at its state, and the clock is gone.
 TYPED_TEST(Hook, MayOutliveItsTimerAndTheClock) {
     for (bool const isStopped : {false, true}) {

@@ -29,6 +29,8 @@
 #include <tuple>
 #include <vector>
 
+// Shows G15.
+
 namespace timingwheel::test {
 namespace {
 

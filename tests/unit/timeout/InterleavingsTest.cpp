@@ -12,6 +12,8 @@
 #include <set>
 #include <vector>
 
+// Shows G4.
+
 namespace timingwheel::detail {
 namespace {
 

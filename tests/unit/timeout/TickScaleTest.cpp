@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+// Shows G1.
+
 namespace timingwheel::detail {
 namespace {
 

@@ -436,6 +436,7 @@ TEST_F(RawTimingWheelTest, GathersTheEntriesOfAllBucketsAndTheRestOfAFlush) {
     EXPECT_EQ(wheel_.takeAny(), &entries_[5]);
 }
 
+// G15
 TEST_F(RawTimingWheelTest, RestartsAtAnEarlierTick) {
     place(0, 401);
     place(1, 405);
@@ -466,6 +467,7 @@ TEST_F(RawTimingWheelTest, RestartsAtAnEarlierTick) {
     EXPECT_EQ(order, (std::vector<std::int64_t>{19, 33, 401, 405, 8'000}));
 }
 
+// G15
 // At any tick a wheel that restarted there places as one that was made there.
 TEST_F(RawTimingWheelTest, RestartsAnywhereAsIfItBeganThere) {
     for (std::int64_t const tick : {0, 1, 19, 20, 399, 400, 401, 7'999, 8'000, 123'456'789}) {

@@ -22,6 +22,7 @@ using Repeat = test::AllocationFailure::Repeat;
 
 // What allocates nothing.
 
+// G16
 TEST(TimingWheelAllocation, NothingIsAllocatedWithinTheLevelsThatExist) {
     std::vector<Lease> leases(1'000);
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
@@ -53,6 +54,7 @@ TEST(TimingWheelAllocation, NothingIsAllocatedWithinTheLevelsThatExist) {
     EXPECT_GT(handedOver, 1'000U);
 }
 
+// G16
 // Every bucket of every level may be armed at once, and then find its room in the heap.
 TEST(TimingWheelAllocation, TheHeapHasRoomForEveryBucket) {
     constexpr std::int64_t kSize = 16;
@@ -69,6 +71,7 @@ TEST(TimingWheelAllocation, TheHeapHasRoomForEveryBucket) {
     EXPECT_EQ(wheel.delayHeap().size(), 4U * 15U);
 }
 
+// G16
 TEST(TimingWheelAllocation, AnEntryThatIsDueBuildsNoLevel) {
     Lease lease;
     TimingWheel<Lease> wheel{{.wheelSize = 20, .start = Tick{1'000'000}}};

@@ -643,6 +643,7 @@ void handsOverEveryDeadlineOnItsTick(std::int64_t n, Tick start) {
     EXPECT_EQ(handedOver, expected);
 }
 
+// G14
 TEST(TimingWheel, HandsOverEveryDeadlineOnItsTickFromAnyStart) {
     std::size_t right = 0;
     for (Tick start : hostileStarts()) {
