@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Uses timers of all kinds in all ways with four threads, and accounts for every timeout.
 
-Ten minutes or more are written into record.md, with the date and the machine. A shorter run, or one that found something, is kept in build/soak.
+Ten minutes or more are written into record.md, with the date and the machine. A shorter run, or one
+that found something, is kept in build/soak.
 """
 
 import datetime

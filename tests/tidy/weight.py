@@ -13,7 +13,7 @@ BOUNDS = [  # what, its files, what is counted there, at most
     ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 12_288),
     ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 18_432),
     ("lines of Python", ("[!b]*/**/*.py", "*.py"), r"\n", 15_900),
-    ("lines of tests/benchmark", ("tests/benchmark/**/*",), r"\n", 12_900),
+    ("lines of tests/benchmark", ("tests/benchmark/**/*",), r"\n", 13_000),
     ("files of contenders", ("tests/benchmark/contenders/*.cpp",), r"\A", 22),
     ("lines of dev", ("dev",), r"\n", 300),
     ("golden traces", ("tests/golden/*.trace",), r"\A", 5),
