@@ -1,20 +1,15 @@
 #!/usr/bin/env python3
-"""Mistakes that nobody thought of, made by lot: 95 of 100 must turn a test red.
+"""Mistakes that nobody thought of, made at random: 97 of 100 must turn a test red.
 
-generated.py run <folder> --generated N [--seed S] [--only NUMBER...] [--survivors] [--list]
-    Draws N places of the library below its facade and of the public headers, compiles all mistakes
-    into one copy of the sources below <folder>, and makes them one at a time. For each it runs
-    those tests of the fast suite that come by there. --only repeats single ones, --survivors those
-    that survived the last time; --list only shows what is drawn.
-generated.py check
-    What equivalent.toml says fits the sources.
-generated.py self-test
-    The generator finds what it should in a small text, and what it writes compiles.
+Draws places of the library, its calendars, its store and what the Kafka worker does without a
+broker, compiles all mistakes into one copy of the sources, and makes them one at a time. For each
+it runs those tests of the fast suite that come by there. ./dev bugs --generated N calls it.
 
-Prints what is wrong and exits with 1.
+generated.py --check: what equivalent.toml says fits the sources, the generator finds what it
+should, what it writes compiles, and mutants.md records that enough were caught.
 """
 
-import argparse
+import datetime
 import json
 import os
 import re
@@ -30,68 +25,54 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-HERE = Path("tests") / "planted"
-EQUIVALENT = HERE / "equivalent.toml"
-KEYS = {"file", "at", "old", "new", "why"}
-MUTATED = ("src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
-           "src/driver/*", "include/timingwheel/**/*.h")  # fmt: skip
-WITH_THREADS = ["flow", "api", "facade", "trace", "threads"]
-PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", "model",
-            *WITH_THREADS, "simulation"]  # fmt: skip
-KEEPER = Path("src") / "driver" / "TimeoutKeeper.h"  # has the lock that a Section takes
-LEAST = 0.95
-SKIPPED = 77
-MARK = re.compile(r"timingwheel_mutant::is\((\d+)\)")
+import planted
+from planted import HERE, ROOT, Field
 
-sys.path.insert(0, str(ROOT / HERE))
-# A parser that ./dev has got from PyPI, for any Python of the version that got it.
-sys.path += map(str, (ROOT / "build" / "mutants" / "venv").glob("lib/python3*/site-packages"))
-import planted  # noqa: E402: it stands in this folder
-
+# A parser that tests/dev/need has got from PyPI, for any Python of the version that got it.
+sys.path += map(str, (ROOT / "build/mutants/venv").glob("lib/python3*/site-packages"))
 try:
     import mutants
 except ImportError:
-    mutants = None  # the parser is in a folder of its own: ./dev bugs, ./dev test
+    mutants = None
+
+# Kafka's: what decides, of which tests/kafka tests each without a broker.
+MUTATED = ["src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
+           "src/driver/*", "include/timingwheel/**/*.h", "src/calendar/*", "src/store/*",
+           *(f"src/apps/kafka/{name}.*" for name in (
+               "Command", "Intake", "PendingTimer", "PendingTimers", "StateReader"))]  # fmt: skip
+WITH_THREADS = ["flow", "api", "facade", "trace", "threads"]
+PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", "calendar", "kafka",
+            "store", "asio", "model", *WITH_THREADS, "simulation"]  # fmt: skip
+KEEPER = Path("src/driver/TimeoutKeeper.h")  # has the lock that a Section takes
+LEAST = 97  # of 100
+RECORD, LAST = HERE / "mutants.md", "## The last run"
+MARK = re.compile(r"timingwheel_mutant::is\((\d+)\)")
+SKIPPED = 77
 
 
-def sources(root):
-    return {str(path.relative_to(root)): path.read_bytes()
-            for pattern in MUTATED for path in sorted(root.glob(pattern))
+def sources():
+    return {str(path.relative_to(ROOT)): path.read_bytes()
+            for pattern in MUTATED for path in sorted(ROOT.glob(pattern))
             if path.suffix in (".h", ".cpp")}  # fmt: skip
 
 
 # ---- what changes nothing ----------------------------------------------------------------------
 
 
-def readEquivalent(root):
-    path = root / EQUIVALENT
-    if not path.is_file():
-        return []
-    return tomllib.loads(path.read_text(encoding="utf-8")).get("equivalent", [])
+def equivalents():
+    """{(file, line, what stands there, what would): why that changes nothing}"""
+    entries = tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))["equivalent"]
+    return {(e["file"], e["at"], e["old"], e["new"]): e["why"] for e in entries}
 
 
-def isListed(mutant, entries):
-    return any((mutant.file, mutant.at, mutant.old, mutant.new) ==
-               (e["file"], e["at"], e["old"], e["new"]) for e in entries)  # fmt: skip
-
-
-def check(root):
-    wrong = []
-    for number, entry in enumerate(readEquivalent(root), 1):
-        name = f"{EQUIVALENT.name}: number {number}"
-        if entry.keys() != KEYS:
-            wrong.append(f"{name} has {sorted(entry)}, not {sorted(KEYS)}")
-            continue
-        path = root / entry["file"]
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-        if all(re.sub(r"\s+", " ", re.sub("//.*", "", line)).strip() != entry["at"]
-               for line in lines):  # fmt: skip
-            wrong.append(f"{name}: no line of {entry['file']} is `{entry['at']}`")
-        if len(entry["why"]) < 30:
-            wrong.append(f"{name} does not say why it changes nothing")
-    withSkippedLocks((root / KEEPER).read_bytes())
-    return wrong
+def checkEquivalents():
+    for (file, at, _, _), why in equivalents().items():
+        path = ROOT / file
+        lines = path.read_bytes().splitlines() if path.is_file() else []
+        if at not in map(mutants.flat, lines):
+            yield f"equivalent.toml: no line of {file} is `{at}`"
+        if len(why) < 30:
+            yield f"equivalent.toml: `{at}` does not say why it changes nothing"
 
 
 # ---- building ----------------------------------------------------------------------------------
@@ -105,100 +86,69 @@ def withSkippedLocks(content):
     return content
 
 
-class Field(planted.Field):
+class Mutated(Field):
     """A copy of the sources with all mutants in it, and what is built of it."""
 
-    def __init__(self, root, folder, count, seed):
-        self.drawing = folder / "drawn.json"
-        self.places = mutants.find(sources(root))
+    def __init__(self, folder, count, seed):
+        self.places, self.count = mutants.find(sources()), count
         self.order = mutants.ordered(self.places, seed)
-        self.count = count
-        self.dropped = self.readDropped()
-        super().__init__(root, folder)
+        # Those that did not compile before: the same choices of the same sources.
+        self.drawing = folder / "dropped.json"
+        old = json.loads(self.drawing.read_text()) if self.drawing.is_file() else []
+        self.dropped = {place.number for place in self.places if self.identity(place) in old}
+        super().__init__(folder)
 
-    def readDropped(self):
-        """Those that did not compile before: the same choices of the same sources."""
-        self.identity = [[p.file, p.start, p.old, p.new] for p in self.places]
-        if not self.drawing.is_file():
-            return set()
-        before = json.loads(self.drawing.read_text(encoding="utf-8"))
-        old = {json.dumps(p) for p in before["dropped"]}
-        return {p.number for p in self.places
-                if json.dumps([p.file, p.start, p.old, p.new]) in old}  # fmt: skip
+    def identity(self, place):
+        return [place.file, place.start, place.old, place.new]
 
     def drawn(self):
         return mutants.draw(self.order, self.count, self.dropped)
 
-    def write(self, path, content):
-        """Only if it differs, so that little has to be built again."""
-        if not path.is_file() or path.read_bytes() != content:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-
     def synchronize(self):
-        original = {path.relative_to(self.root): path for path in sorted(self.root.rglob("*"))
-                    if path.is_file()}  # fmt: skip
-        wanted = {name: path.read_bytes() for name, path in original.items()
-                  if name.parts[0] != "build" and not name.parts[0].startswith(".")}  # fmt: skip
-        mine = {}
+        self.mine = {}
         for place in self.drawn():
-            mine.setdefault(Path(place.file), []).append(place)
-        for name, content in wanted.items():
-            if name in mine:
-                content = mutants.rewritten(content, mine[name]).encode()
-            if name == KEEPER:
-                content = withSkippedLocks(content)
-            self.write(self.tree / name, content)
-        for copy in self.tree.rglob("*"):
-            if copy.is_file() and copy.relative_to(self.tree) not in wanted:
-                copy.unlink()
+            self.mine.setdefault(Path(place.file), []).append(place)
+        super().synchronize()
 
-    def configure(self):
-        self.build.mkdir(parents=True, exist_ok=True)
-        self.call("g++", "-O2", "-shared", "-fPIC", "-o", f"{self.build}/libmutant.so",
-                  str(HERE / "mutant.cpp"))  # fmt: skip
-        self.call("cmake", "--preset", "bugs", "-B", str(self.build),
-                  f"-DCMAKE_CXX_FLAGS=-w -Wno-narrowing -include {self.tree}/{HERE}/mutant.h",
-                  f"-DCMAKE_CXX_STANDARD_LIBRARIES={self.build}/libmutant.so "
-                  f"-Wl,-rpath,{self.build}")  # fmt: skip
-
-    def compiles(self, targets):
-        """Builds as much as it can. Drops the mutants that do not compile, and says if there are
-        none of them."""
-        log = self.logs / "build.log"
-        with open(log, "w", encoding="utf-8") as output:
-            done = subprocess.run(["cmake", "--build", str(self.build), "--parallel", "2",
-                                   "--target", *targets, "--", "-k", "0"], stdout=output,
-                                  stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                  check=False)  # fmt: skip
-        if done.returncode == 0:
-            return True
-        text = log.read_text(encoding="utf-8", errors="replace")
-        guilty = set()
-        for file, line in set(re.findall(r"^(?:In file included from |\s+from )?(\S+?):(\d+)[:,]",
-                                         text, re.MULTILINE)):  # fmt: skip
-            path = Path(file) if file.startswith("/") else self.build / file
-            if path.is_file() and self.tree in path.resolve().parents:
-                content = path.read_text(encoding="utf-8").splitlines()
-                guilty |= {int(n) for n in MARK.findall(content[int(line) - 1])}
-        if not guilty - self.dropped:
-            errors = [line for line in text.splitlines() if "error" in line.lower()]
-            raise planted.BuildFailed("\n".join((errors or text.splitlines())[:10]))
-        self.dropped |= guilty
-        self.remember()
-        print(f"{len(guilty)} do not compile and are drawn anew", flush=True)
-        self.synchronize()
-        return False
+    def content(self, name):
+        content = super().content(name)
+        if name in self.mine:
+            content = mutants.rewritten(content, self.mine[name])
+        return withSkippedLocks(content) if name == KEEPER else content
 
     def buildAll(self):
-        self.configure()
+        self.build.mkdir(parents=True, exist_ok=True)
+        here, library = self.tree / "tests/planted", self.build / "libmutant.so"
+        self.call("g++", "-O2", "-shared", "-fPIC", "-o", library, here / "mutant.cpp")
+        self.call("cmake", "--preset", "bugs", "-B", self.build,
+                  f"-DCMAKE_CXX_FLAGS=-w -Wno-narrowing -include {here}/mutant.h",
+                  f"-DCMAKE_CXX_STANDARD_LIBRARIES={library} -Wl,-rpath,{self.build}")  # fmt: skip
         for targets in (["timingwheel"], [f"timingwheel-tests-{name}" for name in PROGRAMS]):
             while not self.compiles(targets):
-                pass
+                self.synchronize()
 
-    def remember(self):
-        dropped = [self.identity[number - 1] for number in sorted(self.dropped)]
-        self.drawing.write_text(json.dumps({"dropped": dropped}), encoding="utf-8")
+    def compiles(self, targets):
+        """Builds as much as it can; false if it had to drop mutants that do not compile."""
+        try:
+            self.call("cmake", "--build", self.build, "--parallel", "2", "--target", *targets,
+                      "--", "-k", "0")  # fmt: skip
+            return True
+        except planted.BuildFailed:
+            text, guilty = (self.logs / "build.log").read_text(errors="replace"), set()
+            for file, line in set(re.findall(
+                    r"^(?:In file included from |\s+from )?(\S+?):(\d+)[:,]", text,
+                    re.M)):  # fmt: skip
+                path = self.build / file
+                if path.is_file() and self.tree in path.resolve().parents:
+                    content = path.read_text(encoding="utf-8").splitlines()
+                    guilty |= {int(n) for n in MARK.findall(content[int(line) - 1])}
+            if not guilty - self.dropped:
+                raise
+        self.dropped |= guilty
+        dropped = [self.identity(self.places[number - 1]) for number in sorted(self.dropped)]
+        self.drawing.write_text(json.dumps(dropped))
+        print(f"{len(guilty)} do not compile and are drawn anew", flush=True)
+        return False
 
 
 # ---- running -----------------------------------------------------------------------------------
@@ -222,17 +172,16 @@ class Range:
     CHEAP = 0.1  # seconds of processor time
 
     def __init__(self, field):
-        self.field = field
-        self.tests = []
+        self.field, self.tests = field, []
 
     def program(self, name):
-        return str(self.field.build / "tests" / f"timingwheel-tests-{name}")
+        return self.field.build / "tests" / f"timingwheel-tests-{name}"
 
-    def run(self, program, names, mutant=0, cost=(0.0, 0.0), reached=None):
+    def run(self, program, names, mutant=0, cost=(0.0, 0.0), reached=""):
         """What turned red, the processor time and the time that it took."""
         environment = dict(os.environ, MALLOC_PERTURB_="165", LD_BIND_NOW="1",
+                           GTEST_FILTER=":".join(names),
                            TIMINGWHEEL_MUTANT=str(mutant))  # fmt: skip
-        environment["GTEST_FILTER"] = ":".join(names)
         if reached:
             environment["TIMINGWHEEL_MUTANTS_REACHED"] = reached
         most = int(10 + 4 * cost[0])
@@ -246,10 +195,9 @@ class Range:
             )  # fmt: skip
             code, usage = self.wait(process, start, self.LONGEST + 10 * cost[1])
             output.seek(0)
-            outcome = planted.readOutcome(output.read(), code, 0)
-        if code in (-signal.SIGXCPU, -signal.SIGKILL) and "ends" in outcome.red:
-            outcome.red = outcome.red.replace("ends the program", "does not end")
-        return outcome.red, usage, time.monotonic() - start
+            if code in (-signal.SIGXCPU, -signal.SIGKILL):
+                code = None
+            return planted.outcome(output.read(), code), usage, time.monotonic() - start
 
     def wait(self, process, start, longest):
         """The exit status, None if it was ended here, and the processor time."""
@@ -273,20 +221,19 @@ class Range:
                 os.waitpid(process.pid, 0)
                 process.returncode = -signal.SIGKILL
 
-    def control(self, jobs):
+    def control(self, pool):
         """Runs every test alone without a mutant: it is green, and this is what it comes by."""
         for program in PROGRAMS:
             listed = subprocess.run([self.program(program), "--gtest_list_tests"],
                                     capture_output=True, text=True, check=True)  # fmt: skip
             suite = ""
             for line in listed.stdout.splitlines():
-                words = line.split("#")[0].rstrip()
-                if words.startswith("  "):
-                    self.tests.append(Test(program, suite + words.strip()))
-                elif words.endswith("."):
-                    suite = words
-        with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(self.measure, self.tests))
+                name = line.split("#")[0].rstrip()
+                if name.startswith("  "):
+                    self.tests.append(Test(program, suite + name.strip()))
+                elif name.endswith("."):
+                    suite = name
+        list(pool.map(self.measure, self.tests))
         for test in self.tests:
             if test.red:
                 print(f"without any mutant {test.red}: it is left out", flush=True)
@@ -306,26 +253,23 @@ class Range:
         mine = [test for test in self.tests if mutant.number in test.reached]
         if mutant.kind == "memory order":  # this processor has no weaker ones
             mine = [test for test in mine if test.program == "simulation"]
-        order = PROGRAMS if mutant.kind != "lock" else PROGRAMS[::-1]
-        for program in order:
+        isLock = mutant.kind == "lock"
+        for program in PROGRAMS[::-1] if isLock else PROGRAMS:
             cheap = [t for t in mine if t.program == program and t.processor <= self.CHEAP]
             if cheap:
                 yield cheap
         dear = [test for test in mine if test.processor > self.CHEAP]
-        for test in sorted(dear, key=lambda t: (t.program in WITH_THREADS and
-                                                mutant.kind == "lock", t.processor)):  # fmt: skip
-            yield [test]
+        yield from ([test] for test in sorted(
+            dear, key=lambda t: (isLock and t.program in WITH_THREADS, t.processor)))
 
     def verdict(self, mutant):
-        """What turned red, nothing if the mutant survived, and how many tests came by."""
-        ran = 0
+        """What turned red, nothing if the mutant survived."""
         for batch in self.batches(mutant):
-            ran += len(batch)
             cost = sum(t.processor for t in batch), sum(t.seconds for t in batch)
             red, _, _ = self.run(batch[0].program, [t.name for t in batch], mutant.number, cost)
             if red:
-                return f"{batch[0].program}: {red}", ran
-        return "", ran
+                return f"{batch[0].program}: {red}"
+        return ""
 
 
 def processorTime(pid):
@@ -341,94 +285,104 @@ def processorTime(pid):
 
 
 def folderOf(file):
-    path = Path(file)
-    if path.parts[0] == "src":
-        return "/".join(path.parts[:2])
-    return "include/wheel" if "wheel" in path.parts[2:-1] else "include"
+    parts = Path(file).parts
+    return "include" if parts[0] == "include" else parts[2] if parts[1] == "apps" else parts[1]
 
 
 def table(results):
-    """Of each kind in each folder: how many there were, and which were not caught."""
-    folders = sorted({folderOf(mutant.file) for mutant, _ in results})
-    header = ["", *folders, "all"]
-    rows = []
+    """Of each kind in each folder: how many are caught, change nothing, survive."""
+    folders = [*sorted({folderOf(mutant.file) for mutant, _ in results}), "all"]
+    lines = [["", *folders], ["---"] * (len(folders) + 1)]
     for kind in [*mutants.KINDS, "all"]:
-        row = [kind]
-        for folder in [*folders, "all"]:
-            mine = Counter(state for mutant, state in results
-                           if kind in (mutant.kind, "all")
+        lines.append([kind])
+        for folder in folders:
+            mine = Counter(state for mutant, state in results if kind in (mutant.kind, "all")
                            and folder in (folderOf(mutant.file), "all"))  # fmt: skip
-            row.append(f"{mine['caught']}/{mine['equivalent']}/{mine['survived']}"
-                       if mine else "")  # fmt: skip
-        rows.append(row)
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    return "\n".join("| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |"
-                     for row in [header, ["-" * w for w in widths], *rows])  # fmt: skip
+            lines[-1].append("/".join(str(mine[state]) for state in
+                                      ("caught", "equivalent", "survived")) if mine else "")
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def line(mutant):
     return f"{mutant.number:>5} {mutant.file}:{mutant.line}: {mutant.kind}: {mutant.text()}"
 
 
-def summary(options, results):
-    """Prints it; returns what is wrong."""
-    print("\ncaught / shown to change nothing / survived")
-    print(table(results))
+def section(options, results):
+    """What is printed at the end, and recorded; and the share that is caught, of 100."""
     states = Counter(state for _, state in results)
-    matter = states["caught"] + states["survived"]
-    share = states["caught"] / matter if matter else 1
-    print(f"\n{len(results)} mutants: {states['caught']} caught, {states['equivalent']} shown to "
-          f"change nothing, {states['survived']} survived: {100 * share:.1f} % caught")
-    for mutant, state in results:
-        if state == "survived":
-            print(f"{line(mutant)}\n      ./dev bugs --generated {options.generated} "
-                  f"--seed {options.seed} --only {mutant.number}")  # fmt: skip
-    if share < LEAST:
-        return [f"{100 * share:.1f} % are caught, not {100 * LEAST:.0f} %"]
-    return []
+    share = 100 * states["caught"] / max(1, states["caught"] + states["survived"])
+    survivors = "\n".join(f"- `{line(mutant).strip()}`" for mutant, state in results
+                          if state == "survived")  # fmt: skip
+    return share, f"""{len(results)} mutants of seed {options.seed}:
+
+- {states['caught']} are caught,
+- {states['equivalent']} are shown to change nothing,
+- {states['survived']} survive: {share:.1f} % of those that matter are caught.
+
+Each cell says how many are caught / change nothing / survive.
+
+{table(results)}
+
+Survivors:
+
+{survivors or 'none'}
+"""
 
 
-def chosen(options, drawn, before):
-    if options.only:
-        drawn = [mutant for mutant in drawn if mutant.number in options.only]
-    if options.survivors:
-        drawn = [m for m in drawn if before.get(str(m.number)) == "survived"]
-    return drawn
+def git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, text=True, check=True,
+                          capture_output=True).stdout.strip()  # fmt: skip
 
 
-def runAll(options, folder):
+def runAll(options):
+    """Says what is wrong."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    field = Field(ROOT, folder, options.generated, options.seed)
-    entries = readEquivalent(ROOT)
+    folder = ROOT / "build/mutants"
+    field = Mutated(folder, options.generated, options.seed)
+    memory, equivalent = folder / "results.json", equivalents()
+    states = json.loads(memory.read_text()) if memory.is_file() else {}
+
+    def chosen():
+        return [mutant for mutant in field.drawn()
+                if mutant.number in (options.only or [mutant.number])
+                and (not options.survivors or states.get(str(mutant.number)) == "survived")
+               ]  # fmt: skip
+
+    if options.list:
+        print("\n".join(map(line, chosen())))
+        return []
+    if options.write and (options.only or options.survivors or git("status", "--porcelain")):
+        return ["--write records all mutants of a commit: nothing may differ from it"]
     print(f"{len(field.places)} places; building. See {field.logs}", flush=True)
     field.buildAll()
-    memory = folder / "results.json"
-    before = json.loads(memory.read_text(encoding="utf-8")) if memory.is_file() else {}
-    drawn = chosen(options, field.drawn(), before)
-    print("running every test without a mutant", flush=True)
-    range_ = Range(field)
-    range_.control(options.jobs)
-    results = []
+    results, range_ = [], Range(field)
 
     def tryOne(mutant):
-        red, ran = range_.verdict(mutant)
-        isNothing = isListed(mutant, entries)
+        red = range_.verdict(mutant)
+        isNothing = (mutant.file, mutant.at, mutant.old, mutant.new) in equivalent
         state = "caught" if red else "equivalent" if isNothing else "survived"
-        said = red or {"equivalent": "shown to change nothing",
-                       "survived": f"SURVIVED {ran} tests"}[state]  # fmt: skip
-        print(f"{line(mutant)}: {said}", flush=True)
+        print(f"{line(mutant)}: {red or state.upper()}", flush=True)
         if red and isNothing:
-            print(f"      {EQUIVALENT.name} says that it changes nothing", flush=True)
+            print("      equivalent.toml says that it changes nothing", flush=True)
         results.append((mutant, state))
-        before[str(mutant.number)] = state
-        memory.write_text(json.dumps(before), encoding="utf-8")
+        states[str(mutant.number)] = state
+        memory.write_text(json.dumps(states))
 
-    with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(tryOne, drawn))
-    return summary(options, sorted(results, key=lambda r: r[0].number))
+    with ThreadPoolExecutor(2) as pool:
+        print("running every test without a mutant", flush=True)
+        range_.control(pool)
+        list(pool.map(tryOne, chosen()))
+    share, said = section(options, sorted(results, key=lambda result: result[0].number))
+    print(f"\n{said}")
+    if options.write:
+        before = RECORD.read_text(encoding="utf-8").split(LAST)[0].rstrip()
+        stamp = (f"Written by `./dev bugs {' '.join(sys.argv[1:])}` on {datetime.date.today()}, "
+                 f"commit {git('rev-parse', '--short', 'HEAD')}. Do not edit.")  # fmt: skip
+        RECORD.write_text(f"{before}\n\n{LAST}\n\n{stamp}\n\n{said}", encoding="utf-8")
+    return [f"{share:.1f} % are caught, not {LEAST} %"] if share < LEAST else []
 
 
-# ---- self-test ---------------------------------------------------------------------------------
+# ---- check -------------------------------------------------------------------------------------
 
 SMALL = """#include <atomic>
 #include <mutex>
@@ -468,76 +422,50 @@ EXPECTED = {
 }  # fmt: skip
 
 
-def selfTest():
-    wrong = []
+def checkGenerator():
     text = SMALL.encode()
     places = mutants.find({"Lamp.h": text})
-    found = {f"{place.kind}: {place.old}" for place in places}
-    for missed in sorted(EXPECTED - found):
-        wrong.append(f"finds no {missed}")
-    for place in places:
-        if "kMost = " in place.at or "static_assert" in place.at:
-            wrong.append(f"takes what the compiler must know for a place: {place.at}")
-    kinds = {place.kind for place in places}
-    wrong += [f"has no place for {kind}" for kind in mutants.KINDS if kind not in kinds]
+    yield from (f"finds no {missed}" for missed in
+                EXPECTED - {f"{place.kind}: {place.old}" for place in places})
+    yield from (f"takes what the compiler must know for a place: {place.at}" for place in places
+                if "kMost = " in place.at or "static_assert" in place.at)
 
     def drawing(seed):
         mine = mutants.draw(mutants.ordered(mutants.find({"Lamp.h": text}), seed), 12)
         return [(place.number, place.new) for place in mine]
 
-    if drawing(1) != drawing(1):
-        wrong.append("draws other ones from the same seed")
+    if drawing(1) != drawing(1) or len(drawing(1)) != 12:
+        yield "draws others, or not 12, from the same seed"
     if all(drawing(1) == drawing(seed) for seed in range(2, 6)):
-        wrong.append("draws the same ones from any seed")
-    if len(drawing(1)) != 12:
-        wrong.append(f"draws {len(drawing(1))}, not 12")
+        yield "draws the same ones from any seed"
     mutants.ordered(places, 1)
     rewritten = mutants.rewritten(text, places)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "Lamp.cpp"
-        path.write_text(rewritten, encoding="utf-8")
-        done = subprocess.run(["g++", "-std=c++20", "-w", "-fsyntax-only", "-include",
-                               ROOT / HERE / "mutant.h", path], capture_output=True, text=True,
-                              check=False)  # fmt: skip
-        if done.returncode != 0:
-            wrong.append(f"writes what does not compile:\n{done.stderr}\n{rewritten}")
-    if {int(n) for n in MARK.findall(rewritten)} != {place.number for place in places}:
-        wrong.append("leaves out some of the places that it was given")
-    return wrong
+    done = subprocess.run(["g++", "-std=c++20", "-w", "-fsyntax-only", "-include",
+                           HERE / "mutant.h", "-xc++", "-"], input=rewritten, capture_output=True,
+                          check=False)  # fmt: skip
+    if done.returncode != 0:
+        yield f"writes what does not compile:\n{done.stderr.decode()}\n{rewritten.decode()}"
+    if {int(n) for n in MARK.findall(rewritten.decode())} != {place.number for place in places}:
+        yield "leaves out some of the places that it was given"
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="./dev bugs", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--generated", type=int, required=True, metavar="N")
-    parser.add_argument("--seed", type=int, default=1, metavar="S")
-    parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER")
-    parser.add_argument("--survivors", action="store_true")
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N")
-    if arguments == ["check"]:
-        wrong = check(ROOT)
-    elif mutants is None:
-        print("the parser is not installed: ./dev test and ./dev bugs --generated install it")
+def check():
+    yield from checkEquivalents()
+    yield from checkGenerator()
+    withSkippedLocks((ROOT / KEEPER).read_bytes())
+    recorded = re.search(r"([\d.]+) % of those that matter", RECORD.read_text(encoding="utf-8"))
+    if recorded and float(recorded[1]) < LEAST:
+        yield f"{RECORD.name}: {recorded[1]} % are caught, not {LEAST} %"
+
+
+def main():
+    if mutants is None:
+        print("skipped: the parser is not installed: ./dev test installs it")
         return SKIPPED
-    elif arguments == ["self-test"]:
-        wrong = selfTest()
-    elif arguments[:1] == ["run"] and len(arguments) > 1:
-        options = parser.parse_args(arguments[2:])
-        folder = Path(arguments[1]).resolve()
-        wrong = check(ROOT)
-        if options.list:
-            drawn = Field(ROOT, folder, options.generated, options.seed).drawn()
-            print("\n".join(line(mutant) for mutant in chosen(options, drawn, {})))
-        elif not wrong:
-            wrong = runAll(options, folder)
-    else:
-        print(__doc__)
-        return 2
-    for said in wrong:
-        print(said)
-    return 1 if wrong else 0
+    _, options = planted.parse()
+    wrong = list(check()) if options.check else runAll(options)
+    return "\n".join(wrong) or None
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

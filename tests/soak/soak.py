@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the soak, and puts what it says into record.md, with the date and the machine.
+"""Uses timers of all kinds in all ways with four threads, and accounts for every timeout.
 
-A run of less than ten minutes, or one that found something, is kept in the build folder only.
+Ten minutes or more are written into record.md, with the date and the machine. A shorter run, or one
+that found something, is kept in build/soak.
 """
 
-import argparse
 import datetime
 import os
 import signal
@@ -13,12 +13,12 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "benchmark" / "page"))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "benchmark" / "page"), str(TESTS / "support")]
 
-import about  # noqa: E402  (found in the folder above)
+import about  # noqa: E402  (found in the folders above)
 import seal  # noqa: E402
-from arguments import between  # noqa: E402
+from runner import ROOT, asked, between, build, need, parser  # noqa: E402
 
 PAGE = Path(__file__).with_name("record.md")
 FULL = 600
@@ -33,40 +33,29 @@ def section(run, report):
     return seal.sealed("\n" + "\n\n".join(filter(None, paragraphs)))
 
 
-def soak(program, options, report):
-    """The program's exit status. It hears of Ctrl-C itself."""
-    signal.signal(signal.SIGINT, lambda *_: None)  # which the program does not inherit
-    return subprocess.Popen([program, *options, "--report", report]).wait()
-
-
-def checkArguments(options):
-    """Refuses what the program would refuse, before anything has been changed."""
-    parser = argparse.ArgumentParser(prog="./dev soak", add_help=False, allow_abbrev=False)
-    parser.add_argument("minutes", nargs="?", type=between(0.01, 10_000, float))
-    parser.add_argument("--seed", type=between(0, 999_999_999))
-    parser.add_argument("--short", action="store_true")
-    parser.add_argument("--help", "-h", action="store_true")
-    parser.parse_args(options)
+def parse():
+    made = parser("soak", __doc__)
+    made.add_argument("minutes", nargs="?", type=between(0.01, 10_000, float), help="10")
+    made.add_argument("--seed", type=between(0, 999_999_999), help="of everything random")
+    made.add_argument("--short", action="store_true", help="some seconds, as the test does")
+    made.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("program", type=Path, help="timingwheel-soak")
-    parser.add_argument("build", type=Path, help="where everything goes")
-    parser.add_argument("--command", default="./dev soak", help="what the page says")
-    options, ofProgram = parser.parse_known_args()  # the rest is for the program
-    checkArguments(ofProgram)
-
-    began = time.monotonic()
-    options.build.mkdir(parents=True, exist_ok=True)
-    report = options.build / "report.md"
+    parse()
+    need("test")
+    program = build("release", "timingwheel-soak") / "tests/soak/timingwheel-soak"
+    folder = ROOT / "build/soak"
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "report.md"
     report.unlink(missing_ok=True)
-    machine = about.describeMachine()
-    status = soak(options.program, ofProgram, report)
-    if status != 0 or not report.exists():  # also --help
+    machine, began = about.describeMachine(), time.monotonic()
+    signal.signal(signal.SIGINT, lambda *_: None)  # which the program does not inherit
+    status = subprocess.Popen([program, *sys.argv[1:], "--report", report]).wait()
+    if status != 0 or not report.exists():
         return status
     run = {
-        "command": options.command,
+        "command": asked("soak"),
         "date": datetime.date.today().isoformat(),
         "seconds": round(time.monotonic() - began),
         "machine": machine | {"loadAfter": os.getloadavg()[0]},
@@ -77,7 +66,7 @@ def main():
         seal.writePart(PAGE, "./dev soak", text)
         print(f"== written into {PAGE.relative_to(ROOT)}")
     else:
-        kept = options.build / "section.md"
+        kept = folder / "section.md"
         kept.write_text(text, encoding="utf-8")
         print(f"== written to {kept}: less than {FULL // 60} minutes are not for the page")
     return 0

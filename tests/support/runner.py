@@ -1,0 +1,62 @@
+"""What the runners of the folders of tests share: they bring what they need, and build it."""
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def need(*what):
+    """Installs what is missing, or ends with what tests/dev/need says."""
+    if subprocess.run([ROOT / "tests/dev/need", *what], check=False).returncode:
+        sys.exit(1)
+
+
+def build(preset, *targets, options=()):
+    """Configures a preset and builds targets of it. Returns its folder."""
+    for command in (["cmake", "--preset", preset, *options],
+                    ["cmake", "--build", "--preset", preset, "--target", *targets]):  # fmt: skip
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:
+            sys.exit(f"that failed: {' '.join(command)}")
+    return ROOT / "build" / preset
+
+
+def run(*command, **where):
+    """Takes the place of this process's end: its exit status is that of the command."""
+    sys.stdout.flush()
+    sys.exit(subprocess.run(list(map(str, command)), cwd=ROOT, check=False, **where).returncode)
+
+
+def pythonOf(venv):
+    """The Python that has what `need` gets from PyPI."""
+    return ROOT / "build" / venv / "venv/bin/python"
+
+
+def between(least, most, kind=int):
+    """A number of a command line, for argparse: what is refused names its bounds."""
+
+    def convert(written):
+        try:
+            value = kind(written)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            raise argparse.ArgumentTypeError(f'"{written}" is not from {least} to {most}')
+        return value
+
+    return convert
+
+
+def asked(name):
+    """What a page says it was written by."""
+    return " ".join(["./dev", name, *sys.argv[1:]])
+
+
+def parser(name, about):
+    os.chdir(ROOT)
+    return argparse.ArgumentParser(
+        prog=f"./dev {name}", description=about, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
