@@ -10,7 +10,6 @@ should, what it writes compiles, and mutants.md records that enough were caught.
 """
 
 import datetime
-import json
 import re
 import signal
 import subprocess
@@ -90,14 +89,8 @@ class Mutated(Field):
     def __init__(self, folder, count, seed):
         self.places, self.count = mutants.find(sources()), count
         self.order = mutants.ordered(self.places, seed)
-        # Those that did not compile before: the same choices of the same sources.
-        self.drawing = folder / "dropped.json"
-        old = json.loads(self.drawing.read_text()) if self.drawing.is_file() else []
-        self.dropped = {place.number for place in self.places if self.identity(place) in old}
+        self.dropped = set()
         super().__init__(folder)
-
-    def identity(self, place):
-        return [place.file, place.start, place.old, place.new]
 
     def drawn(self):
         return mutants.draw(self.order, self.count, self.dropped)
@@ -143,8 +136,6 @@ class Mutated(Field):
             if not guilty - self.dropped:
                 raise
         self.dropped |= guilty
-        dropped = [self.identity(self.places[number - 1]) for number in sorted(self.dropped)]
-        self.drawing.write_text(json.dumps(dropped))
         print(f"{len(guilty)} do not compile and are drawn anew", flush=True)
         return False
 
@@ -227,49 +218,23 @@ class Range:
 # ---- what comes of it --------------------------------------------------------------------------
 
 
-def folderOf(file):
-    parts = Path(file).parts
-    return "include" if parts[0] == "include" else parts[2] if parts[1] == "apps" else parts[1]
-
-
-def table(results):
-    """Of each kind in each folder: how many are caught, change nothing, survive."""
-    folders = [*sorted({folderOf(mutant.file) for mutant, _ in results}), "all"]
-    lines = [["", *folders], ["---"] * (len(folders) + 1)]
-    for kind in [*mutants.KINDS, "all"]:
-        lines.append([kind])
-        for folder in folders:
-            mine = Counter(state for mutant, state in results if kind in (mutant.kind, "all")
-                           and folder in (folderOf(mutant.file), "all"))  # fmt: skip
-            lines[-1].append("/".join(str(mine[state]) for state in
-                                      ("caught", "equivalent", "survived")) if mine else "")
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def line(mutant):
     return f"{mutant.number:>5} {mutant.file}:{mutant.line}: {mutant.kind}: {mutant.text()}"
 
 
 def section(options, results):
     """What is printed at the end, and recorded; and the share that is caught, of 100."""
-    states = Counter(state for _, state in results)
-    share = 100 * states["caught"] / max(1, states["caught"] + states["survived"])
+    states = ["caught", "equivalent", "survived"]
+    counts = Counter(key for mutant, state in results for key in ((mutant.kind, state), state))
+    share = 100 * counts["caught"] / max(1, counts["caught"] + counts["survived"])
+    rows = [[kind, *(str(counts[kind, state]) for state in states)] for kind in mutants.KINDS]
+    rows = [["", "caught", "change nothing", "survive"], ["---", "---:", "---:", "---:"], *rows,
+            ["all", *(str(counts[state]) for state in states)]]  # fmt: skip
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     survivors = "\n".join(f"- `{line(mutant).strip()}`" for mutant, state in results
                           if state == "survived")  # fmt: skip
-    return share, f"""{len(results)} mutants of seed {options.seed}:
-
-- {states['caught']} are caught,
-- {states['equivalent']} are shown to change nothing,
-- {states['survived']} survive: {share:.1f} % of those that matter are caught.
-
-Each cell says how many are caught / change nothing / survive.
-
-{table(results)}
-
-Survivors:
-
-{survivors or 'none'}
-"""
+    return share, (f"Of {len(results)} mutants of seed {options.seed}, {share:.1f} % of those that "
+                   f"matter are caught.\n\n{table}\n\nSurvivors:\n\n{survivors or 'none'}\n")
 
 
 def git(*arguments):
@@ -280,21 +245,17 @@ def git(*arguments):
 def runAll(options):
     """Says what is wrong."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    folder = ROOT / "build/mutants"
-    field = Mutated(folder, options.generated, options.seed)
-    memory, equivalent = folder / "results.json", equivalents()
-    states = json.loads(memory.read_text()) if memory.is_file() else {}
+    field = Mutated(ROOT / "build/mutants", options.generated, options.seed)
+    equivalent = equivalents()
 
     def chosen():
         return [mutant for mutant in field.drawn()
-                if mutant.number in (options.only or [mutant.number])
-                and (not options.survivors or states.get(str(mutant.number)) == "survived")
-               ]  # fmt: skip
+                if mutant.number in (options.only or [mutant.number])]  # fmt: skip
 
     if options.list:
         print("\n".join(map(line, chosen())))
         return []
-    if options.write and (options.only or options.survivors or git("status", "--porcelain")):
+    if options.write and (options.only or git("status", "--porcelain")):
         return ["--write records all mutants of a commit: nothing may differ from it"]
     print(f"{len(field.places)} places; building. See {field.logs}", flush=True)
     field.buildAll()
@@ -308,8 +269,6 @@ def runAll(options):
         if red and isNothing:
             print("      equivalent.toml says that it changes nothing", flush=True)
         results.append((mutant, state))
-        states[str(mutant.number)] = state
-        memory.write_text(json.dumps(states))
 
     with ThreadPoolExecutor(2) as pool:
         print("running every test without a mutant", flush=True)

@@ -315,7 +315,6 @@ def parse():
                      help="the same seed and sources: the same mistakes")
     lot.add_argument("--only", type=between(1, 1_000_000), nargs="+", metavar="NUMBER",
                      help="single ones, by the numbers that were printed")
-    lot.add_argument("--survivors", action="store_true", help="those that survived the last time")
     lot.add_argument("--write", action="store_true", help="record what came of it: mutants.md")
     return made, made.parse_args()
 
