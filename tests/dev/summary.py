@@ -59,7 +59,7 @@ def leftOut(folder):
 
 def tellLeftOut(found, excuses, isCI):
     """Prints it, and returns what is wrong."""
-    print("\ndid not run:" if found else "\neverything ran: no test was skipped")
+    print("\ndid not run:" if found else "\nno test was skipped, no step left out")
     for (what, why), parts in sorted(found.items()):
         print(textwrap.fill(f"{what} ({', '.join(sorted(parts))}): {why}", 110,
                             initial_indent="    ", subsequent_indent="        "))  # fmt: skip

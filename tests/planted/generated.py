@@ -10,10 +10,7 @@ should, what it writes compiles, and mutants.md records that enough were caught.
 """
 
 import datetime
-import json
-import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -40,9 +37,9 @@ MUTATED = ["src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/r
            "src/driver/*", "include/timingwheel/**/*.h", "src/calendar/*", "src/store/*",
            *(f"src/apps/kafka/{name}.*" for name in (
                "Command", "Intake", "PendingTimer", "PendingTimers", "StateReader"))]  # fmt: skip
-WITH_THREADS = ["flow", "api", "facade", "trace", "threads"]
 PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", "calendar", "kafka",
-            "store", "asio", "model", *WITH_THREADS, "simulation"]  # fmt: skip
+            "store", "asio", "model", "flow", "api", "facade", "trace", "threads",
+            "simulation"]  # fmt: skip
 KEEPER = Path("src/driver/TimeoutKeeper.h")  # has the lock that a Section takes
 LEAST = 97  # of 100
 RECORD, LAST = HERE / "mutants.md", "## The last run"
@@ -92,14 +89,8 @@ class Mutated(Field):
     def __init__(self, folder, count, seed):
         self.places, self.count = mutants.find(sources()), count
         self.order = mutants.ordered(self.places, seed)
-        # Those that did not compile before: the same choices of the same sources.
-        self.drawing = folder / "dropped.json"
-        old = json.loads(self.drawing.read_text()) if self.drawing.is_file() else []
-        self.dropped = {place.number for place in self.places if self.identity(place) in old}
+        self.dropped = set()
         super().__init__(folder)
-
-    def identity(self, place):
-        return [place.file, place.start, place.old, place.new]
 
     def drawn(self):
         return mutants.draw(self.order, self.count, self.dropped)
@@ -145,8 +136,6 @@ class Mutated(Field):
             if not guilty - self.dropped:
                 raise
         self.dropped |= guilty
-        dropped = [self.identity(self.places[number - 1]) for number in sorted(self.dropped)]
-        self.drawing.write_text(json.dumps(dropped))
         print(f"{len(guilty)} do not compile and are drawn anew", flush=True)
         return False
 
@@ -158,149 +147,75 @@ class Mutated(Field):
 class Test:
     program: str
     name: str
-    processor: float = 0
     seconds: float = 0
     reached: frozenset = frozenset()
-    red: str = ""
 
 
 class Range:
     """Runs tests in processes of their own, with a mutant or without."""
 
-    IDLE = 15  # seconds without work, after which a process hangs
-    LONGEST = 120  # seconds, and ten times what it takes without a mutant
-    CHEAP = 0.1  # seconds of processor time
+    CHEAP = 0.1  # seconds
 
-    def __init__(self, field):
-        self.field, self.tests = field, []
+    def __init__(self, field, pool):
+        """Runs every test alone without a mutant: it is green, and this is what it comes by."""
+        self.field, tests = field, []
+        for program in PROGRAMS:
+            listed = subprocess.run([self.program(program), "--gtest_list_tests"],
+                                    capture_output=True, text=True, check=True)  # fmt: skip
+            for line in listed.stdout.splitlines():
+                name = line.split("#")[0].rstrip()
+                if name.startswith("  "):
+                    tests.append(Test(program, suite + name.strip()))
+                else:
+                    suite = name
+        self.tests = list(filter(None, pool.map(self.measured, tests)))
 
     def program(self, name):
         return self.field.build / "tests" / f"timingwheel-tests-{name}"
 
-    def run(self, program, names, mutant=0, cost=(0.0, 0.0), reached=""):
-        """What turned red, the processor time and the time that it took."""
-        environment = dict(os.environ, MALLOC_PERTURB_="165", LD_BIND_NOW="1",
-                           GTEST_FILTER=":".join(names),
-                           TIMINGWHEEL_MUTANT=str(mutant))  # fmt: skip
-        if reached:
-            environment["TIMINGWHEEL_MUTANTS_REACHED"] = reached
-        most = int(10 + 4 * cost[0])
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-            start = time.monotonic()
-            process = subprocess.Popen(
-                [self.program(program), "--gtest_fail_fast", "--gtest_color=no"],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                env=environment, start_new_session=True,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5)),
-            )  # fmt: skip
-            code, usage = self.wait(process, start, self.LONGEST + 10 * cost[1])
-            output.seek(0)
-            if code in (-signal.SIGXCPU, -signal.SIGKILL):
-                code = None
-            return planted.outcome(output.read(), code), usage, time.monotonic() - start
+    def run(self, tests, mutant=0, seconds=30.0, **environment):
+        """What turned red."""
+        with tempfile.NamedTemporaryFile() as log:
+            command = ["prlimit", f"--cpu={int(10 + 4 * seconds)}", self.program(tests[0].program),
+                       "--gtest_fail_fast", "--gtest_color=no"]  # fmt: skip
+            text, code = planted.execute(
+                command, log.name, 60 + 10 * seconds, LD_BIND_NOW="1",
+                GTEST_FILTER=":".join(test.name for test in tests),
+                TIMINGWHEEL_MUTANT=str(mutant), **environment)  # fmt: skip
+        return planted.outcome(text, code)
 
-    def wait(self, process, start, longest):
-        """The exit status, None if it was ended here, and the processor time."""
-        pause, worked, since = 0.005, 0.0, start
-        try:
-            while True:
-                pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-                if pid:
-                    process.returncode = os.waitstatus_to_exitcode(status)
-                    return process.returncode, usage.ru_utime + usage.ru_stime
-                now, total = time.monotonic(), processorTime(process.pid)
-                if total > worked + 0.05:
-                    worked, since = total, now
-                if now - since > self.IDLE or now - start > longest:
-                    return None, worked
-                time.sleep(pause)
-                pause = min(pause * 1.5, 0.25)
-        finally:
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                os.waitpid(process.pid, 0)
-                process.returncode = -signal.SIGKILL
-
-    def control(self, pool):
-        """Runs every test alone without a mutant: it is green, and this is what it comes by."""
-        for program in PROGRAMS:
-            listed = subprocess.run([self.program(program), "--gtest_list_tests"],
-                                    capture_output=True, text=True, check=True)  # fmt: skip
-            suite = ""
-            for line in listed.stdout.splitlines():
-                name = line.split("#")[0].rstrip()
-                if name.startswith("  "):
-                    self.tests.append(Test(program, suite + name.strip()))
-                elif name.endswith("."):
-                    suite = name
-        list(pool.map(self.measure, self.tests))
-        for test in self.tests:
-            if test.red:
-                print(f"without any mutant {test.red}: it is left out", flush=True)
-        self.tests = [test for test in self.tests if not test.red]
-
-    def measure(self, test):
+    def measured(self, test):
         with tempfile.NamedTemporaryFile() as file:
             file.write(bytes(len(self.field.places) + 1))
             file.flush()
-            test.red, test.processor, test.seconds = self.run(
-                test.program, [test.name], cost=(30, 30), reached=file.name)  # fmt: skip
-            content = Path(file.name).read_bytes()
-        test.reached = frozenset(n for n, byte in enumerate(content) if byte)
+            began = time.monotonic()
+            red = self.run([test], TIMINGWHEEL_MUTANTS_REACHED=file.name)
+            test.seconds = time.monotonic() - began
+            test.reached = frozenset(n for n, byte in enumerate(Path(file.name).read_bytes())
+                                     if byte)  # fmt: skip
+        if red:
+            print(f"without any mutant {red}: it is left out", flush=True)
+        return None if red else test
 
-    def batches(self, mutant):
-        """Which tests are run together for it, one batch after the other: cheap ones first."""
+    def verdict(self, mutant):
+        """What turned red, nothing if the mutant survived: cheap tests of a program are run
+        together, and first."""
         mine = [test for test in self.tests if mutant.number in test.reached]
         if mutant.kind == "memory order":  # this processor has no weaker ones
             mine = [test for test in mine if test.program == "simulation"]
-        isLock = mutant.kind == "lock"
-        for program in PROGRAMS[::-1] if isLock else PROGRAMS:
-            cheap = [t for t in mine if t.program == program and t.processor <= self.CHEAP]
-            if cheap:
-                yield cheap
-        dear = [test for test in mine if test.processor > self.CHEAP]
-        yield from ([test] for test in sorted(
-            dear, key=lambda t: (isLock and t.program in WITH_THREADS, t.processor)))
-
-    def verdict(self, mutant):
-        """What turned red, nothing if the mutant survived."""
-        for batch in self.batches(mutant):
-            cost = sum(t.processor for t in batch), sum(t.seconds for t in batch)
-            red, _, _ = self.run(batch[0].program, [t.name for t in batch], mutant.number, cost)
+        batches = [[test for test in mine if test.program == program
+                    and test.seconds <= self.CHEAP] for program in PROGRAMS]  # fmt: skip
+        if mutant.kind == "lock":  # what has one thread at a time finds it soonest
+            batches.reverse()
+        dear = [test for test in mine if test.seconds > self.CHEAP]
+        for batch in [*batches, *([test] for test in sorted(dear, key=lambda t: t.seconds))]:
+            red = batch and self.run(batch, mutant.number, sum(test.seconds for test in batch))
             if red:
                 return f"{batch[0].program}: {red}"
         return ""
 
 
-def processorTime(pid):
-    """Its own, and that of its children that are gone."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return 0.0
-    return sum(map(int, text.rsplit(")", 1)[1].split()[11:15])) / os.sysconf("SC_CLK_TCK")
-
-
 # ---- what comes of it --------------------------------------------------------------------------
-
-
-def folderOf(file):
-    parts = Path(file).parts
-    return "include" if parts[0] == "include" else parts[2] if parts[1] == "apps" else parts[1]
-
-
-def table(results):
-    """Of each kind in each folder: how many are caught, change nothing, survive."""
-    folders = [*sorted({folderOf(mutant.file) for mutant, _ in results}), "all"]
-    lines = [["", *folders], ["---"] * (len(folders) + 1)]
-    for kind in [*mutants.KINDS, "all"]:
-        lines.append([kind])
-        for folder in folders:
-            mine = Counter(state for mutant, state in results if kind in (mutant.kind, "all")
-                           and folder in (folderOf(mutant.file), "all"))  # fmt: skip
-            lines[-1].append("/".join(str(mine[state]) for state in
-                                      ("caught", "equivalent", "survived")) if mine else "")
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def line(mutant):
@@ -309,24 +224,17 @@ def line(mutant):
 
 def section(options, results):
     """What is printed at the end, and recorded; and the share that is caught, of 100."""
-    states = Counter(state for _, state in results)
-    share = 100 * states["caught"] / max(1, states["caught"] + states["survived"])
+    states = ["caught", "equivalent", "survived"]
+    counts = Counter(key for mutant, state in results for key in ((mutant.kind, state), state))
+    share = 100 * counts["caught"] / max(1, counts["caught"] + counts["survived"])
+    rows = [[kind, *(str(counts[kind, state]) for state in states)] for kind in mutants.KINDS]
+    rows = [["", "caught", "change nothing", "survive"], ["---", "---:", "---:", "---:"], *rows,
+            ["all", *(str(counts[state]) for state in states)]]  # fmt: skip
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     survivors = "\n".join(f"- `{line(mutant).strip()}`" for mutant, state in results
                           if state == "survived")  # fmt: skip
-    return share, f"""{len(results)} mutants of seed {options.seed}:
-
-- {states['caught']} are caught,
-- {states['equivalent']} are shown to change nothing,
-- {states['survived']} survive: {share:.1f} % of those that matter are caught.
-
-Each cell says how many are caught / change nothing / survive.
-
-{table(results)}
-
-Survivors:
-
-{survivors or 'none'}
-"""
+    return share, (f"Of {len(results)} mutants of seed {options.seed}, {share:.1f} % of those that "
+                   f"matter are caught.\n\n{table}\n\nSurvivors:\n\n{survivors or 'none'}\n")
 
 
 def git(*arguments):
@@ -337,25 +245,21 @@ def git(*arguments):
 def runAll(options):
     """Says what is wrong."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    folder = ROOT / "build/mutants"
-    field = Mutated(folder, options.generated, options.seed)
-    memory, equivalent = folder / "results.json", equivalents()
-    states = json.loads(memory.read_text()) if memory.is_file() else {}
+    field = Mutated(ROOT / "build/mutants", options.generated, options.seed)
+    equivalent = equivalents()
 
     def chosen():
         return [mutant for mutant in field.drawn()
-                if mutant.number in (options.only or [mutant.number])
-                and (not options.survivors or states.get(str(mutant.number)) == "survived")
-               ]  # fmt: skip
+                if mutant.number in (options.only or [mutant.number])]  # fmt: skip
 
     if options.list:
         print("\n".join(map(line, chosen())))
         return []
-    if options.write and (options.only or options.survivors or git("status", "--porcelain")):
+    if options.write and (options.only or git("status", "--porcelain")):
         return ["--write records all mutants of a commit: nothing may differ from it"]
     print(f"{len(field.places)} places; building. See {field.logs}", flush=True)
     field.buildAll()
-    results, range_ = [], Range(field)
+    results = []
 
     def tryOne(mutant):
         red = range_.verdict(mutant)
@@ -365,12 +269,10 @@ def runAll(options):
         if red and isNothing:
             print("      equivalent.toml says that it changes nothing", flush=True)
         results.append((mutant, state))
-        states[str(mutant.number)] = state
-        memory.write_text(json.dumps(states))
 
     with ThreadPoolExecutor(2) as pool:
         print("running every test without a mutant", flush=True)
-        range_.control(pool)
+        range_ = Range(field, pool)
         list(pool.map(tryOne, chosen()))
     share, said = section(options, sorted(results, key=lambda result: result[0].number))
     print(f"\n{said}")
@@ -387,21 +289,17 @@ def runAll(options):
 SMALL = """#include <atomic>
 #include <mutex>
 enum class Color { red, green };
-class Lamp {
-public:
+struct Lamp {
     static constexpr int kMost = 3 + 4;
     bool isLit(int power) noexcept {
         std::lock_guard const lock{mutex_};
         ++asked_;
         if (power < kMost && !broken_) return seen_.load(std::memory_order_acquire) != Color::red;
-        for (int i = 0; i + 1 < power; ++i) {
+        for (int i = 0; i + 1 < power; ++i)
             if (i == 5) break;
-        }
         return false;  // a comment
     }
     int scaled(int power) const noexcept { return power * 4 / asked_; }
-
-private:
     std::mutex mutex_;
     int asked_ = 0;
     int answered_ = 0;
@@ -409,44 +307,42 @@ private:
     std::atomic<Color> seen_{Color::green};
 };
 static_assert(Lamp::kMost < 8);
-bool light(int power) { return Lamp{}.isLit(power) && Lamp{}.scaled(power) > 0; }
 """
-
-EXPECTED = {
-    "condition: power < kMost && !broken_", "condition: !broken_", "condition: false",
-    "comparison: power < kMost", "comparison: i == 5", "comparison: i + 1 < power",
-    "statement: ++asked_;", "statement: break;", "off by one: i + 1", "off by one: 5",
-    "arithmetic: power * 4 / asked_", "arithmetic: power * 4", "wrong member: asked_",
-    "wrong state: Color::red", "memory order: seen_.load(std::memory_order_acquire)",
-    "lock: std::lock_guard const lock{mutex_};",
-}  # fmt: skip
+EXPECTED = """condition: power < kMost && !broken_
+condition: !broken_
+condition: false
+comparison: power < kMost
+comparison: i + 1 < power
+statement: ++asked_;
+statement: break;
+off by one: i + 1
+off by one: 5
+arithmetic: power * 4 / asked_
+wrong member: asked_
+wrong state: Color::red
+memory order: seen_.load(std::memory_order_acquire)
+lock: std::lock_guard const lock{mutex_};"""
 
 
 def checkGenerator():
     text = SMALL.encode()
-    places = mutants.find({"Lamp.h": text})
-    yield from (f"finds no {missed}" for missed in
-                EXPECTED - {f"{place.kind}: {place.old}" for place in places})
+
+    def drawing(seed, count=12):
+        return mutants.draw(mutants.ordered(mutants.find({"Lamp.h": text}), seed), count)
+
+    places = drawing(1, 1000)
+    found = [f"{place.kind}: {place.old}" for place in places]
+    yield from (f"finds no {one}" for one in EXPECTED.splitlines() if one not in found)
     yield from (f"takes what the compiler must know for a place: {place.at}" for place in places
                 if "kMost = " in place.at or "static_assert" in place.at)
-
-    def drawing(seed):
-        mine = mutants.draw(mutants.ordered(mutants.find({"Lamp.h": text}), seed), 12)
-        return [(place.number, place.new) for place in mine]
-
-    if drawing(1) != drawing(1) or len(drawing(1)) != 12:
-        yield "draws others, or not 12, from the same seed"
-    if all(drawing(1) == drawing(seed) for seed in range(2, 6)):
-        yield "draws the same ones from any seed"
-    mutants.ordered(places, 1)
+    if drawing(1) != drawing(1) or len(drawing(1)) != 12 or drawing(1) == drawing(2) == drawing(3):
+        yield "draws others from the same seed, not 12, or the same ones from any seed"
     rewritten = mutants.rewritten(text, places)
     done = subprocess.run(["g++", "-std=c++20", "-w", "-fsyntax-only", "-include",
                            HERE / "mutant.h", "-xc++", "-"], input=rewritten, capture_output=True,
                           check=False)  # fmt: skip
-    if done.returncode != 0:
-        yield f"writes what does not compile:\n{done.stderr.decode()}\n{rewritten.decode()}"
-    if {int(n) for n in MARK.findall(rewritten.decode())} != {place.number for place in places}:
-        yield "leaves out some of the places that it was given"
+    if done.returncode or len(set(MARK.findall(rewritten.decode()))) != len(places):
+        yield f"writes what does not compile: {done.stderr.decode()}\n{rewritten.decode()}"
 
 
 def check():

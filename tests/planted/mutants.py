@@ -295,20 +295,13 @@ def find(sources):
 
 
 def ordered(places, seed):
-    """For each kind its places in the order in which they are drawn: a beginning of it has of each
-    file about as many as its share is, and one change is chosen for each."""
-    result = {}
-    for kind in KINDS:
-        lot, byFile, ranks = random.Random(f"{seed} {kind}"), defaultdict(list), []
-        for place in places:
-            if place.kind == kind:
-                byFile[place.file].append(place)
-        for mine in byFile.values():
-            lot.shuffle(mine)
-            for index, place in enumerate(mine):
-                place.new = lot.choice(place.choices)
-                ranks.append(((index + lot.random()) / len(mine), place))
-        result[kind] = [place for _, place in sorted(ranks, key=lambda rank: rank[0])]
+    """For each kind its places in the order in which they are drawn, with one change each."""
+    result = {kind: [place for place in places if place.kind == kind] for kind in KINDS}
+    for kind, mine in result.items():
+        lot = random.Random(f"{seed} {kind}")
+        lot.shuffle(mine)
+        for place in mine:
+            place.new = lot.choice(place.choices)
     return result
 
 

@@ -24,10 +24,10 @@ from runner import ROOT, between, need, parser, pythonOf  # noqa: E402
 
 FAILURES = "tests/kafka/failures.py"  # the tests of what only a broker shows
 TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
-PROMISE = re.compile(r"^\*\*(G\d+) ", re.MULTILINE)
 INVARIANT = re.compile(r"^///   ([A-Z]\d)  ", re.MULTILINE)
+PROMISE = re.compile(r"^\*\*(G\d+) ", re.MULTILINE)
 # Folders whose programs are no part of the fast suite, or not about the library.
-NOT_IN_THE_SUITE = {"demo", "leaks", "support", "walkthrough"}
+NOT_IN_THE_SUITE = {"demo", "leaks", "support", "walkthrough", FAILURES}
 
 
 class BuildFailed(Exception):
@@ -45,7 +45,7 @@ class Bug:
     file: str
     old: str  # however it is broken into lines
     new: str
-    red: tuple  # names of tests, with stars
+    red: list  # names of tests, with stars
     after: str = ""  # `old` is the first one after this
 
     def line(self):
@@ -53,91 +53,84 @@ class Bug:
 
     def plantedIn(self, text):
         """The text with the bug. Raises ValueError where it does not fit."""
-        start = self.only(self.after, text, 0).end() if self.after else 0
-        found = self.only(self.old, text, start, isFirst=bool(self.after))
-        return text[: found.start()] + self.new + text[found.end() :]
 
-    def only(self, piece, text, start, isFirst=False):
-        pattern = re.compile(r"\s+".join(map(re.escape, piece.split())))
-        found = list(pattern.finditer(text, start))
-        if not found or (len(found) > 1 and not isFirst):
-            raise ValueError(f"`{piece}` is {len(found)} times in {self.file}, not once")
-        return found[0]
+        def only(piece, start, isFirst):
+            pattern = re.compile(r"\s+".join(map(re.escape, piece.split())))
+            found = list(pattern.finditer(text, start))
+            if not found or (len(found) > 1 and not isFirst):
+                raise ValueError(f"`{piece}` is {len(found)} times in {self.file}, not once")
+            return found[0]
+
+        start = only(self.after, 0, False).end() if self.after else 0
+        found = only(self.old, start, self.after)
+        return text[: found.start()] + self.new + text[found.end() :]
 
 
 def read(name):
     entries = tomllib.loads((HERE / name).read_text(encoding="utf-8"))["bug"]
-    return [Bug(number=n, **{**entry, "red": tuple(entry["red"])})
-            for n, entry in enumerate(entries, 1)]  # fmt: skip
+    return [Bug(number=number, **entry) for number, entry in enumerate(entries, 1)]
 
 
-class Tests:
-    """Which program has which test."""
-
-    def __init__(self):
-        self.programs = {}
-        for path in sorted((ROOT / "tests").rglob("*.cpp")):
-            names = {".".join(match) for match in TEST.findall(path.read_text(encoding="utf-8"))}
-            if names:
-                self.programs.setdefault(path.parent.name, set()).update(names)
-        source = (ROOT / FAILURES).read_text(encoding="utf-8")
-        self.programs[FAILURES] = {
-            f"{suite.split('(')[0]}.{test}" for suite in re.split(r"^class ", source, flags=re.M)
-            for test in re.findall(r"^    def (test\w+)", suite, re.MULTILINE)}  # fmt: skip
-
-    def having(self, patterns):
-        """{program: its part of the patterns}"""
-        found = {}
-        for pattern in patterns:
-            regex = re.compile(re.escape(pattern).replace(r"\*", r"\w*"))
-            for program, names in self.programs.items():
-                if any(map(regex.fullmatch, names)):
-                    found.setdefault(program, []).append(pattern)
-        return found
-
-    def suite(self):
-        return [name for name in self.programs if name not in NOT_IN_THE_SUITE | {FAILURES}]
+def testsByProgram():
+    found = {}
+    for path in sorted((ROOT / "tests").rglob("*.cpp")):
+        names = TEST.findall(path.read_text(encoding="utf-8"))
+        if names:
+            found.setdefault(path.parent.name, set()).update(map(".".join, names))
+    for suite in re.split(r"^class ", (ROOT / FAILURES).read_text("utf-8"), flags=re.MULTILINE):
+        names = re.findall(r"^    def (test\w+)", suite, re.MULTILINE)
+        found.setdefault(FAILURES, set()).update(f"{suite.split('(')[0]}.{n}" for n in names)
+    return found
 
 
-def check(bugs, promises=()):
-    """What does not fit the sources. Each of the promises needs a bug."""
-    tests = Tests()
+TESTS = testsByProgram()
+
+
+def programsOf(patterns):
+    """{program: its part of the patterns}"""
+    found = {}
+    for pattern in patterns:
+        regex = re.compile(re.escape(pattern).replace(r"\*", r"\w*"))
+        for program, names in TESTS.items():
+            if any(map(regex.fullmatch, names)):
+                found.setdefault(program, []).append(pattern)
+    return found
+
+
+def promises():
+    return PROMISE.findall((ROOT / "docs/guarantees.md").read_text(encoding="utf-8"))
+
+
+def check(bugs, broken=()):
+    """What does not fit the sources. Each of those promises needs a bug."""
     headers = (ROOT / "include/timingwheel/wheel").glob("*.h")
     known = {name for path in headers for name in INVARIANT.findall(path.read_text("utf-8"))}
-    known |= set(PROMISE.findall((ROOT / "docs/guarantees.md").read_text("utf-8")))
+    known.update(promises())
     for bug in bugs:
-        wrong = [f"there is no test {test}" for test in bug.red if not tests.having([test])]
+        wrong = [f"there is no test {test}" for test in bug.red if not programsOf([test])]
         try:
-            if not bug.file.startswith(("include/", "src/")):
-                wrong.append(f"{bug.file} is no file of the library")
             text = (ROOT / bug.file).read_text(encoding="utf-8")
-            if bug.plantedIn(text) == text:
-                wrong.append("it changes nothing")
+            if bug.plantedIn(text) == text or not bug.file.startswith(("include/", "src/")):
+                wrong.append("it changes nothing of the library")
         except (OSError, ValueError) as error:
             wrong.append(str(error))
-        isHeader = any((ROOT / one / bug.breaks).is_file() for one in ("include", "src"))
-        if bug.breaks not in known and not isHeader:
+        if bug.breaks not in known and not any(
+            (ROOT / folder / bug.breaks).is_file() for folder in ("include", "src")
+        ):
             wrong.append(f"there is no promise {bug.breaks}")
-        if not bug.red:
-            wrong.append("it names no test")
-        yield from (f'bug {bug.number}, "{bug.what}": {what}' for what in wrong)
-    yield from (f"no bug breaks {promise}" for promise in promises
+        yield from (f'bug {bug.number}, "{bug.what}": {what}'
+                    for what in wrong + ([] if bug.red else ["it names no test"]))  # fmt: skip
+    yield from (f"no bug breaks {promise}" for promise in broken
                 if all(bug.breaks != promise for bug in bugs))  # fmt: skip
-
-
-def checkAll():
-    promises = PROMISE.findall((ROOT / "docs/guarantees.md").read_text("utf-8"))
-    return [*check(read("bugs.toml"), promises), *check(read("kafka.toml"))]
 
 
 def selfTest():
     """The check notices what is wrong with a list; a bug is found however its lines are broken."""
     good = read("bugs.toml")[0]
-    assert not list(check([good], [good.breaks]))
-    assert list(check([good], ["G99"])) == ["no bug breaks G99"]
-    for bad in ({"old": "nosuch"}, {"old": "#include"}, {"file": "src/nosuch.cpp"}, {"red": ()},
+    assert list(check([good], [good.breaks, "G99"])) == ["no bug breaks G99"]
+    for bad in ({"old": "nosuch"}, {"old": "#include"}, {"file": "src/nosuch.cpp"}, {"red": []},
                 {"file": "docs/guarantees.md"}, {"new": good.old}, {"breaks": "G77"},
-                {"red": ("HashedWheel.NoSuch",)}, {"after": "nosuch"}):  # fmt: skip
+                {"red": ["HashedWheel.NoSuch"]}, {"after": "nosuch"}):  # fmt: skip
         assert list(check([replace(good, **bad)])), f"takes {bad}"
     text = "if (a) x = 1;\nif (b)\n    x = 1;\nx = 1;"
     found = replace(good, old="x = 1;", new="y();", after="if (b)").plantedIn(text)
@@ -145,8 +138,7 @@ def selfTest():
     assert replace(good, old="if (b) x", new="").plantedIn(text).count("x = 1;") == 2
     for printed, code, red in [("", 0, ""), ("[  FAILED  ] S/T.B (0 ms)\n", 1, "S/T.B fails"),
                                ("", -6, "S/T.B ends the program"), ("", None, "S/T.B hangs")]:
-        found = outcome(f"[ RUN      ] S/T.B\n{printed}", code)
-        assert found == red, f'takes "{found}" for "{red}"'
+        assert outcome(f"[ RUN      ] S/T.B\n{printed}", code) == red
 
 
 def chosen(bugs, which):
@@ -181,12 +173,31 @@ def outcome(text, code):
     return f"{running or 'the program'} {'hangs' if code is None else 'ends the program'}"
 
 
+def execute(command, log, limit, **environment):
+    """What it printed, and its exit status: None if it had to be ended."""
+    # Memory that was freed does not look as it did: who reads it finds out.
+    environment = {**os.environ, "MALLOC_PERTURB_": "165", **environment}
+    with open(log, "w+", encoding="utf-8", errors="replace") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT, env=environment,
+                                   start_new_session=True)  # fmt: skip
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        output.seek(0)
+        return output.read(), code
+
+
 class Field:
     """A copy of the sources, and what is built of it. The user's own tree is never touched."""
 
     def __init__(self, folder):
         self.tree, self.build, self.logs = folder / "tree", folder / "build", folder / "logs"
-        self.tests, self.seconds = Tests(), {}
         self.logs.mkdir(parents=True, exist_ok=True)
         self.synchronize()
 
@@ -195,7 +206,7 @@ class Field:
 
     def synchronize(self):
         """Only what differs is written, so that little has to be built again."""
-        names = [path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()]
+        names = {path.relative_to(ROOT) for path in ROOT.rglob("*") if path.is_file()}
         names = {n for n in names if n.parts[0] != "build" and not n.parts[0].startswith(".")}
         for name in names:
             copy, content = self.tree / name, self.content(name)
@@ -219,59 +230,40 @@ class Field:
     def make(self, programs):
         targets = ["timingwheel-kafka" if name == FAILURES else f"timingwheel-tests-{name}"
                    for name in programs]  # fmt: skip
-        self.call("cmake", "--build", str(self.build), "--parallel", "2", "--target", *targets)
+        self.call("cmake", "--build", self.build, "--parallel", "2", "--target", *targets)
 
     def run(self, program, patterns, log, limit):
         """What turns red, and how; nothing if all is green."""
-        # Memory that was freed does not look as it did: who reads it finds out.
-        environment = dict(os.environ, MALLOC_PERTURB_="165", TIMINGWHEEL_ONE_IN="1")
+        log = self.logs / log
         if program == FAILURES:
             command = [pythonOf("kafka"), "-B", self.tree / FAILURES,
                        self.build / "src/apps/kafka/timingwheel-kafka", ROOT / "build/kafka",
                        *patterns]  # fmt: skip
-        else:
-            command = [self.build / f"tests/timingwheel-tests-{program}", "--gtest_fail_fast",
-                       "--gtest_color=no"]  # fmt: skip
-            if patterns:
-                command.append(f"--gtest_filter={filterOf(patterns)}")
-        with open(self.logs / log, "w+", encoding="utf-8", errors="replace") as output:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
-                                       stderr=subprocess.STDOUT, env=environment,
-                                       start_new_session=True)  # fmt: skip
-            try:
-                code = process.wait(limit)
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-            output.seek(0)
-            text = output.read()
-        if program == FAILURES:
-            return "" if code == 0 else f"a test of {', '.join(patterns)}"
-        if patterns and "[ RUN      ]" not in text:
+            return "" if execute(command, log, limit)[1] == 0 else f"one of {patterns}"
+        command = [self.build / f"tests/timingwheel-tests-{program}", "--gtest_fail_fast",
+                   "--gtest_color=no", f"--gtest_filter={filterOf(patterns) or '*'}"]  # fmt: skip
+        text, code = execute(command, log, limit, TIMINGWHEEL_ONE_IN="1")
+        if "[ RUN      ]" not in text:
             raise BuildFailed(f"{program} has no test {', '.join(patterns)}")
         return outcome(text, code)
 
     def measure(self, bugs):
         """Builds, and runs all that is to turn red: it must not be red already."""
-        self.call("cmake", "--preset", "bugs", "-B", str(self.build))
-        programs = self.tests.having(dict.fromkeys(test for bug in bugs for test in bug.red))
+        self.call("cmake", "--preset", "bugs", "-B", self.build)
+        programs, self.seconds = programsOf({test: 0 for bug in bugs for test in bug.red}), {}
         self.make(programs)
         for program, patterns in programs.items():
-            began, log = time.monotonic(), f"{Path(program).stem}.log"
-            red = self.run(program, patterns, log, limit=1800)
+            began = time.monotonic()
+            red = self.run(program, patterns, "none.log", limit=1800)
             if red:
-                raise SystemExit(f"without any bug {red}: see {self.logs / log}")
+                sys.exit(f"without any bug {red}: see {self.logs}/none.log")
             self.seconds[program] = time.monotonic() - began
 
     def tryBug(self, bug, times):
         """What turns red, and whether that was expected."""
-        path, log = self.tree / bug.file, f"{bug.number}.log"
+        path, programs, log = self.tree / bug.file, programsOf(bug.red), f"{bug.number}.log"
         text = path.read_text(encoding="utf-8")
         path.write_text(bug.plantedIn(text), encoding="utf-8")
-        programs = self.tests.having(bug.red)
         try:
             self.make(programs)
             for _ in range(times):
@@ -279,41 +271,34 @@ class Field:
                         for program, patterns in programs.items())  # fmt: skip
                 red = next(filter(None, reds), "")
                 if not red:
-                    return ("" if FAILURES in programs else self.suite(log)), False
+                    suite = [name for name in TESTS if name not in NOT_IN_THE_SUITE]
+                    if FAILURES in programs:
+                        return "", False
+                    self.make(suite)
+                    reds = (self.run(program, [], log, limit=300) for program in suite)
+                    return next(filter(None, reds), ""), False
             return red, True
         finally:
             path.write_text(text, encoding="utf-8")
 
-    def suite(self, log):
-        """The first test of the whole fast suite that turns red."""
-        self.make(self.tests.suite())
-        reds = (self.run(program, [], log, limit=300) for program in self.tests.suite())
-        return next(filter(None, reds), "")
-
 
 def plant(folder, bugs, times):
     """Plants them, and says what is wrong."""
-    start = time.monotonic()
-    field = Field(folder)
+    field, survivors = Field(folder), 0
     print(f"building, and running the tests without any bug; see {field.logs}", flush=True)
     field.measure(bugs)
-    survivors, unexpected, wrong = [], [], []
     for bug in bugs:
-        print(f"{bug.line()}: ", end="", flush=True)
         try:
             red, isExpected = field.tryBug(bug, times)
+            print(f"{bug.line()}: {red or 'SURVIVED'}", flush=True)
+            if red and not isExpected:
+                print("      unexpectedly: what it names stays green, or not every time")
+            survivors += not red
         except BuildFailed as error:
-            wrong.append(f"{bug.line()}: it is no bug of the program:\n{error}")
-            print("DOES NOT BUILD", flush=True)
-            continue
-        if not isExpected:
-            (unexpected if red else survivors).append(bug)
-        print(f"{red or 'SURVIVED'}{'' if isExpected or not red else ', unexpectedly'}", flush=True)
-    minutes = (time.monotonic() - start) / 60
-    print(f"\n{len(bugs)} bugs, {len(survivors)} survived; {minutes:.0f} minutes")
-    for bug in unexpected:
-        print(f"{bug.line()}: what it names stays green, or not every time")
-    return wrong + [f"survived: {bug.line()}" for bug in survivors]
+            yield f"{bug.line()}: it is no bug of the program:\n{error}"
+    print(f"\n{len(bugs)} bugs, {survivors} survived")
+    if survivors:
+        yield f"{survivors} survived"
 
 
 def parse():
@@ -330,7 +315,6 @@ def parse():
                      help="the same seed and sources: the same mistakes")
     lot.add_argument("--only", type=between(1, 1_000_000), nargs="+", metavar="NUMBER",
                      help="single ones, by the numbers that were printed")
-    lot.add_argument("--survivors", action="store_true", help="those that survived the last time")
     lot.add_argument("--write", action="store_true", help="record what came of it: mutants.md")
     return made, made.parse_args()
 
@@ -343,18 +327,17 @@ def main():
         os.execv(python, [python, "-B", HERE / "generated.py", *sys.argv[1:]])
     if options.check:
         selfTest()
-        sys.exit("\n".join(checkAll()) or None)
+        return [*check(read("bugs.toml"), promises()), *check(read("kafka.toml"))]
     bugs = chosen(read("kafka.toml" if options.kafka else "bugs.toml"), options.which)
     if not bugs:
         made.error(f"no bug of the list is meant by {' '.join(options.which)}")
     if options.list:
-        sys.exit(print("\n".join(bug.line() for bug in bugs)))
+        return print("\n".join(bug.line() for bug in bugs))
     need("kafka" if options.kafka else "test")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no test program is left behind
-    wrong = list(check(bugs)) or plant(
-        ROOT / "build" / ("kafka/planted" if options.kafka else "bugs"), bugs, options.times)
-    sys.exit("\n".join(wrong) or None)
+    folder = ROOT / "build" / ("kafka/planted" if options.kafka else "bugs")
+    return list(check(bugs)) or list(plant(folder, bugs, options.times))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit("\n".join(main() or []) or None)

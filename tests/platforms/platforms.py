@@ -176,23 +176,6 @@ def chroot(suite, log):
 
 # ---- a row -------------------------------------------------------------------------------------
 
-VERSIONS = """
-#include <version>
-#include <boost/version.hpp>
-#if defined(__clang__)
-compiler: "clang" __clang_major__ . __clang_minor__ . __clang_patchlevel__
-#else
-compiler: "g++" __GNUC__ . __GNUC_MINOR__ . __GNUC_PATCHLEVEL__
-#endif
-#if defined(_LIBCPP_VERSION)
-library: _LIBCPP_VERSION
-#else
-library: _GLIBCXX_RELEASE
-#endif
-boost: BOOST_LIB_VERSION
-"""
-
-
 class Try:
     def __init__(self, row):
         self.row, self.folder = row, WORK / row.name
@@ -217,7 +200,7 @@ class Try:
             packages = [*row.apt, *(PACKAGES[one] for one in row.libraries)]
             need("python", *(f"apt:{one}" for one in packages), *(["zig"] if row.zig else []))
         arguments = self.arguments()
-        versions = self.versions(arguments)
+        versions = self.versions()
         self.program(arguments)
         if not row.refusal:  # the wheels alone are not installed
             self.package(arguments)
@@ -256,23 +239,22 @@ class Try:
         return subprocess.run([*map(str, self.before), *map(str, command)], capture_output=True,
                               text=True, check=True, cwd=self.folder).stdout  # fmt: skip
 
-    def versions(self, arguments):
-        """Of what the row takes: the preprocessor knows most of them. zig's leaves a file."""
-        asks, row = self.folder / "versions.cpp", self.row
-        asks.write_text(VERSIONS)
+    def versions(self):
+        """Of what the row takes."""
+        row, cxx, asks = self.row, self.given["CMAKE_CXX_COMPILER"], self.folder / "versions.cpp"
         boost = self.given.get("Boost_INCLUDE_DIR")
-        text = self.told(self.given["CMAKE_CXX_COMPILER"], *row.flags.split(), "-std=c++20",
-                         *([f"-I{boost}"] if boost else []), "-E", "-P", asks)  # fmt: skip
-        known = {what: re.sub(r"[ \"]", "", value) for what, value in
-                 re.findall(r"^(compiler|library|boost)\s*:(.*)$", text, re.MULTILINE)}
-        compiler, library = re.sub(r"(\D)(\d)", r"\1 \2", known["compiler"], count=1), ""
-        if int(known["library"]) > 1000:
-            library = f", libc++ {int(known['library']) // 10000}"
-        elif compiler.startswith("clang"):
-            library = f", libstdc++ {known['library']}"
+        asks.write_text("#include <version>\n#include <boost/version.hpp>\n"
+                        "libc++ _LIBCPP_VERSION boost BOOST_LIB_VERSION\n")  # fmt: skip
+        text = self.told(cxx, *row.flags.split(), "-std=c++20", *([f"-I{boost}"] if boost else []),
+                         "-E", "-P", asks)  # fmt: skip
+        libcxx, boost = re.search(r'libc\+\+ (\w+) boost "(.*)"', text).groups()
+        isClang = "clang" in self.told(cxx, "--version")
+        option = ["-dumpversion"] if isClang else ["-dumpfullversion", "-dumpversion"]
+        compiler = f"{'clang' if isClang else 'g++'} {self.told(cxx, *option).strip()}"
+        library = f", libc++ {int(libcxx) // 10000}" if libcxx.isdigit() else ""
         found = {"compiler": (f"zig {ZIG}: " if row.zig else "") + compiler + library,
                  "cmake": self.told("cmake", "--version").split()[2],
-                 "boost": known["boost"].replace("_", ".")}  # fmt: skip
+                 "boost": boost.replace("_", ".")}  # fmt: skip
         if row.emulator:
             version = re.search(r"\d+(\.\d+)+", self.told(row.emulator, "--version"))
             found["emulator"] = f"{row.emulator.split('-')[0]} {version[0]}"
