@@ -23,12 +23,6 @@ TEST(Ways, RunEveryTaskOnTimeThatIsNotCancelled) {
     EXPECT_EQ(heap({spreadDelays(500, 3'000), 10}).cancelled, 450U);
 }
 
-TEST(Ways, HaveAThreadForEachOrOne) {
-    Load const load{spreadDelays(50, 100)};
-    EXPECT_EQ(threadForEach(load).threads, 50U);
-    EXPECT_EQ(heap(load).threads, 1U);
-}
-
 TEST(SortedListWay, LooksFromTheEnd) {
     EXPECT_EQ(sortedList({{1, 2, 3}}).comparisons, 2);
     EXPECT_EQ(sortedList({{3, 2, 1}}).comparisons, 3);
@@ -48,18 +42,11 @@ TEST(HeapWay, KeepsWhatIsCancelledUntilItComesToTheTop) {
 }
 
 TEST(RingWay, TicksAndPassesOverWhatHasRounds) {
-    Cost const cost = ringWithRounds("a ring", {{3, 10}}, 8);
+    Cost const cost = ringWithRounds({{3, 10}}, 8);
     EXPECT_EQ(cost.slots, 8U);
     EXPECT_EQ(cost.lookedAt, 1);
     EXPECT_EQ(cost.wakeUps, 10);
-    EXPECT_EQ(ringWithRounds("a long ring", {{3, 10}}, 11).lookedAt, 0);
-}
-
-TEST(OverflowListWay, LooksThroughTheListAtEachTurn) {
-    Cost const cost = ringWithOverflowList({{5, 25, 45}}, 20);
-    EXPECT_EQ(cost.lookedAt, 1) << "45, at 20";
-    EXPECT_EQ(cost.moves, 2) << "25 at 20, 45 at 40";
-    EXPECT_EQ(cost.wakeUps, 45);
+    EXPECT_EQ(ringWithRounds({{3, 10}}, 11).lookedAt, 0);
 }
 
 TEST(LevelsWay, MovesOnceAndWakesTwiceForTwentyFive) {

@@ -1,6 +1,6 @@
 #include "apps/walkthrough/Story.h"
 
-#include "apps/walkthrough/Sentences.h"
+#include "apps/walkthrough/Json.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -23,11 +23,10 @@ void check(char const* what, std::int64_t value, std::int64_t least, std::int64_
 }
 
 Story::Options const& checked(Story::Options const& options) {
-    constexpr std::int64_t kLeast = timingwheel::RawTimingWheel::kMinWheelSize;
-    check("wheelSize", options.wheelSize, kLeast, Story::kMaxWheelSize);
     for (std::int64_t const size : options.levelSizes)
-        check("a level's size", size, kLeast, Story::kMaxWheelSize);
-    check("start", options.start, 0, Story::kMaxStart);
+        check("a level's size", size, timingwheel::RawTimingWheel::kMinWheelSize,
+              Story::kMaxWheelSize);
+    check("start", options.start, 0, Story::kMaxDelay);
     check("flatSlots", options.flatSlots, 1, Story::kMaxWheelSize);
     return options;
 }
@@ -46,54 +45,15 @@ std::string nameOf(std::size_t task) {
 
 }  // namespace
 
-char const* toString(Frame::Stage stage) noexcept {
-    switch (stage) {
-        case Frame::Stage::begin:
-            return "begin";
-        case Frame::Stage::schedule:
-            return "schedule";
-        case Frame::Stage::place:
-            return "place";
-        case Frame::Stage::arm:
-            return "arm";
-        case Frame::Stage::wake:
-            return "wake";
-        case Frame::Stage::cascade:
-            return "cascade";
-        case Frame::Stage::run:
-            return "run";
-        case Frame::Stage::cancel:
-            return "cancel";
-        case Frame::Stage::wait:
-            return "wait";
-    }
-    return "?";
-}
-
-char const* toString(TaskPicture::State state) noexcept {
-    switch (state) {
-        case TaskPicture::State::queued:
-            return "queued";
-        case TaskPicture::State::flushed:
-            return "flushed";
-        case TaskPicture::State::ran:
-            return "ran";
-        case TaskPicture::State::cancelled:
-            return "cancelled";
-    }
-    return "?";
-}
-
 Story::Story(Options options)
-    : times_{checked(options).times},
-      wheel_{{.wheelSize = options.wheelSize,
-              .levelSizes = options.levelSizes,
-              .start = Tick{options.start}}},
+    : times_{checked(options).style},
+      wheel_{{.levelSizes = options.levelSizes, .start = Tick{options.start}}},
       flat_{{.ticksPerWheel = options.flatSlots, .start = Tick{options.start}}},
       now_{options.start},
       asleepSince_{options.start} {
-    tell(Frame::Stage::begin, Frame::kNobody, sentence::begin(options)).flatSentence =
-        sentence::flatBegin(options);
+    tell({.stage = "begin",
+          .sentence = sentence::begin(times_, now_, options.levelSizes.front()),
+          .flatSentence = sentence::flatBegin(times_, now_, options.flatSlots)});
 }
 
 Story::~Story() {
@@ -103,15 +63,9 @@ Story::~Story() {
     }
 }
 
-Frame& Story::tell(Frame::Stage stage, std::size_t task, std::string sentence) {
-    frames_.push_back({.stage = stage,
-                       .task = task,
-                       .from = {},
-                       .to = {},
-                       .sentence = std::move(sentence),
-                       .flatSentence = {},
-                       .picture = look()});
-    return frames_.back();
+void Story::tell(Frame frame) {
+    frame.picture = look();
+    frames_.push_back(std::move(frame));
 }
 
 void Story::schedule(std::int64_t delay) {
@@ -125,12 +79,13 @@ void Story::schedule(std::int64_t delay) {
     // The wheel catches up with the time, as in a timer before it places anything.
     wheel_.raw().advanceClock(Tick{now_});
     bool const isFlatDue = flat_.add(task.flatEntry, Tick{task.picture.deadline}).isDue();
-    Frame& told = tell(Frame::Stage::schedule, number, sentence::schedule(times_, task.picture));
-    if (!isFlatDue)
-        told.flatSentence = sentence::flatPlace(
-            times_, task.picture,
-            {number, flat_.slotOf(task.flatEntry), flat_.remainingRounds(task.flatEntry)},
-            static_cast<std::int64_t>(flat_.allSlots().size()));
+    auto const slots = static_cast<std::int64_t>(flat_.allSlots().size());
+    tell({.stage = "schedule",
+          .task = number,
+          .sentence = sentence::schedule(times_, task.picture),
+          .flatSentence = isFlatDue ? ""
+                                    : sentence::flatPlace(times_, task.picture,
+                                                          lookAt(task.flatEntry), slots)});
     placeNew(task);
 }
 
@@ -143,11 +98,10 @@ void Story::placeNew(Task& task) {
     if (!heap.empty()) earliestBefore = heap.top().expiration;
     timingwheel::Placement const placement = wheel_.add(task.entry, Tick{task.picture.deadline});
     if (placement.isDue()) {
-        task.picture.state = TaskPicture::State::ran;
+        task.picture.state = "ran";
         task.picture.endedAt = now_;
-        tell(Frame::Stage::run, number, sentence::runAtOnce(task.picture)).flatSentence =
-            sentence::runAtOnce(task.picture);
-        return;
+        std::string const told = sentence::runAtOnce(task.picture);
+        return tell({.stage = "run", .task = number, .sentence = told, .flatSentence = told});
     }
     Place const to = placeOf(placement.bucket());
     bool const arms = heap.size() > armedBefore;
@@ -157,32 +111,30 @@ void Story::placeNew(Task& task) {
     std::string told = sentence::place(times_, task.picture, levels[to.level],
                                        to.level == 0 ? nullptr : &levels[to.level - 1],
                                        levels[levelsBefore - 1], to);
-    if (!arms) told += " " + sentence::isArmedAlready(times_, to);
-    tell(Frame::Stage::place, number, std::move(told)).to = to;
+    if (!arms) told += sentence::isArmedAlready(times_, to);
+    tell({.stage = "place", .task = number, .sentence = std::move(told), .to = to});
     if (arms)
-        tell(Frame::Stage::arm, number, sentence::arm(times_, to, earliestBefore, now_)).to = to;
+        tell({.stage = "arm",
+              .task = number,
+              .sentence = sentence::arm(times_, to, earliestBefore, now_),
+              .to = to});
 }
 
 bool Story::cancel(std::size_t number) {
     if (number >= tasks_.size() || !tasks_[number].entry.isQueued()) return false;
     Task& task = tasks_[number];
-    Place from{};
-    bool wasAlone = false;
-    for (auto const& level : wheel_.levels())
-        for (TimerTaskList const& bucket : level.buckets())
-            for (TimerTaskEntry const& entry : bucket.entries())
-                if (&entry == &task.entry) {
-                    from = placeOf(bucket);
-                    wasAlone = bucket.entries().size() == 1;
-                }
+    BucketPicture from{};
+    for (BucketPicture const& bucket : look().heap)
+        if (std::count(bucket.tasks.begin(), bucket.tasks.end(), number) > 0) from = bucket;
     wheel_.cancel(task.entry);
     flat_.cancel(task.flatEntry);
-    task.picture.state = TaskPicture::State::cancelled;
+    task.picture.state = "cancelled";
     task.picture.endedAt = now_;
-    Frame& told =
-        tell(Frame::Stage::cancel, number, sentence::cancel(times_, task.picture, from, wasAlone));
-    told.from = from;
-    told.flatSentence = sentence::flatCancel(task.picture);
+    tell({.stage = "cancel",
+          .task = number,
+          .sentence = sentence::cancel(times_, task.picture, from.place, from.tasks.size() == 1),
+          .from = from.place,
+          .flatSentence = task.picture.name + " leaves its slot."});
     return true;
 }
 
@@ -194,39 +146,40 @@ bool Story::wake() {
     if (slept > 0) ++wakeUps_;
     std::string flatSentence = advanceFlat(now_, false);
 
-    TimerTaskList const& bucket = *wheel_.delayHeap().top().bucket;
-    Place const from = placeOf(bucket);
-    std::vector<std::size_t> const flushed = tasksIn(bucket);
-    for (std::size_t const task : flushed) tasks_[task].picture.state = TaskPicture::State::flushed;
+    auto const [from, flushed] = lookAt(*wheel_.delayHeap().top().bucket);
+    for (std::size_t const task : flushed) tasks_[task].picture.state = "flushed";
     wheel_.raw().flush(*next);
-    Frame& told = tell(Frame::Stage::wake, Frame::kNobody,
-                       sentence::wake(times_, from, slept, flushed.size()));
-    told.from = from;
-    told.flatSentence = std::move(flatSentence);
+    tell({.stage = "wake",
+          .sentence = sentence::wake(times_, from, slept, flushed.size()),
+          .from = from,
+          .flatSentence = std::move(flatSentence)});
     while (wheel_.raw().hasFlushed()) takeOne(from);
     return true;
 }
 
 void Story::takeOne(Place const& from) {
     auto& entry = static_cast<Entry&>(wheel_.raw().takeFlushed());
-    Task& task = tasks_[entry.task];
+    TaskPicture& task = tasks_[entry.task].picture;
     std::size_t const armedBefore = wheel_.delayHeap().size();
     timingwheel::Placement const placement = wheel_.raw().place(entry);
     if (placement.isDue()) {
-        task.picture.state = TaskPicture::State::ran;
-        task.picture.endedAt = now_;
-        tell(Frame::Stage::run, entry.task, sentence::run(times_, task.picture, from)).from = from;
-        return;
+        task.state = "ran";
+        task.endedAt = now_;
+        return tell({.stage = "run",
+                     .task = entry.task,
+                     .sentence = sentence::run(times_, task, from),
+                     .from = from});
     }
-    task.picture.state = TaskPicture::State::queued;
-    ++task.picture.cascades;
+    task.state = "queued";
+    ++task.cascades;
     ++cascades_;
     Place const to = placeOf(placement.bucket());
     bool const arms = wheel_.delayHeap().size() > armedBefore;
-    Frame& told = tell(Frame::Stage::cascade, entry.task,
-                       sentence::cascade(times_, task.picture, from, to, now_, arms));
-    told.from = from;
-    told.to = to;
+    tell({.stage = "cascade",
+          .task = entry.task,
+          .sentence = sentence::cascade(times_, task, from, to, now_, arms),
+          .from = from,
+          .to = to});
 }
 
 void Story::wait(std::int64_t ticks) {
@@ -237,14 +190,14 @@ void Story::wait(std::int64_t ticks) {
         return next && next->value() <= until;
     };
     if (expiresMeanwhile())
-        tell(Frame::Stage::wait, Frame::kNobody, sentence::waitBegins(times_, until));
+        tell({.stage = "wait", .sentence = sentence::waitBegins(times_, until)});
     while (expiresMeanwhile()) wake();
     if (now_ == until) return;
     now_ = until;
     std::string flatSentence = advanceFlat(now_, true);
-    tell(Frame::Stage::wait, Frame::kNobody,
-         sentence::wait(times_, now_, wheel_.currentTick().value()))
-        .flatSentence = std::move(flatSentence);
+    tell({.stage = "wait",
+          .sentence = sentence::wait(times_, now_, wheel_.currentTick().value()),
+          .flatSentence = std::move(flatSentence)});
 }
 
 /// Walks tick by tick, as a flat wheel must, and counts what that costs. Told when something ran,
@@ -272,26 +225,19 @@ std::string Story::advanceFlat(std::int64_t now, bool isTold) {
 
 // ---- what is where -----------------------------------------------------------------------------
 
-std::vector<std::size_t> Story::tasksIn(TimerTaskList const& bucket) {
-    std::vector<std::size_t> tasks;
+BucketPicture Story::lookAt(TimerTaskList const& bucket) {
+    BucketPicture picture{placeOf(bucket), {}};
     for (TimerTaskEntry const& entry : bucket.entries())
-        tasks.push_back(static_cast<Entry const&>(entry).task);
-    return tasks;
+        picture.tasks.push_back(static_cast<Entry const&>(entry).task);
+    return picture;
 }
 
-BucketPicture Story::lookAt(TimerTaskList const& bucket) {
-    return {bucket.level(), bucket.slot(), bucket.expiration(), tasksIn(bucket)};
+FlatEntry Story::lookAt(Entry const& entry) const {
+    return {entry.task, flat_.slotOf(entry), flat_.remainingRounds(entry)};
 }
 
 Picture Story::look() const {
-    Picture picture{.now = now_,
-                    .clock = wheel_.currentTick().value(),
-                    .wakeUps = wakeUps_,
-                    .cascades = cascades_,
-                    .levels = {},
-                    .heap = {},
-                    .tasks = {},
-                    .flat = lookAtFlat()};
+    Picture picture{.now = now_, .wakeUps = wakeUps_, .cascades = cascades_};
     for (auto const& level : wheel_.levels()) {
         LevelPicture& drawn = picture.levels.emplace_back(
             LevelPicture{static_cast<std::int64_t>(level.buckets().size()),
@@ -301,30 +247,78 @@ Picture Story::look() const {
                          {}});
         for (TimerTaskList const& bucket : level.buckets())
             if (bucket.isArmed()) drawn.buckets.push_back(lookAt(bucket));
+        picture.heap.insert(picture.heap.end(), drawn.buckets.begin(), drawn.buckets.end());
     }
-    for (auto const& item : wheel_.delayHeap().items())
-        picture.heap.push_back(lookAt(*item.bucket));
-    std::sort(picture.heap.begin(), picture.heap.end(),
-              [](BucketPicture const& a, BucketPicture const& b) {
-                  return std::pair{a.expiration, a.level} < std::pair{b.expiration, b.level};
-              });
+    // The lowest level first where several expire at the same time.
+    std::stable_sort(picture.heap.begin(), picture.heap.end(), [](auto const& a, auto const& b) {
+        return a.place.expiration < b.place.expiration;
+    });
     for (Task const& task : tasks_) picture.tasks.push_back(task.picture);
+    picture.flat = {.clock = flat_.currentTick().value(),
+                    .slots = static_cast<std::int64_t>(flat_.allSlots().size()),
+                    .ticksWalked = ticksWalked_,
+                    .passedOver = passedOver_};
+    for (auto const& slot : flat_.allSlots())
+        for (TimerTaskEntry const* const entry : slot.entries())
+            if (entry != nullptr)
+                picture.flat.entries.push_back(lookAt(static_cast<Entry const&>(*entry)));
     return picture;
 }
 
-FlatPicture Story::lookAtFlat() const {
-    FlatPicture picture{.clock = flat_.currentTick().value(),
-                        .slots = static_cast<std::int64_t>(flat_.allSlots().size()),
-                        .ticksWalked = ticksWalked_,
-                        .passedOver = passedOver_,
-                        .entries = {}};
-    for (std::size_t slot = 0; slot < flat_.allSlots().size(); ++slot)
-        for (TimerTaskEntry const* const entry : flat_.allSlots()[slot].entries())
-            if (entry != nullptr) {
-                auto const& known = static_cast<Entry const&>(*entry);
-                picture.entries.push_back({known.task, slot, flat_.remainingRounds(known)});
-            }
-    return picture;
+// ---- as JSON -----------------------------------------------------------------------------------
+
+namespace {
+
+using json::Raw;
+
+template <class Range, class Write>
+Raw list(Range const& range, Write write) {
+    return {json::list(range, write)};
+}
+
+std::string write(Place const& place) {
+    return json::object("level", place.level, "slot", place.slot, "expiration", place.expiration);
+}
+std::string write(BucketPicture const& bucket) {
+    std::string place = write(bucket.place);
+    place.pop_back();
+    return place + ",\"tasks\":" +
+           json::list(bucket.tasks, [](std::size_t task) { return json::of(task); }) + '}';
+}
+std::string write(LevelPicture const& level) {
+    return json::object("slots", level.slots, "granularity", level.granularity, "interval",
+                        level.interval, "clock", level.clock, "buckets",
+                        list(level.buckets, [](auto const& each) { return write(each); }));
+}
+std::string write(TaskPicture const& task) {
+    return json::object("name", task.name, "scheduledAt", task.scheduledAt, "delay", task.delay,
+                        "deadline", task.deadline, "state", task.state, "endedAt", task.endedAt,
+                        "cascades", task.cascades);
+}
+std::string write(FlatEntry const& entry) {
+    return json::object("task", entry.task, "slot", entry.slot, "rounds", entry.rounds);
+}
+std::string write(FlatPicture const& flat) {
+    return json::object("clock", flat.clock, "slots", flat.slots, "ticksWalked", flat.ticksWalked,
+                        "passedOver", flat.passedOver, "entries",
+                        list(flat.entries, [](auto const& each) { return write(each); }));
+}
+
+}  // namespace
+
+std::string toJson(Frame const& frame) {
+    auto const each = [](auto const& one) { return write(one); };
+    auto const place = [](std::optional<Place> const& one) {
+        return Raw{one ? write(*one) : "null"};
+    };
+    Picture const& picture = frame.picture;
+    return json::object("stage", frame.stage, "task",
+                        Raw{frame.task == Frame::kNobody ? "null" : json::of(frame.task)}, "from",
+                        place(frame.from), "to", place(frame.to), "sentence", frame.sentence,
+                        "flatSentence", frame.flatSentence, "now", picture.now, "wakeUps",
+                        picture.wakeUps, "cascades", picture.cascades, "levels",
+                        list(picture.levels, each), "heap", list(picture.heap, each), "tasks",
+                        list(picture.tasks, each), "flat", Raw{write(picture.flat)});
 }
 
 }  // namespace walkthrough

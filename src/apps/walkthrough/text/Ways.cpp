@@ -3,10 +3,10 @@
 #include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>
 
-#include <algorithm>
 #include <deque>
 #include <iterator>
 #include <list>
+#include <optional>
 #include <queue>
 #include <random>
 #include <utility>
@@ -104,16 +104,6 @@ private:
 
 }  // namespace
 
-Cost threadForEach(Load const& load) {
-    Cost cost = begin("a thread for each", load);
-    cost.threads = cost.tasks;  // and no driver
-    for (std::size_t i = 0; i < cost.tasks; ++i) {
-        ++cost.wakeUps;  // to run, or to learn that it need not
-        if (!load.isCancelled(i)) ++cost.onTime;
-    }
-    return cost;
-}
-
 Cost sortedList(Load const& load) {
     Cost cost = begin("a sorted list", load);
     std::list<std::int64_t> deadlines;
@@ -158,8 +148,8 @@ Cost heap(Load const& load) {
     return cost;
 }
 
-Cost ringWithRounds(char const* way, Load const& load, std::int64_t slots) {
-    Cost cost = begin(way, load);
+Cost ringWithRounds(Load const& load, std::int64_t slots) {
+    Cost cost = begin("a ring, with rounds", load);
     timingwheel::HashedWheel<timingwheel::TimerTaskEntry> wheel{{.ticksPerWheel = slots}};
     auto const entries = fill(wheel, load);
     cost.slots = wheel.allSlots().size();
@@ -174,36 +164,6 @@ Cost ringWithRounds(char const* way, Load const& load, std::int64_t slots) {
             --cost.lookedAt;
             if (entry->deadline() == now) ++cost.onTime;
         }
-    }
-    return cost;
-}
-
-Cost ringWithOverflowList(Load const& load, std::int64_t slots) {
-    Cost cost = begin("a ring and an overflow list", load);
-    cost.slots = unsignedOf(slots);
-    std::vector<std::vector<std::int64_t>> ring(cost.slots);
-    std::vector<std::int64_t> overflow;
-    // Unlinking what is cancelled costs nothing, as if it had never come.
-    for (std::size_t i = 0; i < cost.tasks; ++i) {
-        std::int64_t const deadline = load.delays[i];
-        if (load.isCancelled(i)) continue;
-        (deadline < slots ? ring[unsignedOf(deadline)] : overflow).push_back(deadline);
-    }
-    for (std::int64_t now = 1; cost.onTime + cost.cancelled < cost.tasks; ++now) {
-        ++cost.wakeUps;
-        if (now % slots == 0) {
-            std::size_t const before = overflow.size();
-            std::erase_if(overflow, [&](std::int64_t deadline) {
-                if (deadline >= now + slots) return false;
-                ring[unsignedOf(deadline % slots)].push_back(deadline);
-                return true;
-            });
-            cost.lookedAt += static_cast<std::int64_t>(overflow.size());
-            cost.moves += static_cast<std::int64_t>(before - overflow.size());
-        }
-        auto& due = ring[unsignedOf(now % slots)];
-        cost.onTime += unsignedOf(std::count(due.begin(), due.end(), now));
-        due.clear();
     }
     return cost;
 }
@@ -235,15 +195,8 @@ Cost levels(Load const& load, std::int64_t wheelSize) {
 
 std::vector<Cost> allWays(Load const& load) {
     constexpr std::int64_t kSlots = 20;
-    std::int64_t const longest = *std::max_element(load.delays.begin(), load.delays.end());
-    return {threadForEach(load),
-            sortedList(load),
-            heap(load),
-            ringWithRounds("a ring, with rounds", load, kSlots),
-            ringWithRounds("a ring as long as the longest delay", load, longest + 1),
-            ringWithOverflowList(load, kSlots),
-            levelsThatTick(load, kSlots),
-            levels(load, kSlots)};
+    return {sortedList(load), heap(load), ringWithRounds(load, kSlots),
+            levelsThatTick(load, kSlots), levels(load, kSlots)};
 }
 
 std::vector<std::int64_t> spreadDelays(std::size_t count, std::int64_t longest) {
