@@ -11,8 +11,9 @@
 namespace walkthrough {
 namespace {
 
-using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string text(Place const& place) {
     return std::to_string(place.level) + ":" + std::to_string(place.slot) + "@" +
@@ -26,13 +27,18 @@ std::string wayOf(std::size_t task, Story const& story) {
         if (frame.task != task) continue;
         std::string const stage = frame.stage;
         if (stage == "place" || stage == "cascade") way += text(*frame.to) + " ";
-        if (stage == "run") way += "fires " + std::to_string(frame.picture.now);
+        if (stage == "run") way += "fires " + std::to_string(frame.now);
     }
     return way;
 }
 
 Frame const& last(Story const& story, std::size_t before = 0) {
     return story.frames()[story.frames().size() - 1 - before];
+}
+
+void runAll(Story& story) {
+    while (story.wake()) {
+    }
 }
 
 std::string stagesFrom(Story const& story, std::size_t first) {
@@ -53,7 +59,8 @@ TEST(Story, GoesTheWayThatKafkasOwnClassesGo) {
         words >> delay >> std::ws;
         std::getline(words, way);
         Story story;
-        tellAll(story, std::vector{delay});
+        story.schedule(delay);
+        runAll(story);
         EXPECT_EQ(wayOf(0, story), way) << delay;
         EXPECT_EQ(kExampleDelays.at(ways), delay);
         ++ways;
@@ -63,16 +70,14 @@ TEST(Story, GoesTheWayThatKafkasOwnClassesGo) {
 
 TEST(Story, RunsEveryTaskOfTheExampleAtItsDeadline) {
     Story story;
-    tellAll(story, kExampleDelays);
-    Picture const& picture = last(story).picture;
-    ASSERT_EQ(picture.tasks.size(), kExampleDelays.size());
-    for (TaskPicture const& task : picture.tasks) {
-        EXPECT_STREQ(task.state, "ran") << task.name;
-        EXPECT_EQ(task.endedAt, task.deadline) << task.name;
-    }
-    EXPECT_TRUE(picture.heap.empty());
-    EXPECT_TRUE(picture.flat.entries.empty());
-    EXPECT_EQ(picture.flat.ticksWalked, kExampleDelays.back());
+    scheduleAll(story, kExampleDelays);
+    runAll(story);
+    for (std::size_t task = 0; task < kExampleDelays.size(); ++task)
+        EXPECT_THAT(wayOf(task, story),
+                    EndsWith("fires " + std::to_string(kExampleDelays.at(task))));
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("heap":[])"));
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("ticksWalked":123456)"));
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("entries":[])"));
 }
 
 TEST(Story, TellsOneCascadeOfATaskOfTwentyFive) {
@@ -81,13 +86,12 @@ TEST(Story, TellsOneCascadeOfATaskOfTwentyFive) {
     EXPECT_EQ(stagesFrom(story, 0), "begin schedule place arm");
     EXPECT_TRUE(story.wake());
     EXPECT_EQ(stagesFrom(story, 4), "wake cascade");
-    EXPECT_EQ(last(story).picture.now, 20);
+    EXPECT_EQ(last(story).now, 20);
     EXPECT_EQ(text(*last(story).to), "0:5@25");
     EXPECT_TRUE(story.wake());
     EXPECT_EQ(stagesFrom(story, 6), "wake run");
     EXPECT_FALSE(story.wake());
-    EXPECT_EQ(last(story).picture.wakeUps, 2U);
-    EXPECT_EQ(last(story).picture.cascades, 1U);
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("wakeUps":2,"cascades":1)"));
     EXPECT_THAT(
         toJson(story.frames()[5]),
         HasSubstr(R"({"stage":"cascade","task":0,"from":{"level":1,"slot":1,"expiration":20},)"
@@ -98,7 +102,8 @@ TEST(Story, TellsOneCascadeOfATaskOfTwentyFive) {
 
 TEST(ClockStory, HasTheSlotsThatAClockShows) {
     Story story{clockOptions()};
-    tellAll(story, kClockDelays);
+    scheduleAll(story, kClockDelays);
+    runAll(story);
     EXPECT_EQ(wayOf(0, story), "0:59@33359 fires 33359");
     EXPECT_EQ(wayOf(1, story), "0:5@33365 fires 33365");
     EXPECT_EQ(wayOf(2, story), "1:30@34200 fires 34200");
@@ -117,8 +122,9 @@ TEST(ClockStory, SaysTimesAsAClockDoes) {
               "A is scheduled at 9:15:40 with a delay of 7 h 18 min 37 s: it is due at 16:34:17.");
     EXPECT_THAT(story.frames()[2].sentence,
                 HasSubstr("16:34:17 / 1 h is 16: slot 16, for 16:00:00 to 16:59:59."));
-    tellAll(story, std::vector{86'400});
-    EXPECT_EQ(last(story).picture.levels.back().slots, 24);
+    story.schedule(86'400);
+    runAll(story);
+    EXPECT_THAT(last(story).picture, HasSubstr(R"({"slots":24,"granularity":86400)"));
     EXPECT_THAT(last(story).sentence, HasSubstr("due at 9:15:40 of day 2"));
     Times const clock{Times::Style::clock};
     EXPECT_EQ(clock.at(86'399), "23:59:59");
@@ -134,8 +140,8 @@ TEST(Story, ArmsABucketOnce) {
     story.schedule(30);
     EXPECT_STREQ(last(story).stage, "place");
     EXPECT_THAT(last(story).sentence, HasSubstr("in the delay heap already"));
-    ASSERT_EQ(last(story).picture.heap.size(), 1U);
-    EXPECT_THAT(last(story).picture.heap[0].tasks, ElementsAre(0U, 1U));
+    EXPECT_THAT(last(story).picture,
+                HasSubstr(R"("heap":[{"level":1,"slot":1,"expiration":20,"tasks":[0,1]}])"));
 }
 
 TEST(Story, UsesARingAgain) {
@@ -149,8 +155,9 @@ TEST(Story, UsesARingAgain) {
 TEST(Story, CallsNoTaskI) {
     Story story;
     for (int task = 0; task < 26; ++task) story.schedule(5);
-    auto const& tasks = last(story).picture.tasks;
-    EXPECT_EQ(tasks[7].name + tasks[8].name + tasks[24].name + tasks[25].name, "HJZA2");
+    for (char const* const name : {"H", "J", "Z", "A2"})
+        EXPECT_THAT(last(story).picture, HasSubstr(R"({"name":")" + std::string{name} + '"'));
+    EXPECT_THAT(last(story).picture, Not(HasSubstr(R"({"name":"I")")));
 }
 
 TEST(Story, TellsTwoBucketsOfOneInstantApart) {
@@ -165,7 +172,7 @@ TEST(Story, TellsTwoBucketsOfOneInstantApart) {
     EXPECT_THAT(last(story).sentence, HasSubstr("awake, for what expires at 20"));
     EXPECT_TRUE(story.wake());
     EXPECT_THAT(last(story, 1).sentence, HasSubstr("At the same instant"));
-    EXPECT_EQ(last(story).picture.wakeUps, 1U);
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("wakeUps":1)"));
 }
 
 TEST(Story, TellsWhetherACancelledTaskHadNeighboursAndWakesForTheEmptiedBucket) {
@@ -221,20 +228,16 @@ TEST(Story, WalksEveryTickOnTheFlatWheelAndTellsOfItWhenItRanSomething) {
     Story story;
     story.schedule(399);
     story.schedule(3);
-    auto const& entries = last(story).picture.flat.entries;
-    ASSERT_EQ(entries.size(), 2U);
-    EXPECT_EQ(entries[1].slot, 15U);
-    EXPECT_EQ(entries[1].rounds, 12);
-    EXPECT_EQ(entries[0].rounds, 0);
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("entries":[{"task":1,"slot":3,"rounds":0},)"
+                                               R"({"task":0,"slot":15,"rounds":12}])"));
     story.wake();
-    EXPECT_EQ(last(story).picture.flat.ticksWalked, 3);
+    EXPECT_THAT(last(story).picture, HasSubstr(R"("ticksWalked":3,"passedOver":0)"));
     story.wake();
-    EXPECT_EQ(last(story).picture.now, 380);
+    EXPECT_EQ(last(story).now, 380);
     EXPECT_EQ(last(story, 1).flatSentence, "");
     story.wake();
     EXPECT_THAT(last(story, 1).flatSentence,
                 HasSubstr("walked 396 slots, one by one, and passed over 12 entries"));
-    EXPECT_EQ(last(story).picture.flat.passedOver, 12);
 }
 
 TEST(Story, RunsAtOnceWhatIsDueAlready) {

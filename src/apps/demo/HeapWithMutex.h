@@ -12,8 +12,9 @@ struct CallTimes {
     std::chrono::nanoseconds wheel{};
 };
 
-/// Gives a binary heap behind a mutex and a wheel the calls of a load: as many pending timeouts;
-/// schedules, cancels and push-backs in its proportions; as many threads. Each takes about `length`.
+/// Gives a binary heap behind a mutex and a wheel the calls of a load, with as many threads and as
+/// many pending timeouts: schedules, cancels and push-backs in its proportions. Each takes about
+/// `length`.
 CallTimes measureCalls(timingwheel::TimerStatistics const& load, unsigned threads,
                        std::chrono::nanoseconds length);
 

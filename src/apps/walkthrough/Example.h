@@ -22,11 +22,8 @@ inline Story::Options clockOptions() {
 /// Until 9:15:59, 9:16:05, 9:30:00, 18:00:00, 18:30:15, and 7:00:00 on the day after tomorrow.
 inline constexpr std::array<std::int64_t, 6> kClockDelays{19, 25, 860, 31'460, 33'275, 164'660};
 
-template <class Delays>
-void tellAll(Story& story, Delays const& delays) {
+void scheduleAll(Story& story, auto const& delays) {
     for (std::int64_t const delay : delays) story.schedule(delay);
-    while (story.wake()) {
-    }
 }
 
 }  // namespace walkthrough

@@ -120,11 +120,6 @@ std::string arm(Times const& times, Place const& to, std::optional<std::int64_t>
     return told + before + " is earlier still: the driver sleeps on.";
 }
 
-std::string isArmedAlready(Times const& times, Place const& to) {
-    return " That bucket stands in the delay heap already, at " + times.at(to.expiration) +
-           ": one more task does not change that.";
-}
-
 std::string wake(Times const& times, Place const& from, std::int64_t slept, std::size_t tasks) {
     std::string const at = times.at(from.expiration);
     std::string told = slept > 0 ? "The driver has slept for " + times.lasting(slept) +
@@ -155,10 +150,6 @@ std::string run(Times const& times, TaskPicture const& task, Place const& from) 
            " is the very start of its slot.";
 }
 
-std::string runAtOnce(TaskPicture const& task) {
-    return task.name + " is due already: it is put into no bucket and runs at once.";
-}
-
 std::string cancel(Times const& times, TaskPicture const& task, Place const& from, bool wasAlone) {
     std::string const told = task.name + " is cancelled: ";
     if (!wasAlone)
@@ -169,10 +160,6 @@ std::string cancel(Times const& times, TaskPicture const& task, Place const& fro
            times.at(from.expiration) + ".";
 }
 
-std::string waitBegins(Times const& times, std::int64_t until) {
-    return "Nobody calls until " + times.at(until) + ". But buckets expire before that:";
-}
-
 std::string wait(Times const& times, std::int64_t now, std::int64_t clock) {
     std::string const told = "It is " + times.at(now) + ". The wheel's clock stands ";
     if (clock == now) return told + "there, too.";
@@ -180,22 +167,13 @@ std::string wait(Times const& times, std::int64_t now, std::int64_t clock) {
            ", where something happened last: it catches up when somebody calls.";
 }
 
-std::string flatBegin(Times const& times, std::int64_t start, std::int64_t slots) {
-    return "An empty flat wheel at " + times.moment(start) + ": " + std::to_string(slots) +
-           " slots of " + times.lasting(1) + ". Nothing is pending, so the hand stands still.";
-}
-
-std::string flatStill(Times const& times, std::int64_t now) {
-    return "It is " + times.at(now) + ". Nothing is pending, so the hand does not walk.";
-}
-
-std::string flatPlace(Times const& times, TaskPicture const& task, FlatEntry const& entry,
-                      std::int64_t slots) {
+std::string flatPlace(Times const& times, TaskPicture const& task, std::size_t slot,
+                      std::int64_t rounds, std::int64_t slots) {
     std::string const told = task.name + " goes to slot " + times.at(task.deadline) + " mod " +
-                             times.divisor(slots) + " = " + std::to_string(entry.slot);
-    if (entry.rounds == 0) return told + ", due when the hand comes there next.";
+                             times.divisor(slots) + " = " + std::to_string(slot);
+    if (rounds == 0) return told + ", due when the hand comes there next.";
     return told + ". The hand will pass over it " +
-           (entry.rounds == 1 ? "once" : grouped(entry.rounds) + " times") + " before it is due.";
+           (rounds == 1 ? "once" : grouped(rounds) + " times") + " before it is due.";
 }
 
 std::string flatWalk(std::int64_t ticks, std::int64_t passedOver, std::string const& ran) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace walkthrough {
 
@@ -48,12 +47,6 @@ struct TaskPicture {
     std::size_t cascades = 0;
 };
 
-struct FlatEntry {
-    std::size_t task;
-    std::size_t slot;
-    std::int64_t rounds;
-};
-
 /// What the story's frames say. Numbers come in, words go out; nothing here knows a wheel's rules.
 namespace sentence {
 
@@ -67,21 +60,16 @@ std::string place(Times const& times, TaskPicture const& task,
 /// `earliestBefore` is the earliest expiration in the heap before; none if it was empty.
 std::string arm(Times const& times, Place const& to, std::optional<std::int64_t> earliestBefore,
                 std::int64_t now);
-std::string isArmedAlready(Times const& times, Place const& to);
 std::string wake(Times const& times, Place const& from, std::int64_t slept, std::size_t tasks);
 std::string cascade(Times const& times, TaskPicture const& task, Place const& from, Place const& to,
                     std::int64_t now, bool arms);
 std::string run(Times const& times, TaskPicture const& task, Place const& from);
-std::string runAtOnce(TaskPicture const& task);
 std::string cancel(Times const& times, TaskPicture const& task, Place const& from, bool wasAlone);
-std::string waitBegins(Times const& times, std::int64_t until);
 std::string wait(Times const& times, std::int64_t now, std::int64_t clock);
 
-std::string flatBegin(Times const& times, std::int64_t start, std::int64_t slots);
-std::string flatPlace(Times const& times, TaskPicture const& task, FlatEntry const& entry,
-                      std::int64_t slots);
+std::string flatPlace(Times const& times, TaskPicture const& task, std::size_t slot,
+                      std::int64_t rounds, std::int64_t slots);
 std::string flatWalk(std::int64_t ticks, std::int64_t passedOver, std::string const& ran);
-std::string flatStill(Times const& times, std::int64_t now);
 
 }  // namespace sentence
 

@@ -35,6 +35,14 @@ Place placeOf(TimerTaskList const& bucket) {
     return {bucket.level(), bucket.slot(), bucket.expiration()};
 }
 
+template <class Entry>
+std::vector<std::size_t> tasksIn(TimerTaskList const& bucket) {
+    std::vector<std::size_t> tasks;
+    for (TimerTaskEntry const& entry : bucket.entries())
+        tasks.push_back(static_cast<Entry const&>(entry).task);
+    return tasks;
+}
+
 /// "A" to "Z", "A2" to "Z2" and so on; without "I", which is a word in a sentence.
 std::string nameOf(std::size_t task) {
     constexpr std::string_view kLetters = "ABCDEFGHJKLMNOPQRSTUVWXYZ";
@@ -53,7 +61,9 @@ Story::Story(Options options)
       asleepSince_{options.start} {
     tell({.stage = "begin",
           .sentence = sentence::begin(times_, now_, options.levelSizes.front()),
-          .flatSentence = sentence::flatBegin(times_, now_, options.flatSlots)});
+          .flatSentence = "An empty flat wheel at " + times_.moment(now_) + ": " +
+                          std::to_string(options.flatSlots) + " slots of " + times_.lasting(1) +
+                          ". Nothing is pending, so the hand stands still."});
 }
 
 Story::~Story() {
@@ -64,6 +74,7 @@ Story::~Story() {
 }
 
 void Story::tell(Frame frame) {
+    frame.now = now_;
     frame.picture = look();
     frames_.push_back(std::move(frame));
 }
@@ -83,9 +94,10 @@ void Story::schedule(std::int64_t delay) {
     tell({.stage = "schedule",
           .task = number,
           .sentence = sentence::schedule(times_, task.picture),
-          .flatSentence = isFlatDue ? ""
-                                    : sentence::flatPlace(times_, task.picture,
-                                                          lookAt(task.flatEntry), slots)});
+          .flatSentence =
+              isFlatDue ? ""
+                        : sentence::flatPlace(times_, task.picture, flat_.slotOf(task.flatEntry),
+                                              flat_.remainingRounds(task.flatEntry), slots)});
     placeNew(task);
 }
 
@@ -100,7 +112,8 @@ void Story::placeNew(Task& task) {
     if (placement.isDue()) {
         task.picture.state = "ran";
         task.picture.endedAt = now_;
-        std::string const told = sentence::runAtOnce(task.picture);
+        std::string const told =
+            task.picture.name + " is due already: it is put into no bucket and runs at once.";
         return tell({.stage = "run", .task = number, .sentence = told, .flatSentence = told});
     }
     Place const to = placeOf(placement.bucket());
@@ -111,7 +124,9 @@ void Story::placeNew(Task& task) {
     std::string told = sentence::place(times_, task.picture, levels[to.level],
                                        to.level == 0 ? nullptr : &levels[to.level - 1],
                                        levels[levelsBefore - 1], to);
-    if (!arms) told += sentence::isArmedAlready(times_, to);
+    if (!arms)
+        told += " That bucket stands in the delay heap already, at " + times_.at(to.expiration) +
+                ": one more task does not change that.";
     tell({.stage = "place", .task = number, .sentence = std::move(told), .to = to});
     if (arms)
         tell({.stage = "arm",
@@ -123,17 +138,22 @@ void Story::placeNew(Task& task) {
 bool Story::cancel(std::size_t number) {
     if (number >= tasks_.size() || !tasks_[number].entry.isQueued()) return false;
     Task& task = tasks_[number];
-    BucketPicture from{};
-    for (BucketPicture const& bucket : look().heap)
-        if (std::count(bucket.tasks.begin(), bucket.tasks.end(), number) > 0) from = bucket;
+    Place from{};
+    bool wasAlone = false;
+    for (auto const& level : wheel_.levels())
+        for (TimerTaskList const& bucket : level.buckets())
+            if (auto const in = tasksIn<Entry>(bucket); std::count(in.begin(), in.end(), number)) {
+                from = placeOf(bucket);
+                wasAlone = in.size() == 1;
+            }
     wheel_.cancel(task.entry);
     flat_.cancel(task.flatEntry);
     task.picture.state = "cancelled";
     task.picture.endedAt = now_;
     tell({.stage = "cancel",
           .task = number,
-          .sentence = sentence::cancel(times_, task.picture, from.place, from.tasks.size() == 1),
-          .from = from.place,
+          .sentence = sentence::cancel(times_, task.picture, from, wasAlone),
+          .from = from,
           .flatSentence = task.picture.name + " leaves its slot."});
     return true;
 }
@@ -146,7 +166,9 @@ bool Story::wake() {
     if (slept > 0) ++wakeUps_;
     std::string flatSentence = advanceFlat(now_, false);
 
-    auto const [from, flushed] = lookAt(*wheel_.delayHeap().top().bucket);
+    TimerTaskList const& bucket = *wheel_.delayHeap().top().bucket;
+    Place const from = placeOf(bucket);
+    std::vector<std::size_t> const flushed = tasksIn<Entry>(bucket);
     for (std::size_t const task : flushed) tasks_[task].picture.state = "flushed";
     wheel_.raw().flush(*next);
     tell({.stage = "wake",
@@ -190,7 +212,9 @@ void Story::wait(std::int64_t ticks) {
         return next && next->value() <= until;
     };
     if (expiresMeanwhile())
-        tell({.stage = "wait", .sentence = sentence::waitBegins(times_, until)});
+        tell({.stage = "wait",
+              .sentence =
+                  "Nobody calls until " + times_.at(until) + ". But buckets expire before that:"});
     while (expiresMeanwhile()) wake();
     if (now_ == until) return;
     now_ = until;
@@ -219,106 +243,79 @@ std::string Story::advanceFlat(std::int64_t now, bool isTold) {
     if (ran.empty() && !isTold) return {};
     std::int64_t const walked = ticksWalked_ - std::exchange(walkedThen_, ticksWalked_);
     std::int64_t const passedOver = passedOver_ - std::exchange(passedOverThen_, passedOver_);
-    return walked == 0 ? sentence::flatStill(times_, now)
-                       : sentence::flatWalk(walked, passedOver, ran);
+    if (walked > 0) return sentence::flatWalk(walked, passedOver, ran);
+    return "It is " + times_.at(now) + ". Nothing is pending, so the hand does not walk.";
 }
 
-// ---- what is where -----------------------------------------------------------------------------
-
-BucketPicture Story::lookAt(TimerTaskList const& bucket) {
-    BucketPicture picture{placeOf(bucket), {}};
-    for (TimerTaskEntry const& entry : bucket.entries())
-        picture.tasks.push_back(static_cast<Entry const&>(entry).task);
-    return picture;
-}
-
-FlatEntry Story::lookAt(Entry const& entry) const {
-    return {entry.task, flat_.slotOf(entry), flat_.remainingRounds(entry)};
-}
-
-Picture Story::look() const {
-    Picture picture{.now = now_, .wakeUps = wakeUps_, .cascades = cascades_};
-    for (auto const& level : wheel_.levels()) {
-        LevelPicture& drawn = picture.levels.emplace_back(
-            LevelPicture{static_cast<std::int64_t>(level.buckets().size()),
-                         level.granularity(),
-                         level.interval(),
-                         level.clock(),
-                         {}});
-        for (TimerTaskList const& bucket : level.buckets())
-            if (bucket.isArmed()) drawn.buckets.push_back(lookAt(bucket));
-        picture.heap.insert(picture.heap.end(), drawn.buckets.begin(), drawn.buckets.end());
-    }
-    // The lowest level first where several expire at the same time.
-    std::stable_sort(picture.heap.begin(), picture.heap.end(), [](auto const& a, auto const& b) {
-        return a.place.expiration < b.place.expiration;
-    });
-    for (Task const& task : tasks_) picture.tasks.push_back(task.picture);
-    picture.flat = {.clock = flat_.currentTick().value(),
-                    .slots = static_cast<std::int64_t>(flat_.allSlots().size()),
-                    .ticksWalked = ticksWalked_,
-                    .passedOver = passedOver_};
-    for (auto const& slot : flat_.allSlots())
-        for (TimerTaskEntry const* const entry : slot.entries())
-            if (entry != nullptr)
-                picture.flat.entries.push_back(lookAt(static_cast<Entry const&>(*entry)));
-    return picture;
-}
-
-// ---- as JSON -----------------------------------------------------------------------------------
+// ---- what is where, as JSON --------------------------------------------------------------------
 
 namespace {
 
-using json::Raw;
-
-template <class Range, class Write>
-Raw list(Range const& range, Write write) {
-    return {json::list(range, write)};
-}
-
-std::string write(Place const& place) {
-    return json::object("level", place.level, "slot", place.slot, "expiration", place.expiration);
-}
-std::string write(BucketPicture const& bucket) {
-    std::string place = write(bucket.place);
-    place.pop_back();
-    return place + ",\"tasks\":" +
-           json::list(bucket.tasks, [](std::size_t task) { return json::of(task); }) + '}';
-}
-std::string write(LevelPicture const& level) {
-    return json::object("slots", level.slots, "granularity", level.granularity, "interval",
-                        level.interval, "clock", level.clock, "buckets",
-                        list(level.buckets, [](auto const& each) { return write(each); }));
-}
-std::string write(TaskPicture const& task) {
-    return json::object("name", task.name, "scheduledAt", task.scheduledAt, "delay", task.delay,
-                        "deadline", task.deadline, "state", task.state, "endedAt", task.endedAt,
-                        "cascades", task.cascades);
-}
-std::string write(FlatEntry const& entry) {
-    return json::object("task", entry.task, "slot", entry.slot, "rounds", entry.rounds);
-}
-std::string write(FlatPicture const& flat) {
-    return json::object("clock", flat.clock, "slots", flat.slots, "ticksWalked", flat.ticksWalked,
-                        "passedOver", flat.passedOver, "entries",
-                        list(flat.entries, [](auto const& each) { return write(each); }));
+/// Without the bracket that closes it.
+std::string opened(Place const& place) {
+    std::string text =
+        json::object("level", place.level, "slot", place.slot, "expiration", place.expiration);
+    text.pop_back();
+    return text;
 }
 
 }  // namespace
 
-std::string toJson(Frame const& frame) {
-    auto const each = [](auto const& one) { return write(one); };
-    auto const place = [](std::optional<Place> const& one) {
-        return Raw{one ? write(*one) : "null"};
+std::string Story::look() const {
+    std::vector<std::pair<std::int64_t, std::string>> heap;
+    auto const lookAtBucket = [](TimerTaskList const& bucket) {
+        return opened(placeOf(bucket)) + ",\"tasks\":" +
+               json::list(tasksIn<Entry>(bucket), [](auto task) { return json::of(task); }) + '}';
     };
-    Picture const& picture = frame.picture;
-    return json::object("stage", frame.stage, "task",
-                        Raw{frame.task == Frame::kNobody ? "null" : json::of(frame.task)}, "from",
-                        place(frame.from), "to", place(frame.to), "sentence", frame.sentence,
-                        "flatSentence", frame.flatSentence, "now", picture.now, "wakeUps",
-                        picture.wakeUps, "cascades", picture.cascades, "levels",
-                        list(picture.levels, each), "heap", list(picture.heap, each), "tasks",
-                        list(picture.tasks, each), "flat", Raw{write(picture.flat)});
+    auto const lookAtLevel = [&](auto const& level) {
+        std::vector<std::string> buckets;
+        for (TimerTaskList const& bucket : level.buckets()) {
+            if (!bucket.isArmed()) continue;
+            buckets.push_back(lookAtBucket(bucket));
+            heap.emplace_back(bucket.expiration(), buckets.back());
+        }
+        return json::object("slots", level.buckets().size(), "granularity", level.granularity(),
+                            "interval", level.interval(), "clock", level.clock(), "buckets",
+                            json::Raw{json::list(buckets, [](auto const& each) { return each; })});
+    };
+    auto const lookAtTask = [](Task const& each) {
+        TaskPicture const& task = each.picture;
+        return json::object("name", task.name, "scheduledAt", task.scheduledAt, "delay", task.delay,
+                            "deadline", task.deadline, "state", task.state, "endedAt", task.endedAt,
+                            "cascades", task.cascades);
+    };
+    std::vector<Entry const*> entries;
+    for (auto const& slot : flat_.allSlots())
+        for (TimerTaskEntry const* const entry : slot.entries())
+            if (entry != nullptr) entries.push_back(static_cast<Entry const*>(entry));
+    auto const lookAtEntry = [this](Entry const* entry) {
+        return json::object("task", entry->task, "slot", flat_.slotOf(*entry), "rounds",
+                            flat_.remainingRounds(*entry));
+    };
+    json::Raw const levels{json::list(wheel_.levels(), lookAtLevel)};
+    // The lowest level first where several expire at the same time.
+    std::stable_sort(heap.begin(), heap.end(),
+                     [](auto const& a, auto const& b) { return a.first < b.first; });
+    json::Raw const flat{json::object("clock", flat_.currentTick().value(), "slots",
+                                      flat_.allSlots().size(), "ticksWalked", ticksWalked_,
+                                      "passedOver", passedOver_, "entries",
+                                      json::Raw{json::list(entries, lookAtEntry)})};
+    return json::members("now", now_, "wakeUps", wakeUps_, "cascades", cascades_, "levels", levels,
+                         "heap",
+                         json::Raw{json::list(heap, [](auto const& each) { return each.second; })},
+                         "tasks", json::Raw{json::list(tasks_, lookAtTask)}, "flat", flat);
+}
+
+std::string toJson(Frame const& frame) {
+    auto const place = [](std::optional<Place> const& one) {
+        return json::Raw{one ? opened(*one) + '}' : "null"};
+    };
+    json::Raw const task{frame.task == Frame::kNobody ? "null" : json::of(frame.task)};
+    return '{' +
+           json::members("stage", frame.stage, "task", task, "from", place(frame.from), "to",
+                         place(frame.to), "sentence", frame.sentence, "flatSentence",
+                         frame.flatSentence) +
+           ',' + frame.picture + '}';
 }
 
 }  // namespace walkthrough

@@ -15,40 +15,6 @@
 
 namespace walkthrough {
 
-/// A bucket that is armed, and its tasks. The others are empty.
-struct BucketPicture {
-    Place place;
-    std::vector<std::size_t> tasks;
-};
-
-struct LevelPicture {
-    std::int64_t slots;
-    std::int64_t granularity;
-    std::int64_t interval;
-    std::int64_t clock;
-    std::vector<BucketPicture> buckets;
-};
-
-/// The flat wheel at the same time, with the same tasks.
-struct FlatPicture {
-    std::int64_t clock;
-    std::int64_t slots;
-    std::int64_t ticksWalked;
-    std::int64_t passedOver;  ///< entries that a visit found too early
-    std::vector<FlatEntry> entries = {};
-};
-
-/// What is where at one moment, read off the wheels. Times are ticks.
-struct Picture {
-    std::int64_t now;
-    std::size_t wakeUps;
-    std::size_t cascades;
-    std::vector<LevelPicture> levels = {};
-    std::vector<BucketPicture> heap = {};  ///< earliest first
-    std::vector<TaskPicture> tasks = {};
-    FlatPicture flat = {};
-};
-
 /// One step, told in a sentence, and what is where after it.
 struct Frame {
     static constexpr std::size_t kNobody = SIZE_MAX;
@@ -59,7 +25,8 @@ struct Frame {
     std::optional<Place> from = {};  ///< wake, cascade, run, cancel: the bucket that was left
     std::optional<Place> to = {};    ///< place, arm, cascade
     std::string flatSentence = {};   ///< what the flat wheel did, if anything
-    Picture picture = {};
+    std::int64_t now = 0;
+    std::string picture = {};  ///< members of JSON, read off the wheels: levels, heap, tasks, flat
 };
 
 /// One line: the stage, the sentences and the whole picture.
@@ -121,9 +88,7 @@ private:
     void placeNew(Task& task);
     void takeOne(Place const& from);
     std::string advanceFlat(std::int64_t now, bool isTold);
-    static BucketPicture lookAt(timingwheel::TimerTaskList const& bucket);
-    FlatEntry lookAt(Entry const& entry) const;
-    Picture look() const;
+    std::string look() const;
 
     Times times_;
     timingwheel::TimingWheel<Entry> wheel_;

@@ -3,8 +3,7 @@
 
 build.py                 compiles the story to WebAssembly and writes the page
 build.py --check         compiles it again; fails if the page is not what comes of it
-build.py --check-parts   fails if the page's text, style or script is not what stands here; needs no
-                         compiler
+build.py --check-parts   the same for text, style and script alone; needs no compiler
 
 The engine is the library's own wheels and src/apps/walkthrough, compiled by Debian's Emscripten.
 Another version of that makes other bytes: --check then leaves the engine out, and says so.

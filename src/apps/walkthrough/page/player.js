@@ -12,16 +12,11 @@ const span = (text, name = "") => html("span", { class: name }, ...[text].flat()
 const dot = (text, style) => html("span", { class: "dot", style }, text);
 
 function showHeap(frame) {
-  const rows = frame.heap.map((bucket) => {
-    const style = levelColour(bucket.level);
-    const tasks = bucket.tasks.map((i) => dot(frame.tasks[i].name, style));
-    return html(
-      "li",
-      { style },
-      html("b", {}, time(bucket.expiration)),
-      span(`level ${bucket.level}, slot ${bucket.slot}`),
-      span(tasks.length ? tasks : "emptied", "dots"),
-    );
+  const rows = frame.heap.map(({ level, slot, expiration, tasks }) => {
+    const style = levelColour(level);
+    const dots = tasks.map((i) => dot(frame.tasks[i].name, style));
+    const cells = [span(`level ${level}, slot ${slot}`), span(tasks.length ? dots : "emptied", "dots")];
+    return html("li", { style }, html("b", {}, time(expiration)), ...cells);
   });
   const isAtWork = frame.tasks.some((task) => task.state === "flushed");
   const why = isAtWork ? "is at work on what it took out" : "sleeps until somebody calls";
@@ -89,13 +84,12 @@ class Player {
   start(scenario, sizes) {
     this.pause();
     $("note").textContent = $("problem").textContent = "";
-    this.setScenario(scenario);
-    this.started = scenario;
+    this.setScenario((this.started = scenario));
     history.replaceState(null, "", `#${scenario}`);
     this.teller.begin(scenario, sizes);
     $("sizes").value = this.teller.sizes.join(", ");
     $("sizes").removeAttribute("aria-invalid");
-    for (const unit of document.querySelectorAll(".delay-unit")) unit.textContent = times.unit;
+    for (const unit of document.querySelectorAll(".delay-unit")) unit.textContent = times.isClock ? "s" : "ms";
     this.layOut();
     this.go(0);
   }
@@ -144,8 +138,8 @@ class Player {
   }
   /** What the flat wheel did last: it has no part in most steps of the levels. */
   flatSentence() {
-    const frames = this.teller.frames.slice(0, this.at + 1).reverse();
-    return frames.find((frame) => frame.flatSentence).flatSentence;
+    const told = this.teller.frames.slice(0, this.at + 1).map((frame) => frame.flatSentence);
+    return told.filter((each) => each).pop();
   }
   /** To the next frame that tells something in this view, forwards or backwards. */
   step(by) {
@@ -201,20 +195,19 @@ class Player {
   }
 }
 
-/** The number in the field; throws what is wrong with it. */
+/** Each returns what stands in the field, and throws what is wrong with it. */
 function readDelay(least, most) {
   const written = $("delay").value.replace(/[\s,_']/g, "");
   const [, hours, minutes, seconds] = (times.isClock && /^(\d+):(\d\d):(\d\d)$/.exec(written)) || [];
   const value = hours ? (60 * hours + 1 * minutes) * 60 + 1 * seconds : Number(written);
   if (!(hours || /^\d+$/.test(written)) || value < least || value > most)
     throw new RangeError(
-      `${$("delay").value.trim() || "Nothing"} is not a whole number of ${times.units} ` +
+      `${$("delay").value.trim() || "Nothing"} is not a whole number of ${times.isClock ? "" : "milli"}seconds ` +
         `from ${least} to ${grouped(most)}.`,
     );
   return value;
 }
 
-/** The levels' sizes in the field; throws what is wrong with them. */
 function readSizes() {
   const sizes = $("sizes").value.split(/[\s,x×]+/).filter((each) => each).map(Number);
   const isSize = (each) => Number.isInteger(each) && each >= SIZES.least && each <= SIZES.most;
@@ -278,10 +271,9 @@ function listen(player) {
   NARROW.addEventListener("change", () => player.show(player.view));
   document.addEventListener("keydown", (event) => {
     const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    const isTaken =
-      event.target.closest("input:not([type=range]), select") ||
-      (event.key === " " && event.target.closest("button"));
-    if (!action || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
+    const taken = `input:not([type=range]), select${event.key === " " ? ", button" : ""}`;
+    const isOurs = action && !event.target.closest(taken);
+    if (!isOurs || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     action();
   });

@@ -51,20 +51,19 @@ class Ring {
       this.group.append(this.cells[i], this.numbers[i]);
     }
     this.hand = make("g", { class: "hand", style: `transform-origin: ${CENTER}px ${CENTER}px` });
-    const [y1, y2] = [CENTER - inner, CENTER - outer];
-    this.hand.append(make("line", { x1: CENTER, x2: CENTER, y1, y2 }));
+    this.hand.append(make("path", { d: `M${CENTER} ${CENTER - inner}V${CENTER - outer}` }));
     this.group.append(this.hand);
     layer.append(this.group);
   }
   /** `slotsUpTo`: how many slots the clock has passed, so that a hand never turns back by itself. */
   show({ slotsUpTo, armed, left, target }) {
     const now = slotsUpTo % this.slots;
-    this.cells.forEach((cell, i) => {
-      cell.classList.toggle("armed", armed.has(i));
-      cell.classList.toggle("left", i === left);
-      cell.classList.toggle("target", i === target);
+    this.cells.forEach(({ classList }, i) => {
+      classList.toggle("armed", armed.has(i));
+      classList.toggle("left", i === left);
+      classList.toggle("target", i === target);
+      this.numbers[i].classList.toggle("now", i === now);
     });
-    this.numbers.forEach((number, i) => number.classList.toggle("now", i === now));
     // At most a turn at once: what matters is where it stands.
     const forward = (now - (this.turned % this.slots) + this.slots) % this.slots;
     const isBack = slotsUpTo < (this.shownUpTo ?? 0);

@@ -4,33 +4,32 @@
 
 const $ = (id) => document.getElementById(id);
 const grouped = (n) => n.toLocaleString("en-US");
-const FLAT_SLOTS = 32;
 /** Slots of a level: fewer make too many rings, more make slots that nobody can read. */
 const SIZES = { least: 6, most: 64, levels: 8 };
 
-/** What is done, in turn. Where nothing else is said, levels have 20 slots of a millisecond. */
+/** The delays of what is scheduled. Where nothing else is said, 20 slots of a millisecond. */
 const SCENARIOS = {
-  one: { title: "one task, due in 25 ms", schedule: [25] },
+  one: { title: "one task, due in 25 ms", tasks: [25] },
   example: {
     title: "the worked example: nine tasks",
-    schedule: [5, 19, 20, 25, 399, 400, 401, 8000, 123456],
+    tasks: [5, 19, 20, 25, 399, 400, 401, 8000, 123456],
   },
-  empty: { title: "an empty wheel", schedule: [] },
-  far: { title: "one task, due in two hours", schedule: [7199999] },
-  again: { title: "a ring that is used again: at 10, due in 11 ms", wait: 10, schedule: [11] },
-  twice: { title: "two buckets that expire at the same instant", first: 20, wait: 5, schedule: [15] },
+  empty: { title: "an empty wheel", tasks: [] },
+  far: { title: "one task, due in two hours", tasks: [7199999] },
+  again: { title: "a ring that is used again: at 10, due in 11 ms", wait: 10, tasks: [11] },
+  twice: { title: "two buckets that expire at the same instant", first: 20, wait: 5, tasks: [15] },
   clock: {
     title: "levels as in a clock, at 9:15:40",
     sizes: [60, 60, 24],
     flatSlots: 60,
     start: 9 * 3600 + 15 * 60 + 40,
-    schedule: [19, 25, 860, 31460, 33275, 164660],
+    tasks: [19, 25, 860, 31460, 33275, 164660],
   },
-  crowd: { title: "a crowd in one bucket", schedule: [400, 401, 420, 439, 555, 640, 641, 799] },
+  crowd: { title: "a crowd in one bucket", tasks: [400, 401, 420, 439, 555, 640, 641, 799] },
 };
 
 /** How the story that is shown says its times: a tick is a millisecond, or a second of a clock. */
-const times = { isClock: false, unit: "ms", units: "milliseconds" };
+const times = { isClock: false };
 /** A time: "8,499", or "9:16:05", of a later day "7:00:00 +1". */
 function time(tick) {
   if (!times.isClock) return grouped(tick);
@@ -77,17 +76,13 @@ class Teller {
   }
   /** `sizes`: slots of the levels, if not those of the scenario. */
   begin(scenario, sizes) {
-    const told = SCENARIOS[scenario];
-    this.start = told.start ?? 0;
-    this.sizes = sizes ?? told.sizes ?? [20];
-    this.flatSlots = told.flatSlots ?? FLAT_SLOTS;
-    const isClock = told.start !== undefined;
-    Object.assign(times, isClock ? { isClock, unit: "s", units: "seconds" }
-      : { isClock, unit: "ms", units: "milliseconds" });
+    const told = { start: 0, sizes: [20], flatSlots: 32, ...SCENARIOS[scenario] };
+    Object.assign(this, told, { sizes: sizes ?? told.sizes });
+    times.isClock = told.start > 0;
     this.restart();
     if (told.first) this.tell("Schedule", told.first);
     if (told.wait) this.tell("Wait", told.wait);
-    for (const delay of told.schedule) this.tell("Schedule", delay);
+    for (const delay of told.tasks) this.tell("Schedule", delay);
     this.finish();
   }
   restart() {

@@ -122,15 +122,6 @@ def wayOverLevels(drawing, places, name, levels):
     drawing.text(toX, toY + HIGH + 36, "runs", "small strong middle tRun")
 
 
-def pill(drawing, x, y, width, frame, bucket, isMarked):
-    """A bucket in the delay heap."""
-    drawing.box(x, y, width, 38, "slot heapLine" if isMarked else "slot", rim=6)
-    drawing.box(x + 7, y + 8, 36, 22, f"l{bucket.level}", rim=4)
-    drawing.text(x + 25, y + 24, names(frame, bucket.tasks), "on")
-    drawing.text(x + 51, y + 17, f"{bucket.expiration:,}", "strong")
-    drawing.text(x + 51, y + 31, f"level {bucket.level}, slot {bucket.slot}", "small muted")
-
-
 def levels(facts):
     frame = facts.example.beforeTheFirstWakeUp()
     task = facts.example.taskOf(FOLLOWED)
@@ -153,7 +144,12 @@ def levels(facts):
     drawing.text(x, y, "delay heap", "strong tHeap")
     drawing.text(x, y + 17, "the earliest bucket first", "small muted")
     for i, bucket in enumerate(frame.heap):
-        pill(drawing, x, y + 30 + 43 * i, 178, frame, bucket, i == 0)
+        top = y + 30 + 43 * i
+        drawing.box(x, top, 178, 38, "slot" if i else "slot heapLine", rim=6)
+        drawing.box(x + 7, top + 8, 36, 22, f"l{bucket.level}", rim=4)
+        drawing.text(x + 25, top + 24, names(frame, bucket.tasks), "on")
+        drawing.text(x + 51, top + 17, f"{bucket.expiration:,}", "strong")
+        drawing.text(x + 51, top + 31, f"level {bucket.level}, slot {bucket.slot}", "small muted")
     y += 40 + 43 * len(frame.heap)
     drawing.text(x, y, f"The driver sleeps until {frame.heap[0].expiration:,}.", "small")
     drawing.text(x, y + 17, "Nothing ticks.", "small")
@@ -176,7 +172,7 @@ def way(facts):
     height = top + (len(places) - 1) * pitch + high + 84
     drawing = Drawing(
         height, "A slot of one level is the whole ring of the level below",
-        f"The way of {FOLLOWED:,} ms down the levels: " + ", ".join(map(str, places)) + ".",
+        f"The way of {FOLLOWED:,} ms down the levels: " + ", ".join(f"{place.level}:{place.slot}" for place in places) + ".",
     )  # fmt: skip
     start = 0
     for i, place in enumerate(places):
@@ -206,33 +202,5 @@ def way(facts):
     return drawing.done()
 
 
-# ---- the heap, before and after ----------------------------------------------------------------
-
-
-def heap(facts):
-    times = [facts.example.places(facts.example.taskOf(delay))[0].expiration
-             for delay in (25, 399)]  # fmt: skip
-    shown = [wakeUp for wakeUp in facts.example.wakeUps() if wakeUp[1].now in times]
-    drawing = Drawing(
-        60 + 152 * len(shown), "The delay heap holds buckets, the earliest first",
-        "Before and after two wake-ups: the earliest bucket leaves, and the bucket into which a "
-        "task cascades enters.",
-    )  # fmt: skip
-    for i, (before, woken, taken) in enumerate(shown):
-        y = 74 + i * 152
-        drawing.text(24, y, f"Wake-up at {woken.now:,}", "strong tHeap")
-        said = [f"{names(woken, [frame.task])} " +
-                (f"cascades to {frame.to.level}:{frame.to.slot}" if frame.to else "runs")
-                for frame in taken]  # fmt: skip
-        drawing.text(190, y, "The bucket leaves the heap. " + ", ".join(said) + ".", "muted")
-        known = [bucket.expiration for bucket in before.heap]
-        for isAfter, frame in enumerate((before, taken[-1])):
-            drawing.text(24, y + 41 + 54 * isAfter, ("before", "after")[isAfter], "muted")
-            for j, bucket in enumerate(frame.heap):
-                isMarked = bucket.expiration not in known if isAfter else j == 0
-                pill(drawing, 84 + j * 148, y + 16 + 54 * isAfter, 142, frame, bucket, isMarked)
-    return drawing.done()
-
-
 def allOf(facts):
-    return {f"{drawn.__name__}.svg": drawn(facts) for drawn in (levels, way, heap)}
+    return {f"{drawn.__name__}.svg": drawn(facts) for drawn in (levels, way)}

@@ -2,7 +2,6 @@
 
 #include "apps/walkthrough/Example.h"
 #include "apps/walkthrough/Json.h"
-#include "apps/walkthrough/text/Ways.h"
 
 #include <cstdio>
 #include <functional>
@@ -11,53 +10,32 @@ namespace walkthrough {
 
 namespace {
 
-using json::Raw;
-
-constexpr std::int64_t kLongest = 100'000;
-
-Raw story(Story::Options options, std::function<void(Story&)> const& happens) {
+json::Raw told(std::function<void(Story&)> const& happens, Story::Options options = {}) {
     Story story{std::move(options)};
     happens(story);
-    tellAll(story, std::vector<std::int64_t>{});
+    while (story.wake()) {
+    }
     return {json::list(story.frames(), toJson)};
 }
 
-Raw ways(Load const& load) {
-    return {json::list(allWays(load), [](Cost const& cost) {
-        return json::object("way", cost.way, "tasks", cost.tasks, "cancelled", cost.cancelled,
-                            "onTime", cost.onTime, "slots", cost.slots, "comparisons",
-                            cost.comparisons, "lookedAt", cost.lookedAt, "moves", cost.moves,
-                            "wakeUps", cost.wakeUps);
-    })};
-}
-
 std::string facts() {
-    return json::object(
-        "longest", kLongest,                                                               //
-        "example", story({}, [](Story& told) { tellAll(told, kExampleDelays); }),          //
-        "clock", story(clockOptions(), [](Story& told) { tellAll(told, kClockDelays); }),  //
-        "again",
-        story({},
-              [](Story& told) {
-                  told.wait(10);
-                  told.schedule(11);
-              }),
-        "twice",
-        story({},
-              [](Story& told) {
-                  told.schedule(20);
-                  told.wait(5);
-                  told.schedule(15);
-              }),
-        "cancelled",
-        story({},
-              [](Story& told) {
-                  for (int const delay : {25, 30}) told.schedule(delay);
-                  for (std::size_t const task : {0U, 1U}) told.cancel(task);
-              }),
-        "exampleWays", ways({{kExampleDelays.begin(), kExampleDelays.end()}}), "allRun",
-        ways({spreadDelays(10'000, kLongest)}), "mostlyCancelled",
-        ways({spreadDelays(10'000, kLongest), 10}));
+    auto const example = told([](Story& story) { scheduleAll(story, kExampleDelays); });
+    auto const clock = told([](Story& story) { scheduleAll(story, kClockDelays); }, clockOptions());
+    auto const again = told([](Story& story) {
+        story.wait(10);
+        story.schedule(11);
+    });
+    auto const twice = told([](Story& story) {
+        story.schedule(20);
+        story.wait(5);
+        story.schedule(15);
+    });
+    auto const cancelled = told([](Story& story) {
+        for (int const delay : {25, 30}) story.schedule(delay);
+        for (std::size_t const task : {0U, 1U}) story.cancel(task);
+    });
+    return json::object("example", example, "clock", clock, "again", again, "twice", twice,
+                        "cancelled", cancelled);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,20 +24,11 @@ NOT_TYPED = re.compile(
     r"{{.*?}}|\[Decision \d+(?=\])|\]\([^)]*\)|[Ll]evels? \d\b|\b(time|at) 0\b|\(1987\)|^\d+\. ",
     re.MULTILINE,
 )
-WAYS = ["list", "heap", "rounds", "ticking", "levels"]
-COLUMNS = {"slots": "slots", "comparisons": "comparisons", "lookedAt": "looks in vain",
-           "moves": "moves", "wakeUps": "wake-ups"}  # fmt: skip
 UNITS = ["seconds", "minutes", "hours", "days"]  # levels as in a clock
 
 
-@dataclass
-class Place:
-    level: int
-    slot: int
-    expiration: int
-
-    def __str__(self):
-        return f"{self.level}:{self.slot}@{self.expiration}"
+def text(place):
+    return f"{place.level}:{place.slot}@{place.expiration}"
 
 
 class Story:
@@ -59,7 +49,7 @@ class Story:
     def places(self, task):
         """Where a task was placed, one after the other."""
         placed = [*self.stages("place", task), *self.stages("cascade", task)]
-        return [Place(**vars(frame.to)) for frame in placed]
+        return [frame.to for frame in placed]
 
     def taskOf(self, delay):
         return next(i for i, task in enumerate(self.tasks) if task.delay == delay)
@@ -88,9 +78,8 @@ def timeOfDay(second):
     return f"{time} of day {day + 1}" if day else time
 
 
-def table(header, rows, left):
-    """The first columns are text, the others are numbers."""
-    lines = [header, ["---"] * left + ["---:"] * (len(header) - left), *rows]
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -98,7 +87,6 @@ class Facts:
     """What the template's expressions may use."""
 
     def __init__(self, document):
-        self.document = document
         for name in ("example", "clock", "again", "twice", "cancelled"):
             setattr(self, name, Story(getattr(document, name)))
         # The prose says what a level of this clock is: seconds, minutes, hours, days.
@@ -106,7 +94,6 @@ class Facts:
         assert widths == [1, 60, 3600, 86400], widths
         sizes = [str(level.slots) for level in self.clock.last.levels[:3]]
         self.clockSizes = "{" + ", ".join(sizes) + "}"
-        self.longest = document.longest
         self.slots = self.example.last.levels[0].slots
 
     def width(self, level):
@@ -125,10 +112,10 @@ class Facts:
             assert task.endedAt == task.deadline, task
             places = self.example.places(number)
             wakes = [frame.now for frame in self.example.stages("cascade", number)]
-            cascades = [f"at {at:,} to `{place}`" for at, place in zip(wakes, places[1:])]
-            rows.append([f"**{task.name}** {task.delay:,}", f"`{places[0]}`",
+            cascades = [f"at {at:,} to `{text(place)}`" for at, place in zip(wakes, places[1:])]
+            rows.append([f"**{task.name}** {task.delay:,}", f"`{text(places[0])}`",
                          ", ".join(cascades) or "none", f"{task.endedAt:,}"])  # fmt: skip
-        return table(["delay, ms", "first place", "cascades", "runs at"], rows, 3)
+        return table(["delay, ms", "first place", "cascades", "runs at"], rows)
 
     def wayDown(self):
         task = self.example.taskOf(drawings.FOLLOWED)
@@ -147,7 +134,7 @@ class Facts:
                          f"{left.level}:{left.slot}", ", ".join(did),
                          " ".join(f"{bucket.expiration:,}" for bucket in taken[-1].heap)
                          or "empty"])  # fmt: skip
-        return table(["at", "slept, ms", "bucket", "its tasks", "heap after"], rows, 5)
+        return table(["at", "slept, ms", "bucket", "its tasks", "heap after"], rows)
 
     def slept(self, at):
         return next(ms(woken.now - before.now) for before, woken, _ in self.example.wakeUps()
@@ -163,30 +150,12 @@ class Facts:
             rows.append([f"**{task.name}**", timeOfDay(task.deadline), ways[0],
                          "<br>".join(ways[1:]) or "none"])  # fmt: skip
         header = ["task", "due at", "its bucket, and when that expires", "cascades"]
-        return table(header, rows, 4)
-
-    def cost(self, load, way):
-        return getattr(self.document, load)[WAYS.index(way)]
-
-    def count(self, load, way, what):
-        return f"{getattr(self.cost(load, way), what):,}"
-
-    def perTask(self, load, way, what):
-        cost = self.cost(load, way)
-        value = getattr(cost, what) / cost.tasks
-        return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-    def waysTable(self, load):
-        rows = []
-        for cost in getattr(self.document, load):
-            assert cost.onTime + cost.cancelled == cost.tasks, cost
-            rows.append([cost.way, *(f"{getattr(cost, key):,}" for key in COLUMNS)])
-        return table(["way", *COLUMNS.values()], rows, 1)
+        return table(header, rows)
 
     def valueOf(self, asked):
         known = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         try:
-            return str(eval(asked, {"ms": ms, "timeOfDay": timeOfDay, **known}))  # noqa: S307
+            return str(eval(asked, {"ms": ms, "text": text, "timeOfDay": timeOfDay, **known}))  # noqa: S307
         except (AssertionError, LookupError, StopIteration) as error:
             raise SystemExit(f"walkthrough.md.in: {{{{{asked}}}}}: "
                              f"the library no longer does that: {error!r}") from error  # fmt: skip
@@ -204,15 +173,11 @@ def files(facts):
 
 def differences(made, folder):
     """What is not as in the folder, as lines to be printed."""
-    for name, text in made.items():
-        path = folder / name
-        committed = path.read_text(encoding="utf-8") if path.exists() else ""
+    for path in {*made, *(f"walkthrough/{svg.name}" for svg in folder.glob("walkthrough/*.svg"))}:
+        old = (folder / path).read_text(encoding="utf-8") if (folder / path).exists() else ""
         yield from list(difflib.unified_diff(
-            committed.splitlines(), text.splitlines(), f"{path}", "what the library does now",
-            lineterm="", n=0))[:20]  # fmt: skip
-    for path in sorted((folder / "walkthrough").glob("*.svg")):
-        if f"walkthrough/{path.name}" not in made:
-            yield f"{path}: nobody draws it any more"
+            old.splitlines(), made.get(path, "").splitlines(), f"docs/{path}",
+            "what the library does now", lineterm="", n=0))[:20]  # fmt: skip
 
 
 def main():
