@@ -1,6 +1,6 @@
+#include "apps/demo/FollowOneTask.h"
 #include "apps/demo/Format.h"
-#include "apps/demo/Trace.h"
-#include "apps/demo/WayDown.h"
+#include "apps/demo/HeapWithMutex.h"
 
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
@@ -10,11 +10,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <fstream>
-#include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 namespace demo {
@@ -55,56 +50,22 @@ TEST(Demo, FollowsATaskThroughEveryLevelWhateverTheWheel) {
 }
 
 TEST(Demo, ChoosesADeadlineNearTheOneWanted) {
-    EXPECT_EQ(deadlineThroughAllLevels(8500, 20), 8499);
+    EXPECT_EQ(deadlineThroughAllLevels(8500, 20), 8502);
     EXPECT_EQ(deadlineThroughAllLevels(8500, 512), 8500);
-    EXPECT_EQ(deadlineThroughAllLevels(8500, 2), 8191);
-    EXPECT_EQ(deadlineThroughAllLevels(8500, 3), 9841);
-    EXPECT_EQ(deadlineThroughAllLevels(1101, 10), 1111);
-    EXPECT_EQ(deadlineThroughAllLevels(1104, 10), 1111);
-    EXPECT_EQ(deadlineThroughAllLevels(1000, 10), 999);
+    EXPECT_EQ(deadlineThroughAllLevels(1000, 10), 1222);
+    EXPECT_EQ(deadlineThroughAllLevels(8, 2), 15);
     EXPECT_EQ(deadlineThroughAllLevels(3, 20), 3);
     EXPECT_EQ(deadlineThroughAllLevels(0, 20), 1);
 }
 
-TEST(Demo, WritesATraceInTheFormatThatTheFileSays) {
-    EXPECT_EQ(checkTrace("a.json"), "");
-    EXPECT_EQ(checkTrace("a.jsonl"), "");
-    EXPECT_EQ(checkTrace("a.txt"),
-              "a.txt ends neither in .json, for Perfetto, nor in .jsonl, for JSON lines");
-    EXPECT_EQ(TraceFile{""}.open(), nullptr);
-    EXPECT_THROW(TraceFile{"/nowhere/to/be/found.json"}.open(), std::system_error);
-    for (auto const& [name, first] : {std::pair{"demo.json", "["}, std::pair{"demo.jsonl", "{"}}) {
-        std::string const path = testing::TempDir() + name;
-        TraceFile traceFile{path};
-        {
-            auto const trace = traceFile.open();
-            timingwheel::ManualClock clock;
-            timingwheel::ManualTimer timer{{.clock = clock, .observer = trace.get()}};
-            timer.newTimeout([] {}, 25ms);
-            clock.advance(25ms);
-        }
-        EXPECT_FALSE(traceFile.hasFailed());
-        std::ifstream file{path};
-        std::string line;
-        EXPECT_TRUE(std::getline(file, line));
-        EXPECT_EQ(line.substr(0, 1), first);
-        std::remove(path.c_str());
-    }
-}
-
-// Bug pattern: the disk is full, and the program says that all went well.
-TEST(Demo, KnowsThatATraceCouldNotBeWritten) {
-    TraceFile full{"/dev/full"};
-    testing::internal::CaptureStderr();
-    {
-        auto const trace = full.open();
-        timingwheel::ManualClock clock;
-        timingwheel::ManualTimer timer{{.clock = clock, .observer = trace.get()}};
-        timer.newTimeout([] {}, 25ms);
-    }
-    EXPECT_TRUE(full.hasFailed());
-    EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "timingwheel-demo: trace \"/dev/full\": No space left on device\n");
+TEST(Demo, MeasuresWhatACallTakes) {
+    timingwheel::TimerStatistics load;
+    load.scheduled = 3;
+    load.rescheduled = 5;
+    load.pending = 100;
+    CallTimes const calls = measureCalls(load, 2, 1ms);
+    EXPECT_GT(calls.heap, 0ns);
+    EXPECT_GT(calls.wheel, 0ns);
 }
 
 TEST(Demo, PrintsNumbersForPeople) {

@@ -2,8 +2,7 @@
 
 #include "apps/demo/Format.h"
 #include "apps/demo/Interrupt.h"
-#include "apps/demo/TimePoint.h"
-#include "apps/demo/WayDown.h"
+#include "apps/demo/Ledger.h"
 
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TimerObserver.h>
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -29,12 +27,7 @@ using Style = Terminal::Style;
 /// Keeps the events of the timer's threads until the main thread prints them.
 class Witness final : public timingwheel::TimerObserver {
 public:
-    /// Passes on to `trace` as well, if there is one.
-    explicit Witness(std::unique_ptr<timingwheel::TimerObserver> trace)
-        : trace_{std::move(trace)} {}
-
     void onEvent(TimerEvent const& event) noexcept override {
-        if (trace_ != nullptr) trace_->onEvent(event);
         {
             std::lock_guard const lock{mutex_};
             events_.push_back(event);
@@ -53,7 +46,6 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<TimerEvent> events_;
-    std::unique_ptr<timingwheel::TimerObserver> const trace_;
 };
 
 /// Tells the story of one task.
@@ -69,50 +61,36 @@ public:
     bool hasRun() const noexcept { return hasRun_; }
 
     void tell(TimerEvent const& event) {
+        using Stage = TimerEvent::Stage;
         if (event.entry != entry_) return;
-        switch (event.stage) {
-            case TimerEvent::Stage::intake:
-                start_ = due_ - tick_ * event.deadline.value();
-                break;
-            case TimerEvent::Stage::place:
-                tellPlace(event);
-                break;
-            case TimerEvent::Stage::cascade:
-                tellCascade(event);
-                break;
-            case TimerEvent::Stage::run:
-                tellRun(event);
-                break;
-            default:
-                break;
+        if (event.stage == Stage::intake) start_ = due_ - tick_ * event.deadline.value();
+        if (event.stage == Stage::place)
+            tellBucket(event, "place", text("on level %u", event.level));
+        if (event.stage == Stage::cascade) {
+            ++cascades_;
+            tellBucket(event, "cascade", text("level %u to %u", event.fromLevel, event.level));
+        }
+        if (event.stage == Stage::run) {
+            hasRun_ = true;
+            line(event.time, "run",
+                 terminal_.styled(Style::good, readable(event.lateness) + " late") + ", " +
+                     counted(cascades_, "cascade") + " after it was placed");
         }
     }
 
-    /// Where the task is now: always up to date on a terminal, otherwise a line every second.
+    /// Where the task is now, on a terminal.
     void wait() {
+        if (!terminal_.canRedraw()) return;
         TimePoint const now = timingwheel::Clock::steady().now();
-        if (terminal_.canRedraw()) {
-            constexpr std::size_t kCells = 20;
-            double const done = toSeconds(now - start_) / toSeconds(due_ - start_);
-            terminal_.live(text("%6.1f   s  ", toSeconds(now - start_)) +
-                           terminal_.gauge(done, kCells) + ' ' + whereAt(now));
-        } else if (now >= nextLine_) {
-            line(now, "...", whereAt(now));
-            nextLine_ += 1s;
-        }
+        auto const in = [now](TimePoint time) {
+            return text("%.1f s", std::max(0.0, toSeconds(time - now)));
+        };
+        std::string const moves = level_ == 0 ? "" : "moves in " + in(moves_) + ", ";
+        terminal_.live(text("%6.1f   s  on level %u, ", toSeconds(now - start_), level_) + moves +
+                       "due in " + in(due_));
     }
 
 private:
-    static std::string tenths(nanoseconds time) {
-        return text("%.1f s", std::max(0.0, toSeconds(time)));
-    }
-
-    std::string whereAt(TimePoint now) const {
-        std::string const due = tenths(due_ - now);
-        if (level_ == 0) return "on level 0, due in " + due;
-        return text("on level %u, moves in ", level_) + tenths(moves_ - now) + ", due in " + due;
-    }
-
     void line(TimePoint time, char const* what, std::string const& story) {
         terminal_.line(text("%8.3f s  ", toSeconds(time - start_)) +
                        terminal_.styled(Style::accent, text("%-9s", what)) + story);
@@ -122,7 +100,6 @@ private:
     void tellBucket(TimerEvent const& event, char const* what, std::string const& whereTo) {
         level_ = event.level;
         moves_ = start_ + tick_ * event.expiration.value();
-        nextLine_ = event.time + 1s;
         nanoseconds const wait = std::max(nanoseconds{0}, nanoseconds{moves_ - event.time});
         line(event.time, what,
              whereTo +
@@ -149,22 +126,6 @@ private:
                        readable(width));
     }
 
-    void tellPlace(TimerEvent const& event) {
-        tellBucket(event, "place", text("on level %u", event.level));
-    }
-
-    void tellCascade(TimerEvent const& event) {
-        ++cascades_;
-        tellBucket(event, "cascade", text("level %u to %u", event.fromLevel, event.level));
-    }
-
-    void tellRun(TimerEvent const& event) {
-        hasRun_ = true;
-        line(event.time, "run",
-             terminal_.styled(Style::good, readable(event.lateness) + " late") + ", " +
-                 counted(cascades_, "cascade") + " after it was placed");
-    }
-
     Terminal& terminal_;
     nanoseconds tick_;
     std::int64_t wheelSize_;
@@ -172,7 +133,6 @@ private:
     TimePoint due_;
     TimePoint start_{};
     TimePoint moves_{};
-    TimePoint nextLine_{};
     std::uint32_t level_ = 0;
     std::uint32_t cascades_ = 0;
     bool hasRun_ = false;
@@ -201,7 +161,15 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
 
 }  // namespace
 
-Followed followOneTask(Options const& options, TraceFile& trace, Terminal& terminal) {
+std::int64_t deadlineThroughAllLevels(std::int64_t wanted, std::int64_t wheelSize) {
+    if (wanted < wheelSize) return std::max<std::int64_t>(wanted, 1);
+    std::int64_t const digit = wanted % wheelSize;
+    // A timer that starts a tick late still finds no 0 there.
+    return deadlineThroughAllLevels(wanted / wheelSize, wheelSize) * wheelSize +
+           (digit > 0 ? digit : std::min<std::int64_t>(2, wheelSize - 1));
+}
+
+Followed followOneTask(Options const& options, Terminal& terminal) {
     std::int64_t const deadline =
         deadlineThroughAllLevels(options.follow / options.tick, options.wheelSize);
     introduce(options, terminal, deadline);
@@ -209,7 +177,7 @@ Followed followOneTask(Options const& options, TraceFile& trace, Terminal& termi
     Followed followed;
     std::atomic<std::uint64_t> runs{0};
     std::atomic<std::uint64_t> early{0};
-    Witness witness{trace.open()};
+    Witness witness;
     // Read before the timer starts to count, so that the deadline is not a tick too late.
     TimePoint const due = timingwheel::Clock::steady().now() + options.tick * deadline;
     timingwheel::SystemTimer timer{{.tick = options.tick,

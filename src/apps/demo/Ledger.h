@@ -1,7 +1,6 @@
 #pragma once
 
-#include "apps/demo/TimePoint.h"
-
+#include <timingwheel/Clock.h>
 #include <timingwheel/TimerStatistics.h>
 
 #include <array>
@@ -11,22 +10,21 @@
 
 namespace demo {
 
-/// What a timeout of the load is for.
-enum class Kind : std::uint8_t { request, retry, heartbeat, order, periodic };
-inline constexpr std::size_t kKinds = 5;
+using TimePoint = timingwheel::Clock::TimePoint;
 
-char const* nameOf(Kind kind);
+/// What a timeout of the load is for.
+enum class Kind : std::uint8_t { request, heartbeat, order, periodic };
+inline constexpr std::array<char const*, 4> kKindNames{"request timeouts", "heartbeats",
+                                                       "delayed orders", "periodic jobs"};
 
 /// What became of the timeouts of one kind.
 struct Account {
     std::uint64_t accepted = 0;
     std::uint64_t run = 0;
     std::uint64_t cancelled = 0;
-    std::uint64_t rejected = 0;
     std::uint64_t returned = 0;
 
-    bool isBalanced() const noexcept { return accepted == run + cancelled + rejected + returned; }
-    Account& operator+=(Account const& other) noexcept;
+    bool isBalanced() const noexcept { return accepted == run + cancelled + returned; }
     friend bool operator==(Account const&, Account const&) noexcept = default;
 };
 
@@ -42,27 +40,30 @@ public:
     void cancelled(Kind kind) noexcept { add(of(kind).cancelled); }
     /// stop() returned so many.
     void returned(Kind kind, std::uint64_t times = 1) noexcept { add(of(kind).returned, times); }
-    /// The error handler received one. It does not know of which kind.
-    void rejected() noexcept { add(rejected_); }
     /// A reschedule() returned true.
     void pushedBack() noexcept { add(pushedBack_); }
 
     /// A task was entered. That must not happen before `due`, a time that the program computed
     /// itself.
-    void run(Kind kind, TimePoint due) noexcept;
+    void run(Kind kind, TimePoint due) noexcept {
+        checkTime(due);
+        add(of(kind).run);
+    }
     /// The same for a periodic one, which has its outcome later.
-    void runAgain(TimePoint due) noexcept;
+    void runAgain(TimePoint due) noexcept {
+        checkTime(due);
+        add(periodicRuns_);
+    }
 
-    /// REQUIRES: the timer has stopped. What is left over of each kind counts as rejected; total()
-    /// shows whether the error handler received as many.
     Account account(Kind kind) const noexcept;
     Account total() const noexcept;
 
-    std::uint64_t runs() const noexcept;
+    std::uint64_t runs() const noexcept { return total().run + periodicRuns_.value; }
     std::uint64_t early() const noexcept { return early_.value; }
     std::uint64_t pushBacks() const noexcept { return pushedBack_.value; }
     std::uint64_t periodicRuns() const noexcept { return periodicRuns_.value; }
 
+    /// REQUIRES of both: the timer has stopped.
     bool isBalanced() const noexcept;
     bool agreesWith(timingwheel::TimerStatistics const& statistics) const noexcept;
 
@@ -72,23 +73,19 @@ private:
         std::atomic<std::uint64_t> value{0};
     };
     struct Counters {
-        Counter accepted;
-        Counter run;
-        Counter cancelled;
-        Counter returned;
+        Counter accepted, run, cancelled, returned;
     };
 
     static void add(Counter& counter, std::uint64_t times = 1) noexcept {
         counter.value.fetch_add(times, std::memory_order_relaxed);
     }
     Counters& of(Kind kind) noexcept { return kinds_[static_cast<std::size_t>(kind)]; }
-    void checkTime(TimePoint due) noexcept;
+    void checkTime(TimePoint due) noexcept {
+        if (timingwheel::Clock::steady().now() < due) add(early_);
+    }
 
-    std::array<Counters, kKinds> kinds_;
-    Counter rejected_;
-    Counter pushedBack_;
-    Counter periodicRuns_;
-    Counter early_;
+    std::array<Counters, kKindNames.size()> kinds_;
+    Counter pushedBack_, periodicRuns_, early_;
 };
 
 /// The timer's own account of the same.

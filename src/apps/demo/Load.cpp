@@ -2,14 +2,12 @@
 
 #include "apps/demo/Format.h"
 #include "apps/demo/Interrupt.h"
-#include "apps/demo/Progress.h"
 #include "apps/demo/Watch.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <functional>
-#include <limits>
+#include <random>
 #include <sys/resource.h>
 #include <thread>
 #include <time.h>
@@ -22,6 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
+using timingwheel::TimerStatistics;
 
 nanoseconds cpuOfThisThread() {
     timespec time{};
@@ -54,26 +53,51 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-std::unique_ptr<timingwheel::TaskPool> makePool(Options const& options) {
-    if (!options.usePool) return nullptr;
-    return std::make_unique<timingwheel::TaskPool>(
-        timingwheel::TaskPoolOptions{.threads = options.poolThreads,
-                                     .queueCapacity = options.poolQueue,
-                                     .whenFull = timingwheel::WhenFull::reject,
-                                     .name = "demo-pool"});
-}
+/// A table that grows by a row every second; on a terminal its last row is live.
+class Progress {
+public:
+    static constexpr std::chrono::milliseconds kEvery{100};
+
+    Progress(Terminal& terminal, TimePoint begin)
+        : terminal_{terminal}, begin_{begin}, lastTime_{begin} {
+        terminal_.line(terminal_.styled(
+            Terminal::Style::dim,
+            "     time  pending scheduled/s pushed back/s     cancelled      runs worst late"));
+    }
+    void show(TimerStatistics const& now, bool isLast) {
+        TimePoint const time = timingwheel::Clock::steady().now();
+        double const seconds = std::max(toSeconds(time - lastTime_), 1e-3);
+        auto const perSecond = [seconds](std::uint64_t before, std::uint64_t after) {
+            return grouped(
+                static_cast<std::uint64_t>(static_cast<double>(after - before) / seconds));
+        };
+        std::string const row = text(
+            "%7.1f s%9s%12s%14s%14s%10s%11s", toSeconds(time - begin_),
+            grouped(now.pending).c_str(), perSecond(last_.scheduled, now.scheduled).c_str(),
+            perSecond(last_.rescheduled, now.rescheduled).c_str(), grouped(now.cancelled).c_str(),
+            grouped(now.runs).c_str(), readable(now.maxLateness).c_str());
+        if (seconds >= 1 || isLast) {
+            terminal_.line(row);
+            lastTime_ = time;
+            last_ = now;
+        } else if (terminal_.canRedraw()) {
+            terminal_.live(row);
+        }
+    }
+
+private:
+    Terminal& terminal_;
+    TimePoint begin_;
+    TimePoint lastTime_;
+    TimerStatistics last_;  // at the last row that stays
+};
 
 }  // namespace
 
-Load::Load(Options const& options, TraceFile& trace)
-    : options_{options},
-      occupancy_{options.tick},
-      pool_{makePool(options)},
-      trace_{options.follow.count() == 0 ? trace.open() : nullptr},
-      timer_{timerOptions()} {
-    double const share = options_.scale / options_.threads;
+Load::Load(Options const& options)
+    : options_{options}, occupancy_{options.tick}, timer_{timerOptions()} {
     for (unsigned i = 0; i < options_.threads; ++i)
-        producers_.emplace_back(server_, Rates{} * share, options_.seed + i);
+        producers_.emplace_back(server_, options_.scale / options_.threads, i);
 }
 
 timingwheel::TimerOptions Load::timerOptions() {
@@ -81,8 +105,6 @@ timingwheel::TimerOptions Load::timerOptions() {
     options.tick = options_.tick;
     options.wheelSize = options_.wheelSize;
     options.name = "load";
-    options.observer = trace_.get();
-    if (pool_ != nullptr) options.executor = *pool_;
     if (options_.watch) options.observer = &occupancy_;
     // A thread of our own, so that it can tell how much CPU it used.
     options.threadFactory = [this](std::function<void()> body) {
@@ -91,29 +113,18 @@ timingwheel::TimerOptions Load::timerOptions() {
             driverCpu_.store(cpuOfThisThread());
         }};
     };
-    options.errorHandler = [this](timingwheel::TaskFailure const& failure) {
-        if (failure.kind == timingwheel::TaskFailure::Kind::rejected) ledger_.rejected();
-    };
     return options;
 }
 
 void Load::schedulePeriodicJobs() {
-    constexpr double kJobs = 240;
-    constexpr std::uint32_t kForever = std::numeric_limits<std::uint32_t>::max();
-    std::mt19937_64 random{options_.seed};
-    auto const jobs = std::max(1L, std::lround(kJobs * options_.scale));
+    std::mt19937_64 random{1};
+    long const jobs = std::max(1L, std::lround(240 * options_.scale));
     for (long i = 0; i < jobs; ++i) {
-        bool const fixedDelay = i % 6 == 0;
-        std::uint32_t const runs = i % 10 == 5 ? 20 : kForever;
         // A period must be at least a tick.
         nanoseconds const period =
             std::max<nanoseconds>(options_.tick, std::chrono::milliseconds{20 + random() % 480});
         TimePoint const first = timingwheel::Clock::steady().now() + period;
-        PeriodicJob const job{&server_, first, period, runs, fixedDelay};
-        if (fixedDelay)
-            timer_.scheduleWithFixedDelay(job, period, period);
-        else
-            timer_.scheduleAtFixedRate(job, period, period);
+        timer_.scheduleAtFixedRate(PeriodicJob{&server_, first, period}, period, period);
         ledger_.accepted(Kind::periodic);
     }
 }
@@ -123,31 +134,37 @@ LoadResult Load::run(Terminal& terminal) {
     nanoseconds const cpuBefore = cpuOfThisProcess();
     TimePoint const begin = timingwheel::Clock::steady().now();
     schedulePeriodicJobs();
-    if (options_.watch)
-        carry(Watch{options_, occupancy_, terminal, begin}, begin);
-    else
-        carry(Progress{terminal, begin, options_.duration}, begin);
+    carry(terminal, begin);
     result.elapsed = timingwheel::Clock::steady().now() - begin;
+    result.atTheEnd = timer_.statistics();
     stop();
     result.processCpu = cpuOfThisProcess() - cpuBefore;
     result.driverCpu = driverCpu_;
     result.statistics = timer_.statistics();
+    if (!isInterrupted())
+        result.calls = measureCalls(result.atTheEnd, options_.threads,
+                                    std::min<nanoseconds>(options_.duration / 10, 250ms));
     return result;
 }
 
-template <class View>
-void Load::carry(View view, TimePoint begin) {
-    TimePoint const end = begin + options_.duration;
-    {
-        Crew const crew{producers_};
-        for (TimePoint next = begin + View::kEvery; next < end && !isInterrupted();
-             next += View::kEvery) {
-            std::this_thread::sleep_until(next);
-            view.show(timer_.statistics());
+void Load::carry(Terminal& terminal, TimePoint begin) {
+    auto const show = [&](auto view) {
+        TimePoint const end = begin + options_.duration;
+        {
+            Crew const crew{producers_};
+            for (TimePoint next = begin + view.kEvery; next < end && !isInterrupted();
+                 next += view.kEvery) {
+                std::this_thread::sleep_until(next);
+                view.show(timer_.statistics(), false);
+            }
+            if (!isInterrupted()) std::this_thread::sleep_until(end);
         }
-        if (!isInterrupted()) std::this_thread::sleep_until(end);
-    }
-    view.finish(timer_.statistics());
+        view.show(timer_.statistics(), true);
+    };
+    if (options_.watch)
+        show(Watch{options_, occupancy_, terminal, begin});
+    else
+        show(Progress{terminal, begin});
 }
 
 /// What is still pending is returned by stop(), task and all; hooks are counted.
@@ -156,7 +173,6 @@ void Load::stop() {
     ledger_.returned(Kind::heartbeat, stopped.hooks());
     for (timingwheel::StoppedTimeout const& timeout : stopped) {
         if (timeout.target<RequestTimeout>() != nullptr) ledger_.returned(Kind::request);
-        if (timeout.target<Retry>() != nullptr) ledger_.returned(Kind::retry);
         if (timeout.target<DelayedOrder>() != nullptr) ledger_.returned(Kind::order);
         if (timeout.target<PeriodicJob>() != nullptr) ledger_.returned(Kind::periodic);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/demo/TimePoint.h"
+#include "apps/demo/Ledger.h"
 
 #include <timingwheel/Tick.h>
 #include <timingwheel/TimerObserver.h>

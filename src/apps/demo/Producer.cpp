@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <thread>
+#include <utility>
 
 namespace demo {
 
@@ -19,21 +19,20 @@ nanoseconds times(nanoseconds time, double factor) {
 
 }  // namespace
 
-Producer::Producer(Server& server, Rates const& rates, std::uint64_t seed)
+Producer::Producer(Server& server, double share, std::uint64_t seed)
     : server_{server},
-      requests_{rates.requests},
-      packets_{rates.packets},
-      orders_{rates.orders},
-      random_{seed} {
-    auto const connections = std::max<long>(1, std::lround(rates.connections));
-    for (long i = 0; i < connections; ++i) connections_.emplace_back(server);
-    silent_.resize(connections_.size());
+      requests_{40'000 * share},
+      packets_{100'000 * share},
+      orders_{3'000 * share},
+      random_{seed},
+      silent_(static_cast<std::size_t>(std::max(1.0, 10'000 * share))) {
+    for (std::size_t i = 0; i < silent_.size(); ++i) connections_.emplace_back(server);
 }
 
 std::size_t Producer::Pace::in(nanoseconds step) noexcept {
-    credit_ += rate_ * std::chrono::duration<double>{step}.count();
-    double const whole = std::floor(credit_);
-    credit_ -= whole;
+    credit += rate * std::chrono::duration<double>{step}.count();
+    double const whole = std::floor(credit);
+    credit -= whole;
     return static_cast<std::size_t>(whole);
 }
 
@@ -54,8 +53,7 @@ void Producer::run(std::atomic<bool> const& finish) {
 }
 
 void Producer::step(TimePoint now, nanoseconds length) {
-    for (std::size_t n = requests_.in(length); n > 0; --n) request(now, 1);
-    for (std::uint32_t const attempt : outbox_.take()) request(now, attempt);
+    for (std::size_t n = requests_.in(length); n > 0; --n) request(now);
     for (std::size_t n = orders_.in(length); n > 0; --n) order(now);
     for (std::size_t n = packets_.in(length); n > 0; --n) {
         hearFrom(next_, now);
@@ -65,13 +63,13 @@ void Producer::step(TimePoint now, nanoseconds length) {
 }
 
 /// Most responses come within milliseconds, some about when the request times out, some never.
-void Producer::request(TimePoint now, std::uint32_t attempt) {
+void Producer::request(TimePoint now) {
     constexpr std::array<nanoseconds, 3> kPatience{250ms, 500ms, 1s};
     constexpr double kLost = 0.03;
     constexpr double kSlow = 0.01;
     nanoseconds const patience = kPatience[random_() % kPatience.size()];
-    timingwheel::Timeout timeout = server_.timer.newTimeout(
-        RequestTimeout{&server_, &outbox_, now + patience, attempt}, patience);
+    timingwheel::Timeout timeout =
+        server_.timer.newTimeout(RequestTimeout{&server_, now + patience}, patience);
     server_.ledger.accepted(Kind::request);
 
     double const luck = random();
@@ -88,38 +86,35 @@ void Producer::order(TimePoint now) {
     timingwheel::Timeout timeout =
         server_.timer.newTimeout(DelayedOrder{&server_, now + delay}, delay);
     server_.ledger.accepted(Kind::order);
-    if (happens(0.25))
+    if (random() < 0.25)
         cancellations_.push({now + times(delay, random()), std::move(timeout), Kind::order});
 }
 
 /// Every now and then a connection falls silent, or is closed; later it is opened again.
 void Producer::hearFrom(std::size_t which, TimePoint now) {
-    constexpr double kFallsSilent = 0.0025;
     constexpr double kIsClosed = 0.001;
+    constexpr double kFallsSilent = 0.0025;
     constexpr double kComesBack = 0.1;
     Connection& connection = connections_[which];
+    double const luck = random();
     if (!connection.isOpen()) {
-        if (silent_[which] && !happens(kComesBack)) return;
+        if (silent_[which] && luck >= kComesBack) return;
         silent_[which] = false;
         connection.open(now);
     } else if (!silent_[which]) {
-        if (happens(kIsClosed)) {
+        silent_[which] = luck < kIsClosed + kFallsSilent;
+        if (luck < kIsClosed)
             connection.close();
-            silent_[which] = true;
-        } else if (happens(kFallsSilent)) {
-            silent_[which] = true;
-        } else {
+        else if (!silent_[which])
             connection.packet(now);
-        }
     }
 }
 
 void Producer::cancelWhatIsDue(TimePoint now) {
-    while (!cancellations_.empty() && cancellations_.top().at <= now) {
+    for (; !cancellations_.empty() && cancellations_.top().at <= now; cancellations_.pop()) {
         Cancellation const& first = cancellations_.top();
         // False if it has timed out: then the response comes too late.
         if (first.timeout.cancel()) server_.ledger.cancelled(first.kind);
-        cancellations_.pop();
     }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "apps/demo/Connection.h"
 #include "apps/demo/Tasks.h"
 
 #include <timingwheel/Timeout.h>
@@ -10,30 +9,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <queue>
 #include <random>
 #include <vector>
 
 namespace demo {
 
-/// How much a producer does. The figures of `--scale 1` are those of the whole load.
-struct Rates {
-    double requests = 40'000;  ///< a second
-    double packets = 100'000;  ///< a second, over all connections
-    double orders = 3'000;     ///< a second
-    double connections = 10'000;
-
-    Rates operator*(double factor) const noexcept {
-        return {requests * factor, packets * factor, orders * factor, connections * factor};
-    }
-};
-
 /// One thread of the server: sends requests and gets responses, receives packets, takes orders.
 class Producer {
 public:
-    Producer(Server& server, Rates const& rates, std::uint64_t seed);
+    /// `share`: of a load of 40,000 requests, 100,000 packets and 3,000 orders a second.
+    Producer(Server& server, double share, std::uint64_t seed);
 
-    /// Works in steps of a millisecond until told to finish.
+    /// Works in steps of a millisecond until it has to finish.
     void run(std::atomic<bool> const& finish);
 
 private:
@@ -44,36 +33,29 @@ private:
         Kind kind;
         friend bool operator>(Cancellation const& a, Cancellation const& b) { return a.at > b.at; }
     };
-    using Cancellations =
-        std::priority_queue<Cancellation, std::vector<Cancellation>, std::greater<>>;
 
     /// The whole number of things to do in a step; keeps the fraction for the next step.
-    class Pace {
-    public:
-        explicit Pace(double rate) noexcept : rate_{rate} {}
+    struct Pace {
         std::size_t in(std::chrono::nanoseconds step) noexcept;
 
-    private:
-        double rate_;
-        double credit_ = 0;
+        double rate;  ///< a second
+        double credit = 0;
     };
 
     void step(TimePoint now, std::chrono::nanoseconds length);
-    void request(TimePoint now, std::uint32_t attempt);
+    void request(TimePoint now);
     void order(TimePoint now);
     void hearFrom(std::size_t which, TimePoint now);
     void cancelWhatIsDue(TimePoint now);
 
     double random() { return std::uniform_real_distribution{}(random_); }
-    bool happens(double probability) { return random() < probability; }
 
     Server& server_;
     Pace requests_;
     Pace packets_;
     Pace orders_;
     std::mt19937_64 random_;
-    Outbox outbox_;
-    Cancellations cancellations_;
+    std::priority_queue<Cancellation, std::vector<Cancellation>, std::greater<>> cancellations_;
     std::deque<Connection> connections_;
     std::vector<bool> silent_;  // which connections send nothing any more
     std::size_t next_ = 0;      // the connection that sends next

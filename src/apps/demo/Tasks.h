@@ -3,12 +3,10 @@
 #include "apps/demo/Ledger.h"
 
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerHook.h>
 
+#include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <mutex>
-#include <utility>
-#include <vector>
 
 namespace demo {
 
@@ -18,69 +16,66 @@ struct Server {
     Ledger& ledger;
 };
 
-/// Requests to be sent again: retries put them in, on the timer's threads; a producer takes them.
-class Outbox {
-public:
-    void put(std::uint32_t attempt) {
-        std::lock_guard const lock{mutex_};
-        attempts_.push_back(attempt);
-    }
-    std::vector<std::uint32_t> take() {
-        std::lock_guard const lock{mutex_};
-        return std::exchange(attempts_, {});
-    }
-
-private:
-    std::mutex mutex_;
-    std::vector<std::uint32_t> attempts_;
-};
-
-/// The pause before a request that timed out is sent again.
-struct Retry {
-    static constexpr Kind kKind = Kind::retry;
-
-    Server* server;
-    Outbox* outbox;
-    TimePoint due;
-    std::uint32_t attempt;
-
-    void operator()() const;
-};
-
-/// A request got no response in time. It is retried after a pause that doubles every time.
-struct RequestTimeout {
-    static constexpr Kind kKind = Kind::request;
-    static constexpr std::uint32_t kMostAttempts = 4;
-
-    Server* server;
-    Outbox* outbox;
-    TimePoint due;
-    std::uint32_t attempt;
-
-    void operator()() const;
-};
-
-/// An order whose time has come.
-struct DelayedOrder {
-    static constexpr Kind kKind = Kind::order;
-
+/// A request that got no response in time, or an order whose time has come.
+template <Kind kind>
+struct RunsOnce {
     Server* server;
     TimePoint due;
 
-    void operator()() const;
+    void operator()() const { server->ledger.run(kind, due); }
 };
+using RequestTimeout = RunsOnce<Kind::request>;
+using DelayedOrder = RunsOnce<Kind::order>;
 
-/// A job at a fixed rate or with a fixed delay; some end themselves after a number of runs.
+/// A job at a fixed rate.
 struct PeriodicJob {
-    static constexpr Kind kKind = Kind::periodic;
-
     Server* server;
     TimePoint due;
     std::chrono::nanoseconds period;
-    std::uint32_t runsLeft;
-    bool fixedDelay;
 
-    void operator()(timingwheel::Timeout const& self);
+    void operator()() {
+        server->ledger.runAgain(due);
+        due += period;  // the timer counts from its own, later reading of the clock
+    }
+};
+
+/// A connection that is closed when no packet has come for a while: each packet pushes that back.
+///
+/// Thread safety  one producer, and the timer
+class Connection {
+public:
+    static constexpr std::chrono::milliseconds kIdle{500};
+
+    explicit Connection(Server& server) noexcept : server_{server} {}
+
+    bool isOpen() const noexcept { return idle_.isPending(); }
+
+    /// REQUIRES: not open.
+    void open(TimePoint now) {
+        // There is nothing to cancel, but perhaps a run that is not over, and it reads due_.
+        idle_.cancelAndWait();
+        due_ = now + kIdle;
+        server_.timer.schedule(idle_, now + kIdle);
+        server_.ledger.accepted(Kind::heartbeat);
+    }
+
+    void packet(TimePoint now) {
+        // Only after it was pushed back: until then the task may rightly run at the old time.
+        if (!idle_.reschedule(now + kIdle)) return;
+        due_ = now + kIdle;
+        server_.ledger.pushedBack();
+    }
+
+    void close() {
+        if (idle_.cancel()) server_.ledger.cancelled(Kind::heartbeat);
+    }
+
+private:
+    void onIdle() { server_.ledger.run(Kind::heartbeat, due_); }
+
+    Server& server_;
+    std::atomic<TimePoint> due_{};
+    timingwheel::TimerHook<&Connection::onIdle> idle_{*this};
 };
 
 }  // namespace demo

@@ -30,11 +30,6 @@ bool isUtf8() {
     return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-bool hasManyColours() {
-    char const* const term = std::getenv("TERM");
-    return isSet("COLORTERM") || (term != nullptr && std::strstr(term, "256color") != nullptr);
-}
-
 /// Calls `see(position, isPrinted)` for each byte that begins a character; escapes print nothing.
 template <class See>
 void forEachCharacter(std::string_view text, See see) {
@@ -58,11 +53,6 @@ Terminal::Terminal()
       hasUnicode_{isUtf8()} {}
 
 Terminal::~Terminal() { clearLive(); }
-
-Terminal::Abilities Terminal::abilities() const noexcept {
-    if (!hasColours_) return {hasUnicode_, Colours::none};
-    return {hasUnicode_, hasManyColours() ? Colours::many : Colours::eight};
-}
 
 Terminal::Size Terminal::size() const noexcept {
     winsize size{};
@@ -111,13 +101,6 @@ std::string Terminal::bar(double fraction, std::size_t cells) const {
     auto const eighths = static_cast<std::size_t>(std::max(1L, std::lround(length * 8)));
     for (std::size_t i = 0; i < eighths / 8; ++i) bar += "█";
     return bar + kEighths[eighths % 8];
-}
-
-std::string Terminal::gauge(double fraction, std::size_t cells) const {
-    std::string filled = bar(fraction, cells);
-    std::size_t const padding = cells - std::min(cells, columnsOf(filled));
-    filled = styled(Style::accent, filled) + std::string(padding, ' ');
-    return hasUnicode_ ? "▕" + filled + "▏" : "[" + filled + "]";
 }
 
 char const* beginningOf(Terminal::Style style) noexcept {

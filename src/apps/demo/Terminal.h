@@ -19,10 +19,9 @@ public:
         friend bool operator==(Size, Size) noexcept = default;
     };
 
-    enum class Colours { none, eight, many };
     struct Abilities {
         bool hasUnicode = false;
-        Colours colours = Colours::none;
+        bool hasColours = false;
     };
 
     Terminal();
@@ -37,7 +36,7 @@ public:
 
     bool canRedraw() const noexcept { return isTerminal_; }
     bool hasUnicode() const noexcept { return hasUnicode_; }
-    Abilities abilities() const noexcept;
+    Abilities abilities() const noexcept { return {hasUnicode_, hasColours_}; }
     /// The size now; 80 x 24 if unknown.
     Size size() const noexcept;
 
@@ -47,8 +46,6 @@ public:
 
     /// A bar of `fraction` of `cells` columns: not blank unless the fraction is 0; not padded.
     std::string bar(double fraction, std::size_t cells) const;
-    /// A bar in a frame, padded to `cells` columns and the frame.
-    std::string gauge(double fraction, std::size_t cells) const;
 
 private:
     void clearLive();

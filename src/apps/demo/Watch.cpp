@@ -1,6 +1,5 @@
 #include "apps/demo/Watch.h"
 
-#include "apps/demo/Drawing.h"
 #include "apps/demo/Format.h"
 
 #include <algorithm>
@@ -41,10 +40,11 @@ Watch::Watch(Options const& options, Occupancy const& occupancy, Terminal& termi
       begin_{begin},
       nextPrint_{begin + 1s},
       readings_{{begin, {}}} {
-    if (terminal_.canRedraw()) screen_.emplace();
+    if (terminal_.canRedraw()) screen_ = std::make_unique<Screen>();
 }
 
-void Watch::addLevels(Picture& picture, Occupancy::Snapshot const& snapshot, TimePoint time) {
+void Watch::addLevels(Picture& picture, TimePoint time) {
+    Occupancy::Snapshot const snapshot = occupancy_.snapshot();
     constexpr double kSinks = 0.97;  // a picture
     for (double& fullest : fullest_) fullest *= kSinks;
     for (Occupancy::Bucket const& bucket : snapshot.buckets) {
@@ -81,54 +81,43 @@ void Watch::addRates(Picture& picture, TimerStatistics const& now, TimePoint tim
         return static_cast<std::uint64_t>(
             std::llround(static_cast<double>(later - earlier) / seconds));
     };
-    picture.rates = {.scheduled = perSecond(before.scheduled, now.scheduled),
-                     .cancelled = perSecond(before.cancelled, now.cancelled),
-                     .pushedBack = perSecond(before.rescheduled, now.rescheduled),
-                     .cascades = perSecond(cascadesOf(before), cascadesOf(now)),
-                     .runs = perSecond(before.runs, now.runs),
-                     .wakeUps = perSecond(before.wakeUps, now.wakeUps)};
+    picture.rates = {{"scheduled/s", perSecond(before.scheduled, now.scheduled)},
+                     {"cancelled/s", perSecond(before.cancelled, now.cancelled)},
+                     {"pushed back/s", perSecond(before.rescheduled, now.rescheduled)},
+                     {"cascades/s", perSecond(cascadesOf(before), cascadesOf(now))},
+                     {"runs/s", perSecond(before.runs, now.runs)},
+                     {"wake-ups/s", perSecond(before.wakeUps, now.wakeUps)}};
     LatenessHistogram const late = between(before.lateness, now.lateness);
-    picture.lateness = {.half = std::min(late.quantile(0.5), now.maxLateness),
-                        .hundredth = std::min(late.quantile(0.99), now.maxLateness),
-                        .worst = now.maxLateness};
+    auto const within = [&](double fraction) {
+        return readable(std::min(late.quantile(fraction), now.maxLateness));
+    };
+    picture.lateness = "p50 " + within(0.5) + "  p99 " + within(0.99) + "  worst " +
+                       readable(now.maxLateness) + "   (p50, p99: of the last second)";
     readings_.push_back({time, now});
     while (readings_.size() > 1 && time - readings_[1].time >= 1s) readings_.pop_front();
 }
 
-Picture Watch::look(TimerStatistics const& now, TimePoint time) {
+void Watch::show(TimerStatistics const& now, bool isLast) {
+    TimePoint const time = timingwheel::Clock::steady().now();
     Picture picture;
     picture.tick = options_.tick;
     picture.wheelSize = static_cast<std::size_t>(options_.wheelSize);
     picture.elapsed = time - begin_;
     picture.duration = options_.duration;
     picture.pending = now.pending;
-    addLevels(picture, occupancy_.snapshot(), time);
+    addLevels(picture, time);
     addRates(picture, now, time);
-    return picture;
-}
 
-void Watch::print(Picture const& picture) {
-    for (std::string const& line : draw(picture, terminal_.size(), terminal_.abilities()))
-        terminal_.line(line);
-}
-
-void Watch::show(TimerStatistics const& now) {
-    TimePoint const time = timingwheel::Clock::steady().now();
-    Picture const picture = look(now, time);
+    Terminal::Size const size = terminal_.size();
+    std::vector<std::string> const lines = draw(picture, size, terminal_.abilities());
+    if (isLast) screen_.reset();
     if (screen_) {
-        Terminal::Size const size = terminal_.size();
-        screen_->show(draw(picture, size, terminal_.abilities()), size);
-    } else if (time >= nextPrint_) {
-        print(picture);
+        screen_->show(lines, size);
+    } else if (isLast || (time >= nextPrint_ && !terminal_.canRedraw())) {
+        for (std::string const& line : lines) terminal_.line(line);
         terminal_.line();
         nextPrint_ += 1s;
     }
-}
-
-void Watch::finish(TimerStatistics const& now) {
-    screen_.reset();
-    print(look(now, timingwheel::Clock::steady().now()));
-    terminal_.line();
 }
 
 }  // namespace demo

@@ -1,18 +1,16 @@
 #pragma once
 
+#include "apps/demo/Drawing.h"
 #include "apps/demo/Occupancy.h"
 #include "apps/demo/Options.h"
-#include "apps/demo/Picture.h"
 #include "apps/demo/Screen.h"
 #include "apps/demo/Terminal.h"
-#include "apps/demo/TimePoint.h"
 
 #include <timingwheel/TimerStatistics.h>
 
 #include <chrono>
-#include <cstddef>
 #include <deque>
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace demo {
@@ -27,9 +25,8 @@ public:
 
     Watch(Options const& options, Occupancy const& occupancy, Terminal& terminal, TimePoint begin);
 
-    void show(timingwheel::TimerStatistics const& now);
-    /// Gives the terminal back, with the last picture on it.
-    void finish(timingwheel::TimerStatistics const& now);
+    /// The last time gives the terminal back, with the last picture on it.
+    void show(timingwheel::TimerStatistics const& now, bool isLast);
 
 private:
     struct Reading {
@@ -37,10 +34,8 @@ private:
         timingwheel::TimerStatistics statistics;
     };
 
-    Picture look(timingwheel::TimerStatistics const& now, TimePoint time);
-    void addLevels(Picture& picture, Occupancy::Snapshot const& snapshot, TimePoint time);
+    void addLevels(Picture& picture, TimePoint time);
     void addRates(Picture& picture, timingwheel::TimerStatistics const& now, TimePoint time);
-    void print(Picture const& picture);
 
     Options const& options_;
     Occupancy const& occupancy_;
@@ -49,7 +44,7 @@ private:
     TimePoint nextPrint_;
     std::deque<Reading> readings_;  // of the last second
     std::vector<double> fullest_;   // of each level: sinks slowly, so that bars do not jump
-    std::optional<Screen> screen_;
+    std::unique_ptr<Screen> screen_;
 };
 
 }  // namespace demo

@@ -1,6 +1,6 @@
 #include "apps/walkthrough/Story.h"
 
-#include "apps/walkthrough/Sentences.h"
+#include "apps/walkthrough/Json.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -23,17 +23,24 @@ void check(char const* what, std::int64_t value, std::int64_t least, std::int64_
 }
 
 Story::Options const& checked(Story::Options const& options) {
-    constexpr std::int64_t kLeast = timingwheel::RawTimingWheel::kMinWheelSize;
-    check("wheelSize", options.wheelSize, kLeast, Story::kMaxWheelSize);
     for (std::int64_t const size : options.levelSizes)
-        check("a level's size", size, kLeast, Story::kMaxWheelSize);
-    check("start", options.start, 0, Story::kMaxStart);
+        check("a level's size", size, timingwheel::RawTimingWheel::kMinWheelSize,
+              Story::kMaxWheelSize);
+    check("start", options.start, 0, Story::kMaxDelay);
     check("flatSlots", options.flatSlots, 1, Story::kMaxWheelSize);
     return options;
 }
 
 Place placeOf(TimerTaskList const& bucket) {
     return {bucket.level(), bucket.slot(), bucket.expiration()};
+}
+
+template <class Entry>
+std::vector<std::size_t> tasksIn(TimerTaskList const& bucket) {
+    std::vector<std::size_t> tasks;
+    for (TimerTaskEntry const& entry : bucket.entries())
+        tasks.push_back(static_cast<Entry const&>(entry).task);
+    return tasks;
 }
 
 /// "A" to "Z", "A2" to "Z2" and so on; without "I", which is a word in a sentence.
@@ -46,54 +53,17 @@ std::string nameOf(std::size_t task) {
 
 }  // namespace
 
-char const* toString(Frame::Stage stage) noexcept {
-    switch (stage) {
-        case Frame::Stage::begin:
-            return "begin";
-        case Frame::Stage::schedule:
-            return "schedule";
-        case Frame::Stage::place:
-            return "place";
-        case Frame::Stage::arm:
-            return "arm";
-        case Frame::Stage::wake:
-            return "wake";
-        case Frame::Stage::cascade:
-            return "cascade";
-        case Frame::Stage::run:
-            return "run";
-        case Frame::Stage::cancel:
-            return "cancel";
-        case Frame::Stage::wait:
-            return "wait";
-    }
-    return "?";
-}
-
-char const* toString(TaskPicture::State state) noexcept {
-    switch (state) {
-        case TaskPicture::State::queued:
-            return "queued";
-        case TaskPicture::State::flushed:
-            return "flushed";
-        case TaskPicture::State::ran:
-            return "ran";
-        case TaskPicture::State::cancelled:
-            return "cancelled";
-    }
-    return "?";
-}
-
 Story::Story(Options options)
-    : times_{checked(options).times},
-      wheel_{{.wheelSize = options.wheelSize,
-              .levelSizes = options.levelSizes,
-              .start = Tick{options.start}}},
+    : times_{checked(options).style},
+      wheel_{{.levelSizes = options.levelSizes, .start = Tick{options.start}}},
       flat_{{.ticksPerWheel = options.flatSlots, .start = Tick{options.start}}},
       now_{options.start},
       asleepSince_{options.start} {
-    tell(Frame::Stage::begin, Frame::kNobody, sentence::begin(options)).flatSentence =
-        sentence::flatBegin(options);
+    tell({.stage = "begin",
+          .sentence = sentence::begin(times_, now_, options.levelSizes.front()),
+          .flatSentence = "An empty flat wheel at " + times_.moment(now_) + ": " +
+                          std::to_string(options.flatSlots) + " slots of " + times_.lasting(1) +
+                          ". Nothing is pending, so the hand stands still."});
 }
 
 Story::~Story() {
@@ -103,15 +73,10 @@ Story::~Story() {
     }
 }
 
-Frame& Story::tell(Frame::Stage stage, std::size_t task, std::string sentence) {
-    frames_.push_back({.stage = stage,
-                       .task = task,
-                       .from = {},
-                       .to = {},
-                       .sentence = std::move(sentence),
-                       .flatSentence = {},
-                       .picture = look()});
-    return frames_.back();
+void Story::tell(Frame frame) {
+    frame.now = now_;
+    frame.picture = look();
+    frames_.push_back(std::move(frame));
 }
 
 void Story::schedule(std::int64_t delay) {
@@ -125,12 +90,14 @@ void Story::schedule(std::int64_t delay) {
     // The wheel catches up with the time, as in a timer before it places anything.
     wheel_.raw().advanceClock(Tick{now_});
     bool const isFlatDue = flat_.add(task.flatEntry, Tick{task.picture.deadline}).isDue();
-    Frame& told = tell(Frame::Stage::schedule, number, sentence::schedule(times_, task.picture));
-    if (!isFlatDue)
-        told.flatSentence = sentence::flatPlace(
-            times_, task.picture,
-            {number, flat_.slotOf(task.flatEntry), flat_.remainingRounds(task.flatEntry)},
-            static_cast<std::int64_t>(flat_.allSlots().size()));
+    auto const slots = static_cast<std::int64_t>(flat_.allSlots().size());
+    tell({.stage = "schedule",
+          .task = number,
+          .sentence = sentence::schedule(times_, task.picture),
+          .flatSentence =
+              isFlatDue ? ""
+                        : sentence::flatPlace(times_, task.picture, flat_.slotOf(task.flatEntry),
+                                              flat_.remainingRounds(task.flatEntry), slots)});
     placeNew(task);
 }
 
@@ -143,11 +110,11 @@ void Story::placeNew(Task& task) {
     if (!heap.empty()) earliestBefore = heap.top().expiration;
     timingwheel::Placement const placement = wheel_.add(task.entry, Tick{task.picture.deadline});
     if (placement.isDue()) {
-        task.picture.state = TaskPicture::State::ran;
+        task.picture.state = "ran";
         task.picture.endedAt = now_;
-        tell(Frame::Stage::run, number, sentence::runAtOnce(task.picture)).flatSentence =
-            sentence::runAtOnce(task.picture);
-        return;
+        std::string const told =
+            task.picture.name + " is due already: it is put into no bucket and runs at once.";
+        return tell({.stage = "run", .task = number, .sentence = told, .flatSentence = told});
     }
     Place const to = placeOf(placement.bucket());
     bool const arms = heap.size() > armedBefore;
@@ -157,10 +124,15 @@ void Story::placeNew(Task& task) {
     std::string told = sentence::place(times_, task.picture, levels[to.level],
                                        to.level == 0 ? nullptr : &levels[to.level - 1],
                                        levels[levelsBefore - 1], to);
-    if (!arms) told += " " + sentence::isArmedAlready(times_, to);
-    tell(Frame::Stage::place, number, std::move(told)).to = to;
+    if (!arms)
+        told += " That bucket stands in the delay heap already, at " + times_.at(to.expiration) +
+                ": one more task does not change that.";
+    tell({.stage = "place", .task = number, .sentence = std::move(told), .to = to});
     if (arms)
-        tell(Frame::Stage::arm, number, sentence::arm(times_, to, earliestBefore, now_)).to = to;
+        tell({.stage = "arm",
+              .task = number,
+              .sentence = sentence::arm(times_, to, earliestBefore, now_),
+              .to = to});
 }
 
 bool Story::cancel(std::size_t number) {
@@ -170,19 +142,19 @@ bool Story::cancel(std::size_t number) {
     bool wasAlone = false;
     for (auto const& level : wheel_.levels())
         for (TimerTaskList const& bucket : level.buckets())
-            for (TimerTaskEntry const& entry : bucket.entries())
-                if (&entry == &task.entry) {
-                    from = placeOf(bucket);
-                    wasAlone = bucket.entries().size() == 1;
-                }
+            if (auto const in = tasksIn<Entry>(bucket); std::count(in.begin(), in.end(), number)) {
+                from = placeOf(bucket);
+                wasAlone = in.size() == 1;
+            }
     wheel_.cancel(task.entry);
     flat_.cancel(task.flatEntry);
-    task.picture.state = TaskPicture::State::cancelled;
+    task.picture.state = "cancelled";
     task.picture.endedAt = now_;
-    Frame& told =
-        tell(Frame::Stage::cancel, number, sentence::cancel(times_, task.picture, from, wasAlone));
-    told.from = from;
-    told.flatSentence = sentence::flatCancel(task.picture);
+    tell({.stage = "cancel",
+          .task = number,
+          .sentence = sentence::cancel(times_, task.picture, from, wasAlone),
+          .from = from,
+          .flatSentence = task.picture.name + " leaves its slot."});
     return true;
 }
 
@@ -196,37 +168,40 @@ bool Story::wake() {
 
     TimerTaskList const& bucket = *wheel_.delayHeap().top().bucket;
     Place const from = placeOf(bucket);
-    std::vector<std::size_t> const flushed = tasksIn(bucket);
-    for (std::size_t const task : flushed) tasks_[task].picture.state = TaskPicture::State::flushed;
+    std::vector<std::size_t> const flushed = tasksIn<Entry>(bucket);
+    for (std::size_t const task : flushed) tasks_[task].picture.state = "flushed";
     wheel_.raw().flush(*next);
-    Frame& told = tell(Frame::Stage::wake, Frame::kNobody,
-                       sentence::wake(times_, from, slept, flushed.size()));
-    told.from = from;
-    told.flatSentence = std::move(flatSentence);
+    tell({.stage = "wake",
+          .sentence = sentence::wake(times_, from, slept, flushed.size()),
+          .from = from,
+          .flatSentence = std::move(flatSentence)});
     while (wheel_.raw().hasFlushed()) takeOne(from);
     return true;
 }
 
 void Story::takeOne(Place const& from) {
     auto& entry = static_cast<Entry&>(wheel_.raw().takeFlushed());
-    Task& task = tasks_[entry.task];
+    TaskPicture& task = tasks_[entry.task].picture;
     std::size_t const armedBefore = wheel_.delayHeap().size();
     timingwheel::Placement const placement = wheel_.raw().place(entry);
     if (placement.isDue()) {
-        task.picture.state = TaskPicture::State::ran;
-        task.picture.endedAt = now_;
-        tell(Frame::Stage::run, entry.task, sentence::run(times_, task.picture, from)).from = from;
-        return;
+        task.state = "ran";
+        task.endedAt = now_;
+        return tell({.stage = "run",
+                     .task = entry.task,
+                     .sentence = sentence::run(times_, task, from),
+                     .from = from});
     }
-    task.picture.state = TaskPicture::State::queued;
-    ++task.picture.cascades;
+    task.state = "queued";
+    ++task.cascades;
     ++cascades_;
     Place const to = placeOf(placement.bucket());
     bool const arms = wheel_.delayHeap().size() > armedBefore;
-    Frame& told = tell(Frame::Stage::cascade, entry.task,
-                       sentence::cascade(times_, task.picture, from, to, now_, arms));
-    told.from = from;
-    told.to = to;
+    tell({.stage = "cascade",
+          .task = entry.task,
+          .sentence = sentence::cascade(times_, task, from, to, now_, arms),
+          .from = from,
+          .to = to});
 }
 
 void Story::wait(std::int64_t ticks) {
@@ -237,14 +212,16 @@ void Story::wait(std::int64_t ticks) {
         return next && next->value() <= until;
     };
     if (expiresMeanwhile())
-        tell(Frame::Stage::wait, Frame::kNobody, sentence::waitBegins(times_, until));
+        tell({.stage = "wait",
+              .sentence =
+                  "Nobody calls until " + times_.at(until) + ". But buckets expire before that:"});
     while (expiresMeanwhile()) wake();
     if (now_ == until) return;
     now_ = until;
     std::string flatSentence = advanceFlat(now_, true);
-    tell(Frame::Stage::wait, Frame::kNobody,
-         sentence::wait(times_, now_, wheel_.currentTick().value()))
-        .flatSentence = std::move(flatSentence);
+    tell({.stage = "wait",
+          .sentence = sentence::wait(times_, now_, wheel_.currentTick().value()),
+          .flatSentence = std::move(flatSentence)});
 }
 
 /// Walks tick by tick, as a flat wheel must, and counts what that costs. Told when something ran,
@@ -266,65 +243,79 @@ std::string Story::advanceFlat(std::int64_t now, bool isTold) {
     if (ran.empty() && !isTold) return {};
     std::int64_t const walked = ticksWalked_ - std::exchange(walkedThen_, ticksWalked_);
     std::int64_t const passedOver = passedOver_ - std::exchange(passedOverThen_, passedOver_);
-    return walked == 0 ? sentence::flatStill(times_, now)
-                       : sentence::flatWalk(walked, passedOver, ran);
+    if (walked > 0) return sentence::flatWalk(walked, passedOver, ran);
+    return "It is " + times_.at(now) + ". Nothing is pending, so the hand does not walk.";
 }
 
-// ---- what is where -----------------------------------------------------------------------------
+// ---- what is where, as JSON --------------------------------------------------------------------
 
-std::vector<std::size_t> Story::tasksIn(TimerTaskList const& bucket) {
-    std::vector<std::size_t> tasks;
-    for (TimerTaskEntry const& entry : bucket.entries())
-        tasks.push_back(static_cast<Entry const&>(entry).task);
-    return tasks;
+namespace {
+
+/// Without the bracket that closes it.
+std::string opened(Place const& place) {
+    std::string text =
+        json::object("level", place.level, "slot", place.slot, "expiration", place.expiration);
+    text.pop_back();
+    return text;
 }
 
-BucketPicture Story::lookAt(TimerTaskList const& bucket) {
-    return {bucket.level(), bucket.slot(), bucket.expiration(), tasksIn(bucket)};
+}  // namespace
+
+std::string Story::look() const {
+    std::vector<std::pair<std::int64_t, std::string>> heap;
+    auto const lookAtBucket = [](TimerTaskList const& bucket) {
+        return opened(placeOf(bucket)) + ",\"tasks\":" +
+               json::list(tasksIn<Entry>(bucket), [](auto task) { return json::of(task); }) + '}';
+    };
+    auto const lookAtLevel = [&](auto const& level) {
+        std::vector<std::string> buckets;
+        for (TimerTaskList const& bucket : level.buckets()) {
+            if (!bucket.isArmed()) continue;
+            buckets.push_back(lookAtBucket(bucket));
+            heap.emplace_back(bucket.expiration(), buckets.back());
+        }
+        return json::object("slots", level.buckets().size(), "granularity", level.granularity(),
+                            "interval", level.interval(), "clock", level.clock(), "buckets",
+                            json::Raw{json::list(buckets, [](auto const& each) { return each; })});
+    };
+    auto const lookAtTask = [](Task const& each) {
+        TaskPicture const& task = each.picture;
+        return json::object("name", task.name, "scheduledAt", task.scheduledAt, "delay", task.delay,
+                            "deadline", task.deadline, "state", task.state, "endedAt", task.endedAt,
+                            "cascades", task.cascades);
+    };
+    std::vector<Entry const*> entries;
+    for (auto const& slot : flat_.allSlots())
+        for (TimerTaskEntry const* const entry : slot.entries())
+            if (entry != nullptr) entries.push_back(static_cast<Entry const*>(entry));
+    auto const lookAtEntry = [this](Entry const* entry) {
+        return json::object("task", entry->task, "slot", flat_.slotOf(*entry), "rounds",
+                            flat_.remainingRounds(*entry));
+    };
+    json::Raw const levels{json::list(wheel_.levels(), lookAtLevel)};
+    // The lowest level first where several expire at the same time.
+    std::stable_sort(heap.begin(), heap.end(),
+                     [](auto const& a, auto const& b) { return a.first < b.first; });
+    json::Raw const flat{json::object("clock", flat_.currentTick().value(), "slots",
+                                      flat_.allSlots().size(), "ticksWalked", ticksWalked_,
+                                      "passedOver", passedOver_, "entries",
+                                      json::Raw{json::list(entries, lookAtEntry)})};
+    return json::members("now", now_, "wakeUps", wakeUps_, "cascades", cascades_, "levels", levels,
+                         "heap",
+                         json::Raw{json::list(heap, [](auto const& each) { return each.second; })},
+                         "tasks", json::Raw{json::list(tasks_, lookAtTask)}, "flat", flat);
 }
 
-Picture Story::look() const {
-    Picture picture{.now = now_,
-                    .clock = wheel_.currentTick().value(),
-                    .wakeUps = wakeUps_,
-                    .cascades = cascades_,
-                    .levels = {},
-                    .heap = {},
-                    .tasks = {},
-                    .flat = lookAtFlat()};
-    for (auto const& level : wheel_.levels()) {
-        LevelPicture& drawn = picture.levels.emplace_back(
-            LevelPicture{static_cast<std::int64_t>(level.buckets().size()),
-                         level.granularity(),
-                         level.interval(),
-                         level.clock(),
-                         {}});
-        for (TimerTaskList const& bucket : level.buckets())
-            if (bucket.isArmed()) drawn.buckets.push_back(lookAt(bucket));
-    }
-    for (auto const& item : wheel_.delayHeap().items())
-        picture.heap.push_back(lookAt(*item.bucket));
-    std::sort(picture.heap.begin(), picture.heap.end(),
-              [](BucketPicture const& a, BucketPicture const& b) {
-                  return std::pair{a.expiration, a.level} < std::pair{b.expiration, b.level};
-              });
-    for (Task const& task : tasks_) picture.tasks.push_back(task.picture);
-    return picture;
-}
-
-FlatPicture Story::lookAtFlat() const {
-    FlatPicture picture{.clock = flat_.currentTick().value(),
-                        .slots = static_cast<std::int64_t>(flat_.allSlots().size()),
-                        .ticksWalked = ticksWalked_,
-                        .passedOver = passedOver_,
-                        .entries = {}};
-    for (std::size_t slot = 0; slot < flat_.allSlots().size(); ++slot)
-        for (TimerTaskEntry const* const entry : flat_.allSlots()[slot].entries())
-            if (entry != nullptr) {
-                auto const& known = static_cast<Entry const&>(*entry);
-                picture.entries.push_back({known.task, slot, flat_.remainingRounds(known)});
-            }
-    return picture;
+std::string toJson(Frame const& frame) {
+    auto const place = [](std::optional<Place> const& one) {
+        return json::Raw{one ? opened(*one) + '}' : "null"};
+    };
+    json::Raw const task{frame.task == Frame::kNobody ? "null" : json::of(frame.task)};
+    return '{' +
+           json::members("stage", frame.stage, "task", task, "from", place(frame.from), "to",
+                         place(frame.to), "sentence", frame.sentence, "flatSentence",
+                         frame.flatSentence) +
+           ',' + frame.picture + '}';
 }
 
 }  // namespace walkthrough

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "apps/walkthrough/Picture.h"
-#include "apps/walkthrough/Times.h"
+#include "apps/walkthrough/Sentences.h"
 
 #include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>
@@ -16,45 +15,29 @@
 
 namespace walkthrough {
 
-struct Place {
-    std::uint32_t level;
-    std::uint32_t slot;
-    std::int64_t expiration;
-};
-
 /// One step, told in a sentence, and what is where after it.
 struct Frame {
-    enum class Stage : std::uint8_t {
-        begin,
-        schedule,
-        place,
-        arm,
-        wake,
-        cascade,
-        run,
-        cancel,
-        wait
-    };
     static constexpr std::size_t kNobody = SIZE_MAX;
 
-    Stage stage;
+    char const* stage;  ///< begin, schedule, place, arm, wake, cascade, run, cancel or wait
     std::size_t task = kNobody;
-    std::optional<Place> from;  ///< wake, cascade, cancel: the bucket that was left
-    std::optional<Place> to;    ///< place, arm, cascade
     std::string sentence;
-    std::string flatSentence;  ///< what the flat wheel did, if anything
-    Picture picture;
+    std::optional<Place> from = {};  ///< wake, cascade, run, cancel: the bucket that was left
+    std::optional<Place> to = {};    ///< place, arm, cascade
+    std::string flatSentence = {};   ///< what the flat wheel did, if anything
+    std::int64_t now = 0;
+    std::string picture = {};  ///< members of JSON, read off the wheels: levels, heap, tasks, flat
 };
 
-char const* toString(Frame::Stage stage) noexcept;
-char const* toString(TaskPicture::State state) noexcept;
+/// One line: the stage, the sentences and the whole picture.
+std::string toJson(Frame const& frame);
 
-/// Tells a timing wheel and a flat wheel the same things, and shows what happened, frame by frame.
+/// Gives a timing wheel and a flat wheel the same tasks, and shows what happens, frame by frame.
 ///
 /// It only does what a driver does: the library's wheels place, arm, flush and cascade, and each
 /// frame is read off them. So what a page shows is what the library does.
 ///
-///     Story story{{.wheelSize = 20}};
+///     Story story;
 ///     story.schedule(25);      // schedule, place on level 1, arm
 ///     story.wake();            // at 20: wake, cascade to level 0
 ///     story.wake();            // at 25: wake, run
@@ -65,15 +48,13 @@ char const* toString(TaskPicture::State state) noexcept;
 class Story {
 public:
     struct Options {
-        std::int64_t wheelSize = 20;
-        std::vector<std::int64_t> levelSizes = {};  ///< take the place of wheelSize
+        std::vector<std::int64_t> levelSizes = {20};
         std::int64_t flatSlots = 32;
-        Times::Style times = Times::Style::milliseconds;
+        Times::Style style = Times::Style::milliseconds;
         std::int64_t start = 0;  ///< what the clock shows at the beginning
     };
     static constexpr std::int64_t kMaxDelay = 9'999'999;
     static constexpr std::int64_t kMaxWheelSize = 64;
-    static constexpr std::int64_t kMaxStart = kMaxDelay;
 
     explicit Story(Options options);
     Story() : Story{Options{}} {}
@@ -103,14 +84,11 @@ private:
         Entry flatEntry;
     };
 
-    Frame& tell(Frame::Stage stage, std::size_t task, std::string sentence);
+    void tell(Frame frame);
     void placeNew(Task& task);
     void takeOne(Place const& from);
     std::string advanceFlat(std::int64_t now, bool isTold);
-    static std::vector<std::size_t> tasksIn(timingwheel::TimerTaskList const& bucket);
-    static BucketPicture lookAt(timingwheel::TimerTaskList const& bucket);
-    Picture look() const;
-    FlatPicture lookAtFlat() const;
+    std::string look() const;
 
     Times times_;
     timingwheel::TimingWheel<Entry> wheel_;

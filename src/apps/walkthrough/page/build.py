@@ -3,14 +3,12 @@
 
 build.py                 compiles the story to WebAssembly and writes the page
 build.py --check         compiles it again; fails if the page is not what comes of it
-build.py --check-parts   fails if the page's text, style or script is not what stands here; needs no
-                         compiler
+build.py --check-parts   the same for text, style and script alone; needs no compiler
 
 The engine is the library's own wheels and src/apps/walkthrough, compiled by Debian's Emscripten.
 Another version of that makes other bytes: --check then leaves the engine out, and says so.
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -25,19 +23,16 @@ PAGE = ROOT / "docs" / "walkthrough.html"
 SKIPPED = 77
 
 SOURCES = [
-    *("src/apps/walkthrough/" + name + ".cpp"
-      for name in "Story Sentences Times Json Playback wasm".split()),
+    *("src/apps/walkthrough/" + name for name in ("Story.cpp", "Sentences.cpp", "wasm.cpp")),
     "src/base/OptionChecks.cpp",
     *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
 ]  # fmt: skip
-CALLS = ("Level Begin MaxDelay Schedule ScheduleExample ClockStart ScheduleClock Cancel Wake Wait "
-         "TakeBackTo Frame").split()  # fmt: skip
+CALLS = "Level Begin MaxDelay Schedule Cancel Wait Wake Count Frame".split()
 FLAGS = [
     *"-std=c++20 -Oz -DNDEBUG -Iinclude -Isrc -idirafter /usr/include".split(),
     *"-sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=loadWheel -sENVIRONMENT=web".split(),
-    *"-sFILESYSTEM=0 -sALLOW_MEMORY_GROWTH=1".split(),
+    *"-sFILESYSTEM=0 -sALLOW_MEMORY_GROWTH=1 -sEXPORTED_RUNTIME_METHODS=UTF8ToString".split(),
     "-sEXPORTED_FUNCTIONS=" + ",".join("_story" + call for call in CALLS),
-    "-sEXPORTED_RUNTIME_METHODS=UTF8ToString",
 ]  # fmt: skip
 ENGINE = re.compile(r"(?<=<script>\n)/\* (emcc [^*]*) \*/\n.*?(?=\n</script>)", re.DOTALL)
 
@@ -58,47 +53,37 @@ def compileEngine():
 
 
 def fill(engine):
-    def read(name):
-        return (HERE / name).read_text(encoding="utf-8").strip()
+    def read(*names):
+        return "\n\n".join((HERE / each).read_text(encoding="utf-8").strip() for each in names)
 
-    scripts = ["teller.js", "frame.js", "stage.js", "panels.js", "player.js"]
-    texts = {"style": read("page.css"), "engine": engine, "script": "\n\n".join(map(read, scripts))}
     page = read("page.html.in") + "\n"
-    for name, text in texts.items():
+    for name, text in {"style": read("page.css"), "engine": engine,
+                       "script": read("story.js", "stage.js", "player.js")}.items():  # fmt: skip
         if name != "style" and "</script" in text:
             raise SystemExit(f"{name}: </script would end it")
         page = page.replace("{{" + name + "}}", text)
     return page
 
 
-def check(page, withEngine):
-    stale = ("docs/walkthrough.html is not what src/apps/walkthrough makes: "
-             "./dev walkthrough renews it")  # fmt: skip
+def check(withEngine):
+    """What is wrong with the page; None if nothing is."""
+    page = PAGE.read_text(encoding="utf-8")
     built = ENGINE.search(page)
-    if not built or page != fill(built.group()):
-        return stale
-    if not withEngine:
-        return None
-    if not shutil.which("em++"):
-        print("skipped: Debian's emscripten is not installed")
-        raise SystemExit(SKIPPED)
-    if compilerVersion() != built.group(1):
-        print(f"not compared: the engine, built with {built.group(1)}, not {compilerVersion()}")
-        return None
-    return None if page == fill(compileEngine()) else stale
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--check-parts", action="store_true")
-    options = parser.parse_args()
-    if options.check or options.check_parts:
-        return check(PAGE.read_text(encoding="utf-8"), withEngine=options.check)
-    PAGE.write_text(fill(compileEngine()), encoding="utf-8")
-    print(f"== {PAGE}")
-    return None
+    isStale = not built or page != fill(built.group())
+    if not isStale and withEngine:
+        if not shutil.which("em++"):
+            print("skipped: Debian's emscripten is not installed")
+            raise SystemExit(SKIPPED)
+        if compilerVersion() != built.group(1):
+            print(f"not compared: the engine, built with {built.group(1)}, not {compilerVersion()}")
+        else:
+            isStale = page != fill(compileEngine())
+    return ("docs/walkthrough.html is not what src/apps/walkthrough makes: ./dev walkthrough "
+            "renews it") if isStale else None  # fmt: skip
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:] in (["--check"], ["--check-parts"]):
+        sys.exit(check(withEngine=sys.argv[1] == "--check"))
+    PAGE.write_text(fill(compileEngine()), encoding="utf-8")
+    print(f"== {PAGE}")

@@ -1,23 +1,95 @@
-// Which step is shown, and what the reader does about it.
+// What stands beside the rings, which step is shown, and what the reader does about it.
+
+const FLOW = ["schedule", "place", "arm", "wake", "cascade", "run"];
+
+function html(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+const span = (text, name = "") => html("span", { class: name }, ...[text].flat());
+const dot = (text, style) => html("span", { class: "dot", style }, text);
+
+function showHeap(frame) {
+  const rows = frame.heap.map(({ level, slot, expiration, tasks }) => {
+    const style = levelColour(level);
+    const dots = tasks.map((i) => dot(frame.tasks[i].name, style));
+    const cells = [span(`level ${level}, slot ${slot}`), span(tasks.length ? dots : "emptied", "dots")];
+    return html("li", { style }, html("b", {}, time(expiration)), ...cells);
+  });
+  const isAtWork = frame.tasks.some((task) => task.state === "flushed");
+  const why = isAtWork ? "is at work on what it took out" : "sleeps until somebody calls";
+  if (!rows.length) rows.push(html("li", { class: "none" }, `Empty: the driver ${why}.`));
+  const next = frame.heap.slice(0, 4).map((bucket) => time(bucket.expiration)).join(" · ");
+  $("upcoming").textContent = `Delay heap: ${next || "empty"}${frame.heap.length > 4 ? " …" : ""}`;
+  $("heap").replaceChildren(...rows);
+}
+
+function showLevelList(view, { flat, levels }) {
+  const item = (level, name, ...more) =>
+    html("li", { style: levelColour(level) }, html("b", {}, name), span(more));
+  const items =
+    view === "flat"
+      ? [item(0, `${flat.slots} slots of ${width(1)}`, `the hand is in slot ${flat.clock % flat.slots}`)]
+      : levels.map(({ slots, granularity, clock, interval }, i) =>
+          item(i, `level ${i}`, span(`${slots} × `, "more"), width(granularity),
+            span(`, up to ${time(clock + interval - 1)}`, "more")),
+        );
+  $("levels").replaceChildren(...items);
+}
+
+function whereIs(frame, view, task, i) {
+  if (isOver(task)) return `${task.state} at ${time(task.endedAt)}`;
+  if (view === "flat") {
+    const { slot, rounds } = frame.flat.entries.find((each) => each.task === i);
+    return `slot ${slot}, ${grouped(rounds)} ${rounds === 1 ? "round" : "rounds"} to go`;
+  }
+  if (task.state === "flushed") return "taken out";
+  const bucket = frame.heap.find((each) => each.tasks.includes(i));
+  return bucket ? `level ${bucket.level}, slot ${bucket.slot}` : "being placed";
+}
+
+function makeTaskRow(task, i, cancel) {
+  const button = html("button", { type: "button", "aria-label": `Cancel ${task.name}` }, "cancel");
+  button.addEventListener("click", () => cancel(i));
+  return html("tr", {}, ...[span(task.name), "", "", "", button].map((each) => html("td", {}, each)));
+}
+
+/** Rows stay as long as their tasks do, so that a button is there when a finger comes down on it. */
+function showTasks(frame, view, cancel) {
+  const table = $("tasks");
+  while (table.rows.length > frame.tasks.length) table.lastChild.remove();
+  frame.tasks.forEach((told, i) => {
+    const row = table.rows[i] ?? table.appendChild(makeTaskRow(told, i, cancel));
+    const task = view === "flat" ? flatTask(frame, i) : told;
+    const bucket = frame.heap.find((each) => each.tasks.includes(i));
+    const [name, due, where, moves, button] = row.cells;
+    row.className = isOver(task) ? "ended" : "";
+    name.firstChild.className = `dot ${isOver(task) ? task.state : ""}`;
+    const level = view === "flat" ? 0 : (bucket ?? frame.from)?.level ?? 0;
+    name.firstChild.setAttribute("style", isOver(task) ? "" : levelColour(level));
+    due.textContent = time(task.deadline);
+    where.textContent = whereIs(frame, view, task, i);
+    moves.textContent = view === "flat" ? "–" : task.cascades;
+    button.firstChild.hidden = told.state !== "queued" || !bucket;
+  });
+}
 
 class Player {
   constructor(teller) {
-    this.teller = teller;
-    this.stage = new Stage($("rings"));
-    this.view = "levels";
-    this.timer = null;
+    Object.assign(this, { teller, stage: new Stage($("rings")), view: "levels", timer: null });
   }
   /** `sizes`: slots of the levels, if not those of the scenario. */
   start(scenario, sizes) {
     this.pause();
     $("note").textContent = $("problem").textContent = "";
-    this.setScenario(scenario);
-    this.started = scenario;
+    this.setScenario((this.started = scenario));
     history.replaceState(null, "", `#${scenario}`);
     this.teller.begin(scenario, sizes);
     $("sizes").value = this.teller.sizes.join(", ");
     $("sizes").removeAttribute("aria-invalid");
-    for (const unit of document.querySelectorAll(".delay-unit")) unit.textContent = times.unit;
+    for (const unit of document.querySelectorAll(".delay-unit")) unit.textContent = times.isClock ? "s" : "ms";
     this.layOut();
     this.go(0);
   }
@@ -32,52 +104,42 @@ class Player {
     this.laidOut = this.teller.levels;
     this.stage.layOut(this.view, this.teller);
   }
-  get frame() {
-    return this.teller.frames[this.at];
-  }
   get last() {
     return this.teller.frames.length - 1;
   }
-
   go(to) {
     this.at = Math.max(0, Math.min(to, this.last));
     if (this.laidOut !== this.teller.levels) this.layOut();
-    const frame = this.frame;
+    const { at, last, view } = this;
+    const frame = this.teller.frames[at];
     this.stage.show(frame);
     showHeap(frame);
-    showLevelList(this.view, frame);
-    showTasks(frame, this.view, this.cancel);
-    showCosts(frame);
-    showFlow(frame);
-    const told = this.view === "flat" ? this.flatSentence() : frame.sentence;
-    const hint = this.at === 0 && this.last > 0 ? " Press play, or go on step by step." : "";
-    const isEnd = this.at === this.last && !frame.heap.length && this.last > 0;
-    $("sentence").textContent = told + hint + (isEnd ? " Nothing is pending any more." : "");
-    $("scrub").max = this.last;
-    $("scrub").value = this.at;
-    $("scrub").setAttribute(
-      "aria-valuetext",
-      `step ${this.at} of ${this.last}, at ${moment(frame.now)}`,
+    showLevelList(view, frame);
+    showTasks(frame, view, this.cancel);
+    $("wake-ups").textContent = grouped(frame.wakeUps);
+    $("cascades").textContent = grouped(frame.cascades);
+    $("ticks-walked").textContent = grouped(frame.flat.ticksWalked);
+    $("passed-over").textContent = grouped(frame.flat.passedOver);
+    const stages = FLOW.includes(frame.stage) || at === 0 ? FLOW : [...FLOW, frame.stage];
+    $("flow").replaceChildren(
+      ...stages.map((stage) => html("li", { class: stage === frame.stage ? "now" : "" }, stage)),
     );
-    $("where").textContent = `${this.at} of ${this.last}`;
-    $("back").setAttribute("aria-disabled", String(this.at === 0));
-    for (const each of ["step", "next"])
-      $(each).setAttribute("aria-disabled", String(this.at === this.last));
-    Object.assign(document.body.dataset, {
-      view: this.view,
-      stage: frame.stage,
-      now: frame.now,
-      at: this.at,
-      last: this.last,
-    });
-    if (this.at === this.last) this.pause();
+    const hint = at === 0 && last > 0 ? " Press play, or go on step by step." : "";
+    const end = at === last && !frame.heap.length && last > 0 ? " Nothing is pending any more." : "";
+    $("sentence").textContent = (view === "flat" ? this.flatSentence() : frame.sentence) + hint + end;
+    $("scrub").max = last;
+    $("scrub").value = at;
+    $("scrub").setAttribute("aria-valuetext", `step ${at} of ${last}, at ${moment(frame.now)}`);
+    $("where").textContent = `${at} of ${last}`;
+    $("back").setAttribute("aria-disabled", String(at === 0));
+    for (const each of ["step", "next"]) $(each).setAttribute("aria-disabled", String(at === last));
+    Object.assign(document.body.dataset, { view, stage: frame.stage, now: frame.now, at, last });
+    if (at === last) this.pause();
   }
   /** What the flat wheel did last: it has no part in most steps of the levels. */
   flatSentence() {
-    const frames = this.teller.frames.slice(0, this.at + 1);
-    return (
-      frames.reverse().find((frame) => frame.flatSentence)?.flatSentence ?? this.frame.sentence
-    );
+    const told = this.teller.frames.slice(0, this.at + 1).map((frame) => frame.flatSentence);
+    return told.filter((each) => each).pop();
   }
   /** To the next frame that tells something in this view, forwards or backwards. */
   step(by) {
@@ -92,17 +154,17 @@ class Player {
     while (to < this.last && this.teller.frames[to].stage !== "wake") ++to;
     this.go(to);
   }
-  change(command) {
+  change(what, argument) {
     this.pause();
     const from = this.at;
-    this.go(this.teller.branch(this.at, command));
+    this.go(this.teller.branch(from, what, argument));
     this.setScenario("own");
     $("note").textContent = this.teller.forgot
       ? `The story goes on from step ${from} now. What was asked for after that is forgotten.`
       : "";
   }
   cancel = (task) => {
-    this.change((engine) => engine._storyCancel(task));
+    this.change("Cancel", task);
     (document.querySelector("#tasks button:not([hidden])") ?? $("step")).focus();
   };
   show(view) {
@@ -112,59 +174,53 @@ class Player {
     this.layOut();
     this.go(this.at);
   }
-  get isPlaying() {
-    return this.timer !== null;
-  }
   play() {
     if (this.at === this.last) this.go(0);
-    $("play").setAttribute("aria-label", "Pause");
-    $("play-icon").setAttribute("d", "M6 5h4v14H6zM14 5h4v14h-4z");
+    this.showPlaying("Pause", "M6 5h4v14H6zM14 5h4v14h-4z");
     const tick = () => {
       this.step(1);
-      if (this.isPlaying) this.timer = setTimeout(tick, this.pauseAfter());
+      const pause = (900 + 20 * $("sentence").textContent.length) / Number($("speed").value);
+      if (this.timer !== null) this.timer = setTimeout(tick, pause);
     };
     this.timer = setTimeout(tick, 250);
-  }
-  pauseAfter() {
-    return (900 + 20 * $("sentence").textContent.length) / Number($("speed").value);
   }
   pause() {
     clearTimeout(this.timer);
     this.timer = null;
-    $("play").setAttribute("aria-label", "Play");
-    $("play-icon").setAttribute("d", "M7 4v16l13-8z");
+    this.showPlaying("Play", "M7 4v16l13-8z");
   }
-  toggle() {
-    if (this.isPlaying) this.pause();
-    else this.play();
+  showPlaying(label, icon) {
+    $("play").setAttribute("aria-label", label);
+    $("play-icon").setAttribute("d", icon);
   }
 }
 
-/** The number in the field; throws what is wrong with it. */
+/** Each returns what stands in the field, and throws what is wrong with it. */
 function readDelay(least, most) {
   const written = $("delay").value.replace(/[\s,_']/g, "");
   const [, hours, minutes, seconds] = (times.isClock && /^(\d+):(\d\d):(\d\d)$/.exec(written)) || [];
   const value = hours ? (60 * hours + 1 * minutes) * 60 + 1 * seconds : Number(written);
   if (!(hours || /^\d+$/.test(written)) || value < least || value > most)
     throw new RangeError(
-      `${$("delay").value.trim() || "Nothing"} is not a whole number of ${times.units} from ${least} to ${grouped(most)}.`,
+      `${$("delay").value.trim() || "Nothing"} is not a whole number of ${times.isClock ? "" : "milli"}seconds ` +
+        `from ${least} to ${grouped(most)}.`,
     );
   return value;
 }
 
-/** The levels' sizes in the field; throws what is wrong with them. */
 function readSizes() {
-  const written = $("sizes").value.split(/[\s,x×]+/).filter((each) => each);
-  const sizes = written.map(Number);
+  const sizes = $("sizes").value.split(/[\s,x×]+/).filter((each) => each).map(Number);
   const isSize = (each) => Number.isInteger(each) && each >= SIZES.least && each <= SIZES.most;
   if (!sizes.length || sizes.length > SIZES.levels || !sizes.every(isSize))
     throw new RangeError(
-      `${$("sizes").value.trim() || "Nothing"} is not one to ${SIZES.levels} whole numbers from ${SIZES.least} to ${SIZES.most}.`,
+      `${$("sizes").value.trim() || "Nothing"} is not one to ${SIZES.levels} whole numbers ` +
+        `from ${SIZES.least} to ${SIZES.most}.`,
     );
   return sizes;
 }
 
 function listen(player) {
+  const on = (id, event, action) => $(id).addEventListener(event, action);
   const byHand = (action) => () => {
     player.pause();
     action();
@@ -181,46 +237,14 @@ function listen(player) {
       $(field).setAttribute("aria-invalid", "true");
     }
   };
-  const perform = (least, command) =>
-    unlessWrong("delay", () => {
-      const delay = readDelay(least, player.teller.maxDelay);
-      player.change((engine) => command(engine, delay));
-    });
-  const back = byHand(() => player.step(-1));
-  const step = byHand(() => player.step(1));
-  const next = byHand(() => player.next());
-  const view = (name) => () => player.show(name);
-  $("back").addEventListener("click", back);
-  $("step").addEventListener("click", step);
-  $("next").addEventListener("click", next);
-  $("play").addEventListener("click", () => player.toggle());
-  $("scrub").addEventListener(
-    "input",
-    byHand(() => player.go(Number($("scrub").value))),
-  );
-  $("view-levels").addEventListener("click", view("levels"));
-  $("view-flat").addEventListener("click", view("flat"));
-  $("add").addEventListener("submit", (event) => {
-    event.preventDefault();
-    perform(0, (engine, delay) => engine._storySchedule(delay));
-  });
-  $("wait").addEventListener("click", () =>
-    perform(1, (engine, delay) => engine._storyWait(delay)),
-  );
-  NARROW.addEventListener("change", () => player.show(player.view));
-  $("scenario").addEventListener("change", () => {
-    if ($("scenario").value in SCENARIOS) player.start($("scenario").value);
-  });
-
-  $("sizes").addEventListener("change", () =>
-    unlessWrong("sizes", () => player.start(player.started, readSizes())),
-  );
-
+  const perform = (what, least) =>
+    unlessWrong("delay", () => player.change(what, readDelay(least, player.teller.maxDelay)));
+  const toggle = () => (player.timer === null ? player.play() : player.pause());
   const keys = {
-    ArrowRight: step,
-    ArrowLeft: back,
-    " ": () => player.toggle(),
-    n: next,
+    ArrowRight: byHand(() => player.step(1)),
+    ArrowLeft: byHand(() => player.step(-1)),
+    " ": toggle,
+    n: byHand(() => player.next()),
     a: () => {
       $("delay").focus();
       $("delay").select();
@@ -229,31 +253,37 @@ function listen(player) {
     Home: byHand(() => player.go(0)),
     End: byHand(() => player.go(player.last)),
   };
+  on("back", "click", keys.ArrowLeft);
+  on("step", "click", keys.ArrowRight);
+  on("next", "click", keys.n);
+  on("play", "click", toggle);
+  on("scrub", "input", byHand(() => player.go(Number($("scrub").value))));
+  for (const view of ["levels", "flat"]) on(`view-${view}`, "click", () => player.show(view));
+  on("add", "submit", (event) => {
+    event.preventDefault();
+    perform("Schedule", 0);
+  });
+  on("wait", "click", () => perform("Wait", 1));
+  on("scenario", "change", () => {
+    if ($("scenario").value in SCENARIOS) player.start($("scenario").value);
+  });
+  on("sizes", "change", () => unlessWrong("sizes", () => player.start(player.started, readSizes())));
+  NARROW.addEventListener("change", () => player.show(player.view));
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (
-      event.target.closest("input:not([type=range]), select") ||
-      (event.key === " " && event.target.closest("button"))
-    )
-      return;
     const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!action) return;
+    const taken = `input:not([type=range]), select${event.key === " " ? ", button" : ""}`;
+    const isOurs = action && !event.target.closest(taken);
+    if (!isOurs || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     action();
   });
 }
 
-function explainColours() {
-  const dots = [];
-  for (let level = 0; level < 4; ++level)
-    dots.push(html("span", { class: "dot", style: levelColour(level) }, String(level)), " ");
-  $("colours").replaceChildren(...dots, "and so on");
-}
-
 loadWheel().then((engine) => {
   for (const [name, { title }] of Object.entries(SCENARIOS))
     $("scenario").append(html("option", { value: name }, title));
-  explainColours();
+  const dots = [0, 1, 2, 3].flatMap((level) => [dot(level, levelColour(level)), " "]);
+  $("colours").replaceChildren(...dots, "and so on");
   const player = new Player(new Teller(engine));
   const startAsAsked = () => {
     const asked = location.hash.slice(1);
