@@ -1,6 +1,6 @@
 #include "apps/demo/FollowOneTask.h"
-#include "apps/demo/Format.h"
 #include "apps/demo/HeapWithMutex.h"
+#include "apps/terminal/Format.h"
 
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>

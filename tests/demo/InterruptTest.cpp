@@ -1,4 +1,4 @@
-#include "apps/demo/Interrupt.h"
+#include "apps/terminal/Interrupt.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace demo {
+namespace terminal {
 namespace {
 
 /// In a process of its own, whose standard output is what a death test looks at.
@@ -35,4 +35,4 @@ TEST(InterruptDeathTest, NotesTheFirstInterruptOnly) {
 }
 
 }  // namespace
-}  // namespace demo
+}  // namespace terminal

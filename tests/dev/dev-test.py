@@ -26,7 +26,7 @@ REFUSED = {
     "docs html": ['"html"'],
     "release --archive-url https://example.org/x": ["--url"],
     "bench nosuch": ["nosuch"],
-    "bench --rounds 0": ["--rounds", '"0"', "1 to 1000"],
+    "bench --rounds 0": ["--rounds", "0", "1 to 1000"],
     "guarantees 5": ['"5"', "--quick"],
     "bugs --times 0": ["--times", '"0"', "1 to 1000"],
     "bugs --generated 0": ["--generated", '"0"', "1 to 100000"],

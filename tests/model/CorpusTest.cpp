@@ -1,4 +1,5 @@
 #include <support/Effort.h>
+#include <support/Folders.h>
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 std::vector<std::filesystem::path> corpus(char const* target) {
     std::vector<std::filesystem::path> files;
-    auto const folder = std::filesystem::path{TIMINGWHEEL_SOURCE_DIR} / "tests/fuzz/corpus";
+    auto const folder = std::filesystem::path{test::sourceFolder()} / "tests/fuzz/corpus";
     for (auto const& file : std::filesystem::directory_iterator{folder / target})
         files.push_back(file.path());
     return files;

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import planted
 from planted import HERE, ROOT, Field
+from runner import asked
 
 # A parser that tests/dev/need has got from PyPI, for any Python of the version that got it.
 sys.path += map(str, (ROOT / "build/mutants/venv").glob("lib/python3*/site-packages"))
@@ -246,7 +247,7 @@ def runAll(options):
     """Says what is wrong."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     field = Mutated(ROOT / "build/mutants", options.generated, options.seed)
-    equivalent = equivalents()
+    equivalent, began = equivalents(), time.monotonic()
 
     def chosen():
         return [mutant for mutant in field.drawn()
@@ -278,8 +279,10 @@ def runAll(options):
     print(f"\n{said}")
     if options.write:
         before = RECORD.read_text(encoding="utf-8").split(LAST)[0].rstrip()
-        stamp = (f"Written by `./dev bugs {' '.join(sys.argv[1:])}` on {datetime.date.today()}, "
-                 f"commit {git('rev-parse', '--short', 'HEAD')}. Do not edit.")  # fmt: skip
+        minutes, seconds = divmod(round(time.monotonic() - began), 60)
+        stamp = (f"Written by `{asked('bugs')}` on {datetime.date.today()}, commit "
+                 f"{git('rev-parse', '--short', 'HEAD')}, in {minutes} min {seconds} s. It "
+                 "measures `include`, `src`.")  # fmt: skip
         RECORD.write_text(f"{before}\n\n{LAST}\n\n{stamp}\n\n{said}", encoding="utf-8")
     return [f"{share:.1f} % are caught, not {LEAST} %"] if share < LEAST else []
 

@@ -1,6 +1,6 @@
 #include "soak/Lifetime.h"
 
-#include "apps/demo/Interrupt.h"
+#include "apps/terminal/Interrupt.h"
 
 #include <algorithm>
 #include <sstream>
@@ -88,7 +88,7 @@ void Lifetime::useManual(Caller& caller) {
     auto const end = now() + plan_.length;
     ManualTimer& timer = *subject_.manual();
     try {
-        while (now() < end && !isNearlyFull() && !demo::isInterrupted()) {
+        while (now() < end && !isNearlyFull() && !terminal::isInterrupted()) {
             for (std::uint64_t left = caller.random.below(64); left > 0; --left) makeOne(caller);
             caller.operations.add(Operation::advanceTo);
             bool const isMoreDue =
@@ -110,7 +110,7 @@ void Lifetime::watchAndEnd() {
     auto const end = now() + plan_.length;
     auto nextLook = now();
     try {
-        while (now() < end && !isNearlyFull() && !demo::isInterrupted()) {
+        while (now() < end && !isNearlyFull() && !terminal::isInterrupted()) {
             if (subject_.manualClock() != nullptr) moveClock(random_);
             if (subject_.loop() != nullptr) runLoop(random_);
             if (now() > nextLook) {

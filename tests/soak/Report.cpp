@@ -1,6 +1,6 @@
 #include "soak/Report.h"
 
-#include "apps/demo/Format.h"
+#include "apps/terminal/Format.h"
 
 #include <support/ThreadStatus.h>
 
@@ -12,11 +12,11 @@
 
 namespace timingwheel::soak {
 
-using demo::grouped;
-using demo::readable;
 using std::chrono::minutes;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
+using terminal::grouped;
+using terminal::readable;
 
 namespace {
 
@@ -49,14 +49,14 @@ std::string table(std::vector<Row> rows) {
 }
 
 std::string mebibytes(std::int64_t bytes) {
-    return demo::text("%.1f MiB", static_cast<double>(bytes) / 1048576.0);
+    return terminal::text("%.1f MiB", static_cast<double>(bytes) / 1048576.0);
 }
 
 std::string length(nanoseconds time) {
     auto const whole = std::chrono::duration_cast<seconds>(time).count();
-    if (whole < 60) return demo::text("%lld s", static_cast<long long>(whole));
-    return demo::text("%lld min %lld s", static_cast<long long>(whole / 60),
-                      static_cast<long long>(whole % 60));
+    if (whole < 60) return terminal::text("%lld s", static_cast<long long>(whole));
+    return terminal::text("%lld min %lld s", static_cast<long long>(whole / 60),
+                          static_cast<long long>(whole % 60));
 }
 
 }  // namespace
@@ -165,8 +165,9 @@ std::string Report::memory() const {
 std::string Report::text(std::uint64_t findings) const {
     LedgerSum sum;
     for (OfKind const& kind : kinds_) sum += kind.sum;
-    std::string out = demo::text("%zu caller threads, seed %llu, %s.\n\n", kCallers,
-                                 static_cast<unsigned long long>(seed_), length(elapsed()).c_str());
+    std::string out =
+        terminal::text("%zu caller threads, seed %llu, %s.\n\n", kCallers,
+                       static_cast<unsigned long long>(seed_), length(elapsed()).c_str());
     out += operationsTable() + '\n' + outcomesTable() + '\n' + kindsTable() + '\n';
     out +=
         "Late: after the deadline that was asked for. Ticks from 1 us to 10 ms, tolerances up to "

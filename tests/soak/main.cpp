@@ -1,7 +1,7 @@
 /// Uses timers of all kinds in all ways, for minutes, and keeps the books: ./dev soak.
 
-#include "apps/demo/Format.h"
-#include "apps/demo/Interrupt.h"
+#include "apps/terminal/Format.h"
+#include "apps/terminal/Interrupt.h"
 #include "soak/Report.h"
 
 #include <support/Effort.h>
@@ -70,7 +70,7 @@ public:
     bool hasFoundNothing() const { return findings_.count() == 0; }
 
 private:
-    bool isOver() const { return demo::isInterrupted() || report_.elapsed() >= length_; }
+    bool isOver() const { return terminal::isInterrupted() || report_.elapsed() >= length_; }
 
     Plan planOf(Kind kind) {
         Plan plan{.kind = kind, .seed = random_.next()};
@@ -89,8 +89,8 @@ private:
 
     void make(Kind kind) {
         if (isOver()) return;
-        findings_.enter(demo::text("timer %llu, %s", static_cast<unsigned long long>(++number_),
-                                   toString(kind)));
+        findings_.enter(terminal::text("timer %llu, %s", static_cast<unsigned long long>(++number_),
+                                       toString(kind)));
         watchdog_ = std::make_unique<test::Watchdog>(toString(kind), seconds{120});
         Plan plan = planOf(kind);
         if (kind != Kind::manual) {
@@ -141,9 +141,9 @@ CLI::Validator between(Number least, Number most, char const* unit) {
                               Number value{};
                               bool const isNumber = CLI::detail::lexical_cast(written, value);
                               if (isNumber && value >= least && value <= most) return {};
-                              return written + demo::text(" is not from %.10g to %.10g%s",
-                                                          static_cast<double>(least),
-                                                          static_cast<double>(most), unit);
+                              return written + terminal::text(" is not from %.10g to %.10g%s",
+                                                              static_cast<double>(least),
+                                                              static_cast<double>(most), unit);
                           },
                           ""};
 }
@@ -180,7 +180,7 @@ int run(int argc, char** argv) {
     Options options;
     int const status = parse(argc, argv, options);
     if (status >= 0) return status;
-    demo::noteInterrupts();
+    terminal::noteInterrupts();
     std::cout << "seed " << options.seed << std::endl;
     Soak soak{options};
     std::string const report = soak.run();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "support/Folders.h"
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -15,7 +17,7 @@
 /// declaration to a line; what is indented further is a body, or goes on from the line before.
 namespace timingwheel::test {
 
-inline std::filesystem::path const kRoot{TIMINGWHEEL_SOURCE_DIR};
+inline std::filesystem::path const kRoot{sourceFolder()};
 
 inline std::string textOf(std::filesystem::path const& path) {
     std::ostringstream text;

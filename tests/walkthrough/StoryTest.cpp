@@ -1,3 +1,5 @@
+#include <support/Folders.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -49,7 +51,7 @@ std::string stagesFrom(Story const& story, std::size_t first) {
 }
 
 TEST(Story, GoesTheWayThatKafkasOwnClassesGo) {
-    std::ifstream golden{TIMINGWHEEL_GOLDEN_DIR "/placements-t1-w20.txt"};
+    std::ifstream golden{timingwheel::test::goldenFolder() + "/placements-t1-w20.txt"};
     std::size_t ways = 0;
     for (std::string line; std::getline(golden, line);) {
         if (line.empty() || line[0] == '#') continue;

@@ -1,6 +1,6 @@
 #include "apps/demo/Drawing.h"
 
-#include "apps/demo/Format.h"
+#include "apps/terminal/Format.h"
 
 #include <algorithm>
 #include <array>
@@ -58,7 +58,7 @@ private:
 class Ring {
 public:
     Ring(Level const& level, std::size_t wheelSize, std::size_t columns, bool hasUnicode)
-        : perCell_{groupsOf(wheelSize, columns)},
+        : perCell_{(wheelSize + columns - 1) / columns},
           cells_((wheelSize + perCell_ - 1) / perCell_),
           hand_{level.hand / perCell_},
           full_{std::max<std::size_t>(level.fullest, 1)},
@@ -101,14 +101,6 @@ public:
     }
 
 private:
-    /// Few enough slots in a cell for all to fit; the same number in every cell if that is near.
-    static std::size_t groupsOf(std::size_t wheelSize, std::size_t columns) {
-        std::size_t const least = (wheelSize + columns - 1) / columns;
-        for (std::size_t group = least; group < 2 * least; ++group)
-            if (wheelSize % group == 0) return group;
-        return least;
-    }
-
     double distanceOf(std::size_t cell) const noexcept {
         std::size_t const ahead = (cell + cells_.size() - hand_) % cells_.size();
         return static_cast<double>(std::max<std::size_t>(ahead, 1) - 1) /
@@ -144,13 +136,11 @@ public:
     Drawing(Picture const& picture, Terminal::Size size, Terminal::Abilities abilities)
         : picture_{picture}, size_{size}, abilities_{abilities} {
         constexpr std::size_t kOther = 7;  // title, two expirations, rates, lateness, legend
-        constexpr std::size_t kBlanks = 3;
-        std::size_t const all = picture.levels.size();
         std::size_t room = std::max(size.rows, kOther + 3) - kOther;
-        levels_ = std::min(all, room / 3);
+        levels_ = std::min(picture.levels.size(), room / 3);
         if (levels_ == 0) return;
-        hasBlanks_ = room >= 5 * levels_ + kBlanks;
-        if (hasBlanks_) room -= kBlanks + levels_;
+        hasBlanks_ = room >= 5 * levels_ + 3;
+        if (hasBlanks_) room -= 3 + levels_;
         barRows_ = std::min<std::size_t>(room / levels_ - 2, 8);
         expirations_ = std::min<std::size_t>(2 + room - levels_ * (barRows_ + 2), 6);
     }

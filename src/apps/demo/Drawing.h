@@ -1,6 +1,7 @@
 #pragma once
 
-#include "apps/demo/Terminal.h"
+#include "apps/demo/Options.h"
+#include "apps/terminal/Terminal.h"
 
 #include <chrono>
 #include <cstddef>
@@ -44,8 +45,8 @@ struct Picture {
 /// Draws a picture in lines that fit the size, with only what the terminal can show.
 ///
 /// The levels are stacked, the finest at the bottom: timeouts fall. A slot is a bar as high as its
-/// bucket is full. If several slots share a cell, the bar shows the fullest. With few rows the bars
-/// become lower, then the coarsest levels are left out.
+/// bucket is full; a cell of several slots shows the fullest. With few rows the bars become lower,
+/// then the coarsest levels are left out.
 std::vector<std::string> draw(Picture const& picture, Terminal::Size size,
                               Terminal::Abilities abilities);
 

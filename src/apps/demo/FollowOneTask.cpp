@@ -1,8 +1,8 @@
 #include "apps/demo/FollowOneTask.h"
 
-#include "apps/demo/Format.h"
-#include "apps/demo/Interrupt.h"
 #include "apps/demo/Ledger.h"
+#include "apps/terminal/Format.h"
+#include "apps/terminal/Interrupt.h"
 
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TimerObserver.h>
@@ -109,17 +109,15 @@ private:
     }
 
     void drawSlots(TimerEvent const& event) {
-        constexpr std::int64_t kFewest = 4;
-        constexpr std::int64_t kMost = 32;
-        if (wheelSize_ < kFewest || wheelSize_ > kMost) return;
+        if (wheelSize_ > 32) return;
         nanoseconds width = tick_;
         for (std::uint32_t i = 0; i < event.level; ++i) width *= wheelSize_;
-        char const* const empty = terminal_.hasUnicode() ? "·" : ".";
-        char const* const task = terminal_.hasUnicode() ? "■" : "O";
         std::string before;
         std::string after;
         for (std::int64_t i = 0; i < wheelSize_; ++i)
-            if (i != event.slot) (i < event.slot ? before : after) += empty;
+            if (i != event.slot)
+                (i < event.slot ? before : after) += terminal_.hasUnicode() ? "·" : ".";
+        char const* const task = terminal_.hasUnicode() ? "■" : "O";
         terminal_.line(std::string(21, ' ') + terminal_.styled(Style::dim, before) +
                        terminal_.styled(Style::accent, task) + terminal_.styled(Style::dim, after) +
                        text("  %lld slots of ", static_cast<long long>(wheelSize_)) +
@@ -144,18 +142,12 @@ void introduce(Options const& options, Terminal& terminal, std::int64_t deadline
     terminal.line(text("   A wheel of levels with %lld slots each. Those of level 0 are ",
                        static_cast<long long>(options.wheelSize)) +
                   readable(options.tick) + " wide,");
-    terminal.line(
-        "   those of the next as wide as a whole level below. What lies in one slot is a");
-    terminal.line("   bucket; when it expires, its tasks move down, and at level 0 they run. This");
-    terminal.line("   one is due " + counted(static_cast<std::uint64_t>(deadline), "tick") + ", " +
-                  text("%.3f s", toSeconds(options.tick * deadline)) + ", after the timer's start" +
-                  (deadline < options.wheelSize ? "." : ":"));
-    if (deadline < options.wheelSize) {
-        terminal.line();
-        terminal.line(
-            "   Level 0 is enough for that. For cascades: a finer --tick, fewer slots by");
-        terminal.line("   --wheel-size, or a longer --follow.");
-    }
+    for (char const* const line :
+         {"   those of the next as wide as a whole level below. What lies in one slot is a",
+          "   bucket; when it expires, its tasks move down, and at level 0 they run. This"})
+        terminal.line(line);
+    terminal.line("   one is due " + counted(static_cast<std::uint64_t>(deadline), "tick") +
+                  text(", %.3f s, after the timer's start.", toSeconds(options.tick * deadline)));
     terminal.line();
 }
 

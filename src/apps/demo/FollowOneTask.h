@@ -1,7 +1,7 @@
 #pragma once
 
 #include "apps/demo/Options.h"
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Terminal.h"
 
 #include <cstdint>
 

@@ -12,9 +12,8 @@ struct CallTimes {
     std::chrono::nanoseconds wheel{};
 };
 
-/// Gives a binary heap behind a mutex and a wheel the calls of a load, with as many threads and as
-/// many pending timeouts: schedules, cancels and push-backs in its proportions. Each takes about
-/// `length`.
+/// Gives a binary heap behind a mutex and a wheel the calls of a load, each for about `length`: with
+/// as many pending timeouts and threads, schedules, cancels and push-backs in its proportions.
 CallTimes measureCalls(timingwheel::TimerStatistics const& load, unsigned threads,
                        std::chrono::nanoseconds length);
 

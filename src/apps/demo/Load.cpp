@@ -1,8 +1,8 @@
 #include "apps/demo/Load.h"
 
-#include "apps/demo/Format.h"
-#include "apps/demo/Interrupt.h"
 #include "apps/demo/Watch.h"
+#include "apps/terminal/Format.h"
+#include "apps/terminal/Interrupt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -136,13 +136,13 @@ LoadResult Load::run(Terminal& terminal) {
     schedulePeriodicJobs();
     carry(terminal, begin);
     result.elapsed = timingwheel::Clock::steady().now() - begin;
-    result.atTheEnd = timer_.statistics();
+    TimerStatistics const atTheEnd = timer_.statistics();
     stop();
     result.processCpu = cpuOfThisProcess() - cpuBefore;
     result.driverCpu = driverCpu_;
     result.statistics = timer_.statistics();
     if (!isInterrupted())
-        result.calls = measureCalls(result.atTheEnd, options_.threads,
+        result.calls = measureCalls(atTheEnd, options_.threads,
                                     std::min<nanoseconds>(options_.duration / 10, 250ms));
     return result;
 }

@@ -4,7 +4,7 @@
 #include "apps/demo/Occupancy.h"
 #include "apps/demo/Options.h"
 #include "apps/demo/Producer.h"
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Terminal.h"
 
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TimerStatistics.h>
@@ -17,7 +17,6 @@ namespace demo {
 
 /// What there is to report of a load.
 struct LoadResult {
-    timingwheel::TimerStatistics atTheEnd;  ///< before the timer was stopped
     timingwheel::TimerStatistics statistics;
     std::chrono::nanoseconds elapsed{};
     std::chrono::nanoseconds processCpu{};

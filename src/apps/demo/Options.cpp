@@ -1,6 +1,6 @@
 #include "apps/demo/Options.h"
 
-#include "apps/demo/Format.h"
+#include "apps/terminal/Format.h"
 
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/RawTimingWheel.h>

@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <optional>
 
+namespace terminal {}
+
 namespace demo {
+
+using namespace terminal;
 
 enum Exit : int { kFine = 0, kFailed = 1, kUsage = 2, kInterrupted = 130 };
 

@@ -37,18 +37,16 @@ std::size_t Producer::Pace::in(nanoseconds step) noexcept {
 }
 
 void Producer::run(std::atomic<bool> const& finish) {
-    constexpr nanoseconds kStep = 1ms;
-    // Catches up on what a busy machine has missed, but not in one burst.
-    constexpr nanoseconds kMost = 20ms;
     timingwheel::Clock const& clock = timingwheel::Clock::steady();
     TimePoint last = clock.now();
-    TimePoint next = last + kStep;
+    TimePoint next = last + 1ms;
     while (!finish.load(std::memory_order_relaxed)) {
         std::this_thread::sleep_until(next);
         TimePoint const now = clock.now();
-        step(now, std::min<nanoseconds>(now - last, kMost));
+        // Catches up on what a busy machine has missed, but not in one burst.
+        step(now, std::min<nanoseconds>(now - last, 20ms));
         last = now;
-        next = std::max(next + kStep, now);
+        next = std::max(next + 1ms, now);
     }
 }
 

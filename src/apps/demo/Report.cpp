@@ -1,9 +1,9 @@
 #include "apps/demo/Report.h"
 
-#include "apps/demo/Format.h"
+#include "apps/terminal/Format.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <numeric>
 #include <thread>
 
 namespace demo {
@@ -20,14 +20,13 @@ std::string ledgerRow(char const* name, Account const& account) {
 
 }  // namespace
 
-bool reportVerdict(bool isGood, std::string const& good, std::string const& bad,
+void reportVerdict(bool isGood, std::string const& good, std::string const& bad,
                    Terminal& terminal) {
     bool const hasUnicode = terminal.hasUnicode();
     if (isGood)
         terminal.line("   " + terminal.styled(Style::good, hasUnicode ? "✓ " : "OK: ") + good);
     else
         terminal.line("   " + terminal.styled(Style::bad, (hasUnicode ? "✗ " : "WRONG: ") + bad));
-    return isGood;
 }
 
 void reportLatenessAndCosts(LoadResult const& load, Terminal& terminal) {
@@ -43,14 +42,11 @@ void reportLatenessAndCosts(LoadResult const& load, Terminal& terminal) {
         return text("%.2f s, %.1f %% of one core", toSeconds(used),
                     100 * toSeconds(used) / toSeconds(load.elapsed));
     };
-    std::uint64_t cascades = 0;
-    for (std::uint64_t const ofLevel : statistics.cascaded) cascades += ofLevel;
-
     terminal.line(terminal.heading("3  How late the tasks began, and what it cost"));
     terminal.line();
     fact("Late by at most", within(0.5, " half, ") + within(0.99, " 99 %, ") +
                                 within(0.999, " 99.9 %, ") + within(1, " all"));
-    fact("Cascades", grouped(cascades));
+    fact("Cascades", grouped(std::reduce(statistics.cascaded.begin(), statistics.cascaded.end())));
     fact("Driver wake-ups",
          grouped(statistics.wakeUps) + text(" in %.1f s", toSeconds(load.elapsed)));
     fact("CPU of the driver", cpu(load.driverCpu));
@@ -77,12 +73,11 @@ bool reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& termin
     terminal.line("   times. Periodic jobs ran " + grouped(ledger.periodicRuns()) +
                   " times and count once.");
     terminal.line();
-    bool const isBalanced = reportVerdict(ledger.isBalanced(), "The ledger balances.",
-                                          "The ledger DOES NOT BALANCE.", terminal);
-    return reportVerdict(ledger.agreesWith(load.statistics),
-                         "The timer's own statistics agree with it.",
-                         "The timer's own statistics DISAGREE with it.", terminal) &&
-           isBalanced;
+    reportVerdict(ledger.isBalanced(), "The ledger balances.", "The ledger DOES NOT BALANCE.",
+                  terminal);
+    reportVerdict(ledger.agreesWith(load.statistics), "The timer's own statistics agree with it.",
+                  "The timer's own statistics DISAGREE with it.", terminal);
+    return ledger.isBalanced() && ledger.agreesWith(load.statistics);
 }
 
 }  // namespace demo

@@ -2,14 +2,14 @@
 
 #include "apps/demo/Ledger.h"
 #include "apps/demo/Load.h"
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Terminal.h"
 
 #include <string>
 
 namespace demo {
 
-/// One line: that all is well, or what is not. Returns whether it is.
-bool reportVerdict(bool isGood, std::string const& good, std::string const& bad,
+/// One line: that all is well, or what is not.
+void reportVerdict(bool isGood, std::string const& good, std::string const& bad,
                    Terminal& terminal);
 
 /// How late tasks began, as a histogram, and what it cost: cascades, wake-ups, CPU, and what a heap

@@ -1,6 +1,6 @@
 #include "apps/demo/Watch.h"
 
-#include "apps/demo/Format.h"
+#include "apps/terminal/Format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,7 @@ using timingwheel::LatenessHistogram;
 using timingwheel::TimerStatistics;
 
 std::uint64_t cascadesOf(TimerStatistics const& statistics) {
-    return std::accumulate(statistics.cascaded.begin(), statistics.cascaded.end(),
-                           std::uint64_t{0});
+    return std::reduce(statistics.cascaded.begin(), statistics.cascaded.end());
 }
 
 LatenessHistogram between(LatenessHistogram const& before, LatenessHistogram const& after) {
@@ -45,8 +44,7 @@ Watch::Watch(Options const& options, Occupancy const& occupancy, Terminal& termi
 
 void Watch::addLevels(Picture& picture, TimePoint time) {
     Occupancy::Snapshot const snapshot = occupancy_.snapshot();
-    constexpr double kSinks = 0.97;  // a picture
-    for (double& fullest : fullest_) fullest *= kSinks;
+    for (double& fullest : fullest_) fullest *= 0.97;
     for (Occupancy::Bucket const& bucket : snapshot.buckets) {
         if (bucket.level >= fullest_.size()) fullest_.resize(bucket.level + 1);
         fullest_[bucket.level] =
@@ -64,8 +62,7 @@ void Watch::addLevels(Picture& picture, TimePoint time) {
     }
     for (Occupancy::Bucket const& bucket : snapshot.buckets) {
         picture.levels[bucket.level].armed.push_back({bucket.slot, bucket.timeouts});
-        constexpr std::size_t kNext = 8;
-        if (snapshot.start && picture.next.size() < kNext)
+        if (snapshot.start && picture.next.size() < 8)
             picture.next.push_back(
                 {bucket.level, bucket.slot,
                  *snapshot.start + options_.tick * bucket.expiration.value() - time,

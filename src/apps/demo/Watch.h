@@ -3,8 +3,8 @@
 #include "apps/demo/Drawing.h"
 #include "apps/demo/Occupancy.h"
 #include "apps/demo/Options.h"
-#include "apps/demo/Screen.h"
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Screen.h"
+#include "apps/terminal/Terminal.h"
 
 #include <timingwheel/TimerStatistics.h>
 

@@ -1,12 +1,12 @@
 /// timingwheel-demo: timing wheels at work on the real clock.
 
 #include "apps/demo/FollowOneTask.h"
-#include "apps/demo/Format.h"
-#include "apps/demo/Interrupt.h"
 #include "apps/demo/Load.h"
 #include "apps/demo/Options.h"
 #include "apps/demo/Report.h"
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Format.h"
+#include "apps/terminal/Interrupt.h"
+#include "apps/terminal/Terminal.h"
 
 #include <cstdio>
 #include <exception>
@@ -40,9 +40,9 @@ int run(Options const& options) {
         Followed const followed = followOneTask(options, terminal);
         runs += followed.runs;
         early += followed.early;
-        if (followed.runs + followed.returned != 1)
-            isSound = reportVerdict(false, "", "The task was neither run nor returned, or twice.",
-                                    terminal);
+        isSound = followed.runs + followed.returned == 1;
+        if (!isSound)
+            reportVerdict(false, "", "The task was neither run nor returned, or twice.", terminal);
     }
     if (options.duration.count() > 0 && !isInterrupted()) {
         introduceLoad(options, terminal);

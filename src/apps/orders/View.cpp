@@ -1,6 +1,6 @@
 #include "apps/orders/View.h"
 
-#include "apps/demo/Format.h"
+#include "apps/terminal/Format.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace orders {
 
-using demo::counted;
-using demo::grouped;
-using demo::readable;
-using demo::Terminal;
-using demo::text;
+using terminal::counted;
+using terminal::grouped;
+using terminal::readable;
+using terminal::Terminal;
+using terminal::text;
 using Style = Terminal::Style;
 
 namespace {
@@ -40,7 +40,7 @@ std::string spanOf(std::size_t part, Picture const& picture) {
 /// The first one that a row has room for, or the last: a sentence that is cut says something else.
 std::string fitting(std::initializer_list<std::string> texts, std::size_t columns) {
     for (std::string const& one : texts)
-        if (demo::columnsOf(one) < columns) return one;
+        if (terminal::columnsOf(one) < columns) return one;
     return *(texts.end() - 1);
 }
 
@@ -52,7 +52,7 @@ void drawTotals(std::vector<std::string>& lines, Totals const& totals, std::size
     std::string const second = " + cancelled " +
                                terminal.styled(Style::bad, grouped(totals.cancelled)) +
                                " + pending " + grouped(totals.pending);
-    bool const isNarrow = demo::columnsOf(first + second) >= columns;
+    bool const isNarrow = terminal::columnsOf(first + second) >= columns;
     lines.push_back(isNarrow ? first : "");
     lines.push_back(isNarrow ? second : first + second);
 }
@@ -90,9 +90,9 @@ std::vector<std::string> draw(Picture const& picture, Terminal::Size size,
         lines.push_back(" " + terminal.styled(Style::bad, picture.lastError));
     for (std::string& line : lines) {
         // Less than a row: what clears the rest would clear the last column of a full one.
-        std::string const visible{demo::cut(line, std::max<std::size_t>(size.columns, 1) - 1)};
+        std::string const visible{terminal::cut(line, std::max<std::size_t>(size.columns, 1) - 1)};
         bool const isInStyle = visible.size() < line.size() && visible.find('\033') != line.npos;
-        line = isInStyle ? visible + demo::kEndOfStyle : visible;
+        line = isInStyle ? visible + terminal::kEndOfStyle : visible;
     }
     if (lines.size() > size.rows) lines.resize(size.rows);
     return lines;

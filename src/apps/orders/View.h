@@ -1,8 +1,8 @@
 #pragma once
 
-#include "apps/demo/Screen.h"
-#include "apps/demo/Terminal.h"
 #include "apps/orders/Book.h"
+#include "apps/terminal/Screen.h"
+#include "apps/terminal/Terminal.h"
 
 #include <chrono>
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Picture {
 class View {
 public:
     View(std::filesystem::path const& file, std::chrono::milliseconds limit,
-         demo::Terminal& terminal);
+         terminal::Terminal& terminal);
 
     /// Whether to show() now. By a clock that nobody sets.
     bool isDue() const noexcept { return std::chrono::steady_clock::now() >= next_; }
@@ -42,12 +42,12 @@ public:
 private:
     std::filesystem::path file_;
     std::chrono::milliseconds limit_;
-    demo::Terminal& terminal_;
+    terminal::Terminal& terminal_;
     std::chrono::steady_clock::time_point next_{};
-    std::optional<demo::Screen> screen_;
+    std::optional<terminal::Screen> screen_;
 };
 
-std::vector<std::string> draw(Picture const& picture, demo::Terminal::Size size,
-                              demo::Terminal const& terminal);
+std::vector<std::string> draw(Picture const& picture, terminal::Terminal::Size size,
+                              terminal::Terminal const& terminal);
 
 }  // namespace orders

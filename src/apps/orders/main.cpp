@@ -1,13 +1,13 @@
 /// timingwheel-orders: a shop whose orders cancel themselves unless they are paid in time, whatever
 /// happens to the program until then.
 
-#include "apps/demo/Format.h"
-#include "apps/demo/Interrupt.h"
-#include "apps/demo/Terminal.h"
 #include "apps/orders/Book.h"
 #include "apps/orders/Customers.h"
 #include "apps/orders/Shop.h"
 #include "apps/orders/View.h"
+#include "apps/terminal/Format.h"
+#include "apps/terminal/Interrupt.h"
+#include "apps/terminal/Terminal.h"
 
 #include <CLI/CLI.hpp>
 
@@ -27,11 +27,11 @@ namespace orders {
 namespace {
 
 using namespace std::chrono_literals;
-using demo::grouped;
-using demo::Terminal;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
+using terminal::grouped;
+using terminal::Terminal;
 using timingwheel::store::StoreError;
 
 constexpr int kFailed = 1;
@@ -85,7 +85,7 @@ std::string checkId(std::string const& id) {
     }
     if (hasControl) return "'" + shown + "' has a control character, here '?': it must have none";
     if (!id.empty() && id.size() <= kMost) return {};
-    if (id.size() > kMost) shown = std::string{demo::cut(shown, 20)} + "...";
+    if (id.size() > kMost) shown = std::string{terminal::cut(shown, 20)} + "...";
     return "'" + shown + "' has " + grouped(id.size()) + " bytes: it must have 1 to " +
            grouped(kMost);
 }
@@ -149,8 +149,8 @@ int pay(Options const& options) {
 std::string shortened(std::string const& id, std::size_t columns, std::size_t following) {
     constexpr std::size_t kLeast = 8;
     std::size_t const room = std::max(columns, following + kLeast) - following;
-    if (demo::columnsOf(id) <= room) return id;
-    return std::string{demo::cut(id, room - 3)} + "...";
+    if (terminal::columnsOf(id) <= room) return id;
+    return std::string{terminal::cut(id, room - 3)} + "...";
 }
 
 int list(Options const& options) {
@@ -160,7 +160,7 @@ int list(Options const& options) {
     auto const now = system_clock::now();
     for (Order const& one : book.open()) {
         auto const left = std::chrono::ceil<std::chrono::seconds>(one.deadline - now);
-        std::string const what = left > 0s ? ": pending, " + demo::readable(left) + " left"
+        std::string const what = left > 0s ? ": pending, " + terminal::readable(left) + " left"
                                            : ": overdue: cancelled as soon as a shop is open";
         std::string const id =
             terminal.canRedraw() ? shortened(one.id, columns, what.size()) : one.id;
@@ -178,7 +178,7 @@ void trade(Options const& options, Shop& shop, Terminal& terminal) {
     milliseconds const limit = *parseTime(options.after);
     Customers customers{options.customers, shop.book(), steady_clock::now()};
     View view{options.file, limit, terminal};
-    while (!demo::isInterrupted()) {
+    while (!terminal::isInterrupted()) {
         auto const now = system_clock::now();
         std::vector<std::string> const ordered = customers.order(steady_clock::now());
         if (!ordered.empty()) shop.book().place(ordered, now, now + limit);
@@ -194,7 +194,7 @@ void trade(Options const& options, Shop& shop, Terminal& terminal) {
 
 int run(Options const& options) {
     Terminal terminal;
-    demo::noteInterrupts();
+    terminal::noteInterrupts();
     std::unique_ptr<Shop> const shop = openShop(options.file);
     trade(options, *shop, terminal);
     Ledger const ledger = shop->close();
@@ -206,7 +206,7 @@ int run(Options const& options) {
                       ? terminal.styled(Terminal::Style::good, "The ledger balances.")
                       : terminal.styled(Terminal::Style::bad, "The ledger DOES NOT balance."));
     if (!ledger.balances()) return kFailed;
-    return demo::isInterrupted() ? kInterrupted : 0;
+    return terminal::isInterrupted() ? kInterrupted : 0;
 }
 
 /// The disk may be full: a reader must not take half of the output for the whole.

@@ -1,6 +1,7 @@
 #include "platform/Thread.h"
 
 #include <support/AllocationCounter.h>
+#include <support/Folders.h>
 #include <support/Json.h>
 #include <support/TemporaryFile.h>
 #include <support/TestTimers.h>
@@ -109,7 +110,7 @@ TYPED_TEST(TimerTrace, WritesATimeoutOf25MillisecondsAsRecorded) {
         timer.newTimeout([] {}, 25ms);
         clock.advance(30ms);
     }}.join();
-    std::filesystem::path const golden = TIMINGWHEEL_GOLDEN_DIR;
+    std::filesystem::path const golden = test::goldenFolder();
     bool const inLines = std::is_same_v<TypeParam, JsonLinesTrace>;
     EXPECT_EQ(out.str(), contentOf(golden / (inLines ? "timeout-of-25ms.jsonl"  //
                                                      : "timeout-of-25ms.json")));

@@ -1,3 +1,4 @@
+#include <support/Folders.h>
 #include <support/GoldenTrace.h>
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ using test::Lines;
 using test::linesOf;
 using Invariants = test::GoldenTrace::Invariants;
 
-std::string const kFolder = std::string{TIMINGWHEEL_SOURCE_DIR} + "/tests/golden/";
+std::string const kFolder = test::goldenFolder() + "/";
 
 class GoldenTrace : public testing::TestWithParam<std::string> {
 protected:

@@ -172,7 +172,8 @@ def way(facts):
     height = top + (len(places) - 1) * pitch + high + 84
     drawing = Drawing(
         height, "A slot of one level is the whole ring of the level below",
-        f"The way of {FOLLOWED:,} ms down the levels: " + ", ".join(f"{place.level}:{place.slot}" for place in places) + ".",
+        f"The way of {FOLLOWED:,} ms down the levels: "
+        + ", ".join(f"{place.level}:{place.slot}" for place in places) + ".",
     )  # fmt: skip
     start = 0
     for i, place in enumerate(places):

@@ -155,7 +155,7 @@ class Facts:
     def valueOf(self, asked):
         known = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         try:
-            return str(eval(asked, {"ms": ms, "text": text, "timeOfDay": timeOfDay, **known}))  # noqa: S307
+            return str(eval(asked, {"ms": ms, "text": text, "timeOfDay": timeOfDay, **known}))
         except (AssertionError, LookupError, StopIteration) as error:
             raise SystemExit(f"walkthrough.md.in: {{{{{asked}}}}}: "
                              f"the library no longer does that: {error!r}") from error  # fmt: skip

@@ -1,14 +1,14 @@
-#include "apps/demo/Screen.h"
+#include "apps/terminal/Screen.h"
 
-#include "apps/demo/Format.h"
-#include "apps/demo/Interrupt.h"
+#include "apps/terminal/Format.h"
+#include "apps/terminal/Interrupt.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <utility>
 
-namespace demo {
+namespace terminal {
 
 namespace {
 
@@ -53,4 +53,4 @@ void Screen::show(std::vector<std::string> lines, Terminal::Size size) {
     write(changes);
 }
 
-}  // namespace demo
+}  // namespace terminal

@@ -1,11 +1,11 @@
-#include "apps/demo/Interrupt.h"
+#include "apps/terminal/Interrupt.h"
 
 #include <atomic>
 #include <csignal>
 #include <cstring>
 #include <unistd.h>
 
-namespace demo {
+namespace terminal {
 
 namespace {
 
@@ -46,4 +46,4 @@ bool isInterrupted() noexcept { return interrupted.load(std::memory_order_relaxe
 
 void setFarewell(char const* text) noexcept { farewell.store(text); }
 
-}  // namespace demo
+}  // namespace terminal

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Terminal.h"
 
 #include <string>
 #include <vector>
 
-namespace demo {
+namespace terminal {
 
 /// Owns the whole terminal while it lives. What the terminal showed before comes back afterwards.
 /// REQUIRES: Terminal::canRedraw().
@@ -27,4 +27,4 @@ private:
     std::vector<std::string> lines_;
 };
 
-}  // namespace demo
+}  // namespace terminal

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace demo {
+namespace terminal {
 
 /// From here on the first Ctrl-C is only recorded, so that the program can finish with its report.
 /// A second one ends it. Ctrl-\ and a terminal that goes away end it at once.
@@ -12,4 +12,4 @@ bool isInterrupted() noexcept;
 /// Null: nothing.
 void setFarewell(char const* text) noexcept;
 
-}  // namespace demo
+}  // namespace terminal

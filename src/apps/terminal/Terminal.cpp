@@ -1,4 +1,4 @@
-#include "apps/demo/Terminal.h"
+#include "apps/terminal/Terminal.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-namespace demo {
+namespace terminal {
 
 namespace {
 
@@ -131,4 +131,4 @@ std::string_view cut(std::string_view text, std::size_t columns) {
     return text.substr(0, end);
 }
 
-}  // namespace demo
+}  // namespace terminal

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace demo {
+namespace terminal {
 
 /// Standard output: a terminal with colours and a line that is redrawn, or a plain stream of lines.
 ///
@@ -66,4 +66,4 @@ std::size_t columnsOf(std::string_view text);
 /// The beginning of a text, in no more than so many columns: a line that wraps cannot be redrawn.
 std::string_view cut(std::string_view text, std::size_t columns);
 
-}  // namespace demo
+}  // namespace terminal

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-namespace demo {
+namespace terminal {
 
 /// printf into a string of at most 511 characters.
 [[gnu::format(printf, 1, 2)]] inline std::string text(char const* format, ...) {
@@ -62,4 +62,4 @@ inline std::string readable(std::chrono::nanoseconds time) {
     return "?";
 }
 
-}  // namespace demo
+}  // namespace terminal
