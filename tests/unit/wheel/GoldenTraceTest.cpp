@@ -98,8 +98,7 @@ TEST_P(GoldenTrace, FailsWhenTimeGoesOnAndNothingExpires) {
     EXPECT_EQ(difference->line, number + 1) << *difference;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kafka, GoldenTrace,
-                         testing::Values("t1-w20-s0", "t7-w13-s1000"),
+INSTANTIATE_TEST_SUITE_P(Kafka, GoldenTrace, testing::Values("t1-w20-s0", "t7-w13-s1000"),
                          [](auto const& test) {
                              std::string name = test.param;
                              std::erase(name, '-');
