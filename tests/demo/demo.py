@@ -96,7 +96,7 @@ class Demo(unittest.TestCase):
         status, out, err = run([*LOAD, "--threads", "3"])
         self.assertEqual((status, err), (0, ""), out)
         self.assertIsWhole(out)
-        self.assertRegex(out, r"Heap with a mutex +\S+ \ws a call, the wheel \S+ \ws\n")
+        self.assertRegex(out, r"Heap with a mutex +\S+ .s a call, the wheel \S+ .s, with \S+ pend")
         ledger = ledgerOf(out)
         kinds = [row for name, row in ledger.items() if name not in ("all", "timer's count")]
         self.assertEqual(len(kinds), 4, out)

@@ -12,7 +12,7 @@ struct CallTimes {
     std::chrono::nanoseconds wheel{};
 };
 
-/// Gives a binary heap behind a mutex and a wheel the calls of a load, each for about `length`: with
+/// Gives a heap behind a mutex and a wheel the calls of a load, each for about `length`: with
 /// as many pending timeouts and threads, schedules, cancels and push-backs in its proportions.
 CallTimes measureCalls(timingwheel::TimerStatistics const& load, unsigned threads,
                        std::chrono::nanoseconds length);

@@ -21,7 +21,6 @@ namespace demo {
 /// Which buckets of a timer are armed and how many timeouts each holds, from its events alone.
 ///
 /// Events may come out of order:
-///
 /// - A timeout is only put into a bucket that expires after the wheel's clock. If an event names a
 ///   bucket that does not, the bucket has expired meanwhile and is not armed again.
 /// - An event of a timeout is stale if an event with a higher number came before it.

@@ -53,8 +53,9 @@ void reportLatenessAndCosts(LoadResult const& load, Terminal& terminal) {
     fact("CPU of all",
          cpu(load.processCpu) + text("; there are %u", std::thread::hardware_concurrency()));
     if (load.calls.heap.count() > 0)
-        fact("Heap with a mutex",
-             readable(load.calls.heap) + " a call, the wheel " + readable(load.calls.wheel));
+        fact("Heap with a mutex", readable(load.calls.heap) + " a call, the wheel " +
+                                      readable(load.calls.wheel) + ", with " +
+                                      grouped(load.statistics.returned) + " pending");
 }
 
 bool reportLedger(Ledger const& ledger, LoadResult const& load, Terminal& terminal) {

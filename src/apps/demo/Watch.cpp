@@ -89,7 +89,7 @@ void Watch::addRates(Picture& picture, TimerStatistics const& now, TimePoint tim
         return readable(std::min(late.quantile(fraction), now.maxLateness));
     };
     picture.lateness = "p50 " + within(0.5) + "  p99 " + within(0.99) + "  worst " +
-                       readable(now.maxLateness) + "   (p50, p99: of the last second)";
+                       readable(now.maxLateness) + "   (p50, p99: last second)";
     readings_.push_back({time, now});
     while (readings_.size() > 1 && time - readings_[1].time >= 1s) readings_.pop_front();
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr char kEnter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 constexpr char kLeave[] = "\033[0m\033[?7h\033[?25h\033[?1049l";
 
-void write(std::string const& text) {
+void print(std::string const& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);
 }
@@ -27,11 +27,11 @@ Screen::Screen() {
     setFarewell(kLeave);
     // Ctrl-Z would leave the shell on this screen.
     whenSuspended_ = std::signal(SIGTSTP, SIG_IGN);
-    write(kEnter);
+    print(kEnter);
 }
 
 Screen::~Screen() {
-    write(kLeave);
+    print(kLeave);
     setFarewell(nullptr);
     std::signal(SIGTSTP, whenSuspended_);
 }
@@ -50,7 +50,7 @@ void Screen::show(std::vector<std::string> lines, Terminal::Size size) {
         if (lines[row] != lines_[row])
             changes += text("\033[%zu;1H", row + 1) + lines[row] + "\033[K";
     lines_ = std::move(lines);
-    write(changes);
+    print(changes);
 }
 
 }  // namespace terminal

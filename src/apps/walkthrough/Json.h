@@ -15,19 +15,19 @@ std::string of(Number number) {
 inline std::string of(char const* text) { return '"' + std::string{text} + '"'; }
 inline std::string of(std::string const& text) { return of(text.c_str()); }
 
-/// Each element as `write` has it.
-template <class Range, class Write>
-std::string list(Range const& range, Write write) {
-    std::string text;
-    for (auto const& each : range) text += (text.empty() ? "" : ",") + write(each);
-    return '[' + text + ']';
-}
-
 /// JSON that a value is already.
 struct Raw {
     std::string text;
 };
 inline std::string of(Raw const& raw) { return raw.text; }
+
+/// Each element as `write` has it.
+template <class Range, class Write>
+Raw list(Range const& range, Write write) {
+    std::string text;
+    for (auto const& each : range) text += (text.empty() ? "" : ",") + write(each);
+    return {'[' + text + ']'};
+}
 
 inline std::string members() { return {}; }
 template <class Value, class... Rest>

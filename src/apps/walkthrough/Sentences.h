@@ -10,8 +10,6 @@
 namespace walkthrough {
 
 /// How a story says its times: a tick is a millisecond, or a second of a clock.
-///
-/// Thread safety  none needed: it is a value
 class Times {
 public:
     enum class Style : std::uint8_t { milliseconds, clock };

@@ -5,6 +5,7 @@
 #include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -32,19 +33,17 @@ struct Frame {
 /// One line: the stage, the sentences and the whole picture.
 std::string toJson(Frame const& frame);
 
+/// The worked example: slots on each level, both ends of a level, and a way down that misses none.
+inline constexpr std::array<std::int64_t, 9> kExampleDelays{5,   19,  20,    25,     399,
+                                                            400, 401, 8'000, 123'456};
+
 /// Gives a timing wheel and a flat wheel the same tasks, and shows what happens, frame by frame.
 ///
 /// It only does what a driver does: the library's wheels place, arm, flush and cascade, and each
 /// frame is read off them. So what a page shows is what the library does.
 ///
-///     Story story;
-///     story.schedule(25);      // schedule, place on level 1, arm
-///     story.wake();            // at 20: wake, cascade to level 0
-///     story.wake();            // at 25: wake, run
-///
 /// Units          ticks, each a millisecond of the story, or a second if its times are a clock's
 /// Thread safety  none
-/// Errors         std::invalid_argument that names the value and the bound; changes nothing
 class Story {
 public:
     struct Options {
@@ -53,8 +52,6 @@ public:
         Times::Style style = Times::Style::milliseconds;
         std::int64_t start = 0;  ///< what the clock shows at the beginning
     };
-    static constexpr std::int64_t kMaxDelay = 9'999'999;
-    static constexpr std::int64_t kMaxWheelSize = 64;
 
     explicit Story(Options options);
     Story() : Story{Options{}} {}
@@ -62,14 +59,14 @@ public:
     Story(Story const&) = delete;
     Story& operator=(Story const&) = delete;
 
-    /// A task that is due `delay` ticks from now: 0 to kMaxDelay.
+    /// A task that is due `delay` ticks from now, at least 0.
     void schedule(std::int64_t delay);
     /// Returns false, and tells nothing, if there is no such task or it has ended.
     bool cancel(std::size_t task);
     /// Sleeps until the earliest bucket expires, and empties that bucket. Returns false, and tells
     /// nothing, if no bucket is armed.
     bool wake();
-    /// Lets time pass: 1 to kMaxDelay ticks. Wakes for what expires in them.
+    /// Lets time pass: at least 1 tick. Wakes for what expires in them.
     void wait(std::int64_t ticks);
 
     std::span<Frame const> frames() const noexcept { return frames_; }

@@ -26,7 +26,6 @@ void storyBegin(int flatSlots, int isClock, double start) {
                                     .style = isClock != 0 ? Style::clock : Style::milliseconds,
                                     .start = static_cast<std::int64_t>(start)});
 }
-double storyMaxDelay() { return static_cast<double>(walkthrough::Story::kMaxDelay); }
 void storySchedule(double delay) { story->schedule(static_cast<std::int64_t>(delay)); }
 void storyCancel(double task) { story->cancel(static_cast<std::size_t>(task)); }
 void storyWait(double ticks) { story->wait(static_cast<std::int64_t>(ticks)); }

@@ -27,7 +27,7 @@ SOURCES = [
     "src/base/OptionChecks.cpp",
     *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
 ]  # fmt: skip
-CALLS = "Level Begin MaxDelay Schedule Cancel Wait Wake Count Frame".split()
+CALLS = "Level Begin Schedule Cancel Wait Wake Count Frame".split()
 FLAGS = [
     *"-std=c++20 -Oz -DNDEBUG -Iinclude -Isrc -idirafter /usr/include".split(),
     *"-sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=loadWheel -sENVIRONMENT=web".split(),

@@ -50,18 +50,19 @@ function whereIs(frame, view, task, i) {
   return bucket ? `level ${bucket.level}, slot ${bucket.slot}` : "being placed";
 }
 
-function makeTaskRow(task, i, cancel) {
-  const button = html("button", { type: "button", "aria-label": `Cancel ${task.name}` }, "cancel");
-  button.addEventListener("click", () => cancel(i));
-  return html("tr", {}, ...[span(task.name), "", "", "", button].map((each) => html("td", {}, each)));
-}
-
 /** Rows stay as long as their tasks do, so that a button is there when a finger comes down on it. */
 function showTasks(frame, view, cancel) {
   const table = $("tasks");
   while (table.rows.length > frame.tasks.length) table.lastChild.remove();
   frame.tasks.forEach((told, i) => {
-    const row = table.rows[i] ?? table.appendChild(makeTaskRow(told, i, cancel));
+    if (!table.rows[i]) {
+      const type = { type: "button", "aria-label": `Cancel ${told.name}` };
+      const button = html("button", type, "cancel");
+      button.addEventListener("click", () => cancel(i));
+      const cells = [span(told.name), "", "", "", button];
+      table.append(html("tr", {}, ...cells.map((each) => html("td", {}, each))));
+    }
+    const row = table.rows[i];
     const task = view === "flat" ? flatTask(frame, i) : told;
     const bucket = frame.heap.find((each) => each.tasks.includes(i));
     const [name, due, where, moves, button] = row.cells;
@@ -96,8 +97,8 @@ class Player {
   /** A story of one's own can only be left: it is offered for as long as it is the one shown. */
   setScenario(name) {
     $("own")?.remove();
-    if (name === "own")
-      $("scenario").append(html("option", { id: "own", value: "own" }, "a story of your own"));
+    const own = html("option", { id: "own", value: "own" }, "a story of your own");
+    if (name === "own") $("scenario").append(own);
     $("scenario").value = name;
   }
   layOut() {
@@ -116,10 +117,10 @@ class Player {
     showHeap(frame);
     showLevelList(view, frame);
     showTasks(frame, view, this.cancel);
-    $("wake-ups").textContent = grouped(frame.wakeUps);
-    $("cascades").textContent = grouped(frame.cascades);
-    $("ticks-walked").textContent = grouped(frame.flat.ticksWalked);
-    $("passed-over").textContent = grouped(frame.flat.passedOver);
+    const { wakeUps, cascades, flat } = frame;
+    const costs = { "wake-ups": wakeUps, cascades, "ticks-walked": flat.ticksWalked,
+      "passed-over": flat.passedOver };
+    for (const [id, cost] of Object.entries(costs)) $(id).textContent = grouped(cost);
     const stages = FLOW.includes(frame.stage) || at === 0 ? FLOW : [...FLOW, frame.stage];
     $("flow").replaceChildren(
       ...stages.map((stage) => html("li", { class: stage === frame.stage ? "now" : "" }, stage)),
@@ -129,7 +130,7 @@ class Player {
     $("sentence").textContent = (view === "flat" ? this.flatSentence() : frame.sentence) + hint + end;
     $("scrub").max = last;
     $("scrub").value = at;
-    $("scrub").setAttribute("aria-valuetext", `step ${at} of ${last}, at ${moment(frame.now)}`);
+    $("scrub").setAttribute("aria-valuetext", `step ${at} of ${last}, at ${time(frame.now)}`);
     $("where").textContent = `${at} of ${last}`;
     $("back").setAttribute("aria-disabled", String(at === 0));
     for (const each of ["step", "next"]) $(each).setAttribute("aria-disabled", String(at === last));
@@ -159,9 +160,8 @@ class Player {
     const from = this.at;
     this.go(this.teller.branch(from, what, argument));
     this.setScenario("own");
-    $("note").textContent = this.teller.forgot
-      ? `The story goes on from step ${from} now. What was asked for after that is forgotten.`
-      : "";
+    const note = `The story goes on from step ${from} now. What was asked for after that is forgotten.`;
+    $("note").textContent = this.teller.forgot ? note : "";
   }
   cancel = (task) => {
     this.change("Cancel", task);
@@ -195,16 +195,17 @@ class Player {
   }
 }
 
+function refuse(field, what, least, most) {
+  const written = $(field).value.trim() || "Nothing";
+  throw new RangeError(`${written} is not ${what} from ${least} to ${grouped(most)}.`);
+}
 /** Each returns what stands in the field, and throws what is wrong with it. */
-function readDelay(least, most) {
+function readDelay(least) {
   const written = $("delay").value.replace(/[\s,_']/g, "");
   const [, hours, minutes, seconds] = (times.isClock && /^(\d+):(\d\d):(\d\d)$/.exec(written)) || [];
   const value = hours ? (60 * hours + 1 * minutes) * 60 + 1 * seconds : Number(written);
-  if (!(hours || /^\d+$/.test(written)) || value < least || value > most)
-    throw new RangeError(
-      `${$("delay").value.trim() || "Nothing"} is not a whole number of ${times.isClock ? "" : "milli"}seconds ` +
-        `from ${least} to ${grouped(most)}.`,
-    );
+  if (!(hours || /^\d+$/.test(written)) || value < least || value > MAX_DELAY)
+    refuse("delay", `a whole number of ${times.isClock ? "" : "milli"}seconds`, least, MAX_DELAY);
   return value;
 }
 
@@ -212,19 +213,13 @@ function readSizes() {
   const sizes = $("sizes").value.split(/[\s,x×]+/).filter((each) => each).map(Number);
   const isSize = (each) => Number.isInteger(each) && each >= SIZES.least && each <= SIZES.most;
   if (!sizes.length || sizes.length > SIZES.levels || !sizes.every(isSize))
-    throw new RangeError(
-      `${$("sizes").value.trim() || "Nothing"} is not one to ${SIZES.levels} whole numbers ` +
-        `from ${SIZES.least} to ${SIZES.most}.`,
-    );
+    refuse("sizes", `one to ${SIZES.levels} whole numbers`, SIZES.least, SIZES.most);
   return sizes;
 }
 
 function listen(player) {
   const on = (id, event, action) => $(id).addEventListener(event, action);
-  const byHand = (action) => () => {
-    player.pause();
-    action();
-  };
+  const byHand = (action) => () => (player.pause(), action());
   /** What is wrong with a field is told, and changes nothing. */
   const unlessWrong = (field, action) => {
     try {
@@ -238,17 +233,14 @@ function listen(player) {
     }
   };
   const perform = (what, least) =>
-    unlessWrong("delay", () => player.change(what, readDelay(least, player.teller.maxDelay)));
+    unlessWrong("delay", () => player.change(what, readDelay(least)));
   const toggle = () => (player.timer === null ? player.play() : player.pause());
   const keys = {
     ArrowRight: byHand(() => player.step(1)),
     ArrowLeft: byHand(() => player.step(-1)),
     " ": toggle,
     n: byHand(() => player.next()),
-    a: () => {
-      $("delay").focus();
-      $("delay").select();
-    },
+    a: () => ($("delay").focus(), $("delay").select()),
     v: () => player.show(player.view === "flat" ? "levels" : "flat"),
     Home: byHand(() => player.go(0)),
     End: byHand(() => player.go(player.last)),
@@ -259,14 +251,10 @@ function listen(player) {
   on("play", "click", toggle);
   on("scrub", "input", byHand(() => player.go(Number($("scrub").value))));
   for (const view of ["levels", "flat"]) on(`view-${view}`, "click", () => player.show(view));
-  on("add", "submit", (event) => {
-    event.preventDefault();
-    perform("Schedule", 0);
-  });
+  on("add", "submit", (event) => (event.preventDefault(), perform("Schedule", 0)));
   on("wait", "click", () => perform("Wait", 1));
-  on("scenario", "change", () => {
-    if ($("scenario").value in SCENARIOS) player.start($("scenario").value);
-  });
+  const chosen = () => $("scenario").value;
+  on("scenario", "change", () => chosen() in SCENARIOS && player.start(chosen()));
   on("sizes", "change", () => unlessWrong("sizes", () => player.start(player.started, readSizes())));
   NARROW.addEventListener("change", () => player.show(player.view));
   document.addEventListener("keydown", (event) => {

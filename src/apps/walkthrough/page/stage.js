@@ -92,8 +92,7 @@ class Ring {
 
 class Stage {
   constructor(svg) {
-    this.svg = svg;
-    this.discs = new Map();
+    Object.assign(this, { svg, discs: new Map() });
   }
   /** Lays the rings out: for the levels that this story will need, or for the flat wheel. */
   layOut(view, teller) {
@@ -115,7 +114,8 @@ class Stage {
         make("text", { class: "ghost-name", x: CENTER, y }, `level ${level}: not built yet`),
       );
       this.ghosts.push(ghost);
-      this.rings.push(new Ring(rings, inner, outer, teller.sizeOf(level), levelColour(level)));
+      const slots = teller.sizes[level] ?? teller.sizes.at(-1); // the last size is repeated
+      this.rings.push(new Ring(rings, inner, outer, slots, levelColour(level)));
     }
     const lines = NARROW.matches ? [-30, 0, 26, 47] : [-14, 8, 30, 46];
     this.svg.append(make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }));
@@ -137,12 +137,11 @@ class Stage {
     [this.driver.textContent, this.until.textContent] = isFlat
       ? ["the hand", frame.flat.entries.length ? "walks" : "stands still"]
       : this.driverState(frame);
-    this.svg.setAttribute("aria-label", describe(frame, this.view));
-    for (const [task, disc] of this.discs)
-      if (task >= frame.tasks.length) {
-        disc.remove();
-        this.discs.delete(task);
-      }
+    for (const [task, disc] of this.discs) {
+      if (task < frame.tasks.length) continue;
+      disc.remove();
+      this.discs.delete(task);
+    }
     const places = isFlat ? this.showFlat(frame) : this.showLevels(frame);
     const middle = frame.tasks.flatMap(({ state }, i) => (state === "flushed" ? [i] : []));
     const from = (this.lastFrom = frame.from ?? this.lastFrom);
@@ -154,10 +153,9 @@ class Stage {
     this.caller.textContent = waits && !isFlat ? "the caller's thread" : "";
   }
   /** What the driver does, in two short lines. */
-  driverState(frame) {
-    const next = frame.heap[0]?.expiration;
-    if (frame.tasks.some((task) => task.state === "flushed") || next <= frame.now)
-      return ["awake", ""];
+  driverState({ heap, tasks, now }) {
+    const next = heap[0]?.expiration;
+    if (tasks.some((task) => task.state === "flushed") || next <= now) return ["awake", ""];
     return next === undefined ? ["asleep", ""] : ["asleep until", time(next)];
   }
   /** Both return where the tasks are that are in a bucket. */

@@ -4,6 +4,7 @@
 
 const $ = (id) => document.getElementById(id);
 const grouped = (n) => n.toLocaleString("en-US");
+const MAX_DELAY = 9999999;
 /** Slots of a level: fewer make too many rings, more make slots that nobody can read. */
 const SIZES = { least: 6, most: 64, levels: 8 };
 
@@ -38,8 +39,6 @@ function time(tick) {
   const told = `${Math.floor((tick % 86400) / 3600)}:${two(tick / 60)}:${two(tick)}`;
   return day ? `${told} +${day}` : told;
 }
-/** The same where it stands alone. */
-const moment = (tick) => (times.isClock ? time(tick) : `${grouped(tick)} ms`);
 /** How wide a slot is. */
 function width(ticks) {
   const units = times.isClock ? { d: 86400, h: 3600, min: 60, s: 1 } : { s: 1000, ms: 1 };
@@ -58,21 +57,10 @@ function flatTask(frame, i) {
   return { ...task, state: "ran", endedAt: task.deadline };
 }
 
-/** The wheel in words, for those who do not see it. */
-function describe(frame, view) {
-  const names = (tasks) => tasks.map((i) => frame.tasks[i].name).join(", ") || "nobody";
-  const told =
-    view === "flat"
-      ? frame.flat.entries.map((each) => `slot ${each.slot} holds ${names([each.task])}`)
-      : frame.heap.map((b) => `slot ${b.slot} of level ${b.level} holds ${names(b.tasks)}`);
-  return `The wheel at ${moment(frame.now)}: ${told.join("; ") || "empty"}.`;
-}
-
 /** The story so far and all that will follow from it: frames of the engine, always up to its end. */
 class Teller {
   constructor(engine) {
     this.engine = engine;
-    this.maxDelay = engine._storyMaxDelay();
   }
   /** `sizes`: slots of the levels, if not those of the scenario. */
   begin(scenario, sizes) {
@@ -93,10 +81,6 @@ class Teller {
   tell(what, argument = 0) {
     this.commands.push([what, argument]);
     return this.engine[`_story${what}`](argument);
-  }
-  /** Slots of a level, built or not: the last size is repeated. */
-  sizeOf(level) {
-    return this.sizes[Math.min(level, this.sizes.length - 1)];
   }
   /**
    * Tells the story again up to the frame `at`, then goes on otherwise. Returns the first new frame;

@@ -1,7 +1,7 @@
 /// timingwheel-walkthrough-facts: what docs/walkthrough.md is made of, as one JSON document.
 
-#include "apps/walkthrough/Example.h"
 #include "apps/walkthrough/Json.h"
+#include "apps/walkthrough/Story.h"
 
 #include <cstdio>
 #include <functional>
@@ -10,17 +10,18 @@ namespace walkthrough {
 
 namespace {
 
-json::Raw told(std::function<void(Story&)> const& happens, Story::Options options = {}) {
-    Story story{std::move(options)};
+json::Raw told(std::function<void(Story&)> const& happens) {
+    Story story;
     happens(story);
     while (story.wake()) {
     }
-    return {json::list(story.frames(), toJson)};
+    return json::list(story.frames(), toJson);
 }
 
 std::string facts() {
-    auto const example = told([](Story& story) { scheduleAll(story, kExampleDelays); });
-    auto const clock = told([](Story& story) { scheduleAll(story, kClockDelays); }, clockOptions());
+    auto const example = told([](Story& story) {
+        for (std::int64_t const delay : kExampleDelays) story.schedule(delay);
+    });
     auto const again = told([](Story& story) {
         story.wait(10);
         story.schedule(11);
@@ -34,8 +35,7 @@ std::string facts() {
         for (int const delay : {25, 30}) story.schedule(delay);
         for (std::size_t const task : {0U, 1U}) story.cancel(task);
     });
-    return json::object("example", example, "clock", clock, "again", again, "twice", twice,
-                        "cancelled", cancelled);
+    return json::object("example", example, "again", again, "twice", twice, "cancelled", cancelled);
 }
 
 }  // namespace

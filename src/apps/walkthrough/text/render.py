@@ -18,13 +18,10 @@ import drawings
 
 HERE = Path(__file__).resolve().parent
 
-# No number in the prose is typed by hand: they come from the braces. Names of levels are names, the
-# clock begins at 0, and a year is a year.
+# No number in the prose is typed by hand, but names of levels, code, the time 0 and a year.
 NOT_TYPED = re.compile(
-    r"{{.*?}}|\[Decision \d+(?=\])|\]\([^)]*\)|[Ll]evels? \d\b|\b(time|at) 0\b|\(1987\)|^\d+\. ",
-    re.MULTILINE,
-)
-UNITS = ["seconds", "minutes", "hours", "days"]  # levels as in a clock
+    r"{{.*?}}|`\.levelSizes.*?`|\[Decision \d+(?=\])|\]\([^)]*\)|[Ll]evels? \d\b|\b(time|at) 0\b"
+    r"|\(1987\)|^\d+\. ", re.MULTILINE)  # fmt: skip
 
 
 def text(place):
@@ -72,12 +69,6 @@ def ms(ticks):
     return f"{ticks:,} ms"
 
 
-def timeOfDay(second):
-    day, second = divmod(second, 86_400)
-    time = f"{second // 3600}:{second // 60 % 60:02}:{second % 60:02}"
-    return f"{time} of day {day + 1}" if day else time
-
-
 def table(header, rows):
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -87,13 +78,8 @@ class Facts:
     """What the template's expressions may use."""
 
     def __init__(self, document):
-        for name in ("example", "clock", "again", "twice", "cancelled"):
+        for name in ("example", "again", "twice", "cancelled"):
             setattr(self, name, Story(getattr(document, name)))
-        # The prose says what a level of this clock is: seconds, minutes, hours, days.
-        widths = [level.granularity for level in self.clock.last.levels]
-        assert widths == [1, 60, 3600, 86400], widths
-        sizes = [str(level.slots) for level in self.clock.last.levels[:3]]
-        self.clockSizes = "{" + ", ".join(sizes) + "}"
         self.slots = self.example.last.levels[0].slots
 
     def width(self, level):
@@ -140,22 +126,10 @@ class Facts:
         return next(ms(woken.now - before.now) for before, woken, _ in self.example.wakeUps()
                     if woken.now == at)  # fmt: skip
 
-    def clockTable(self):
-        rows = []
-        for number, task in enumerate(self.clock.tasks):
-            assert task.endedAt == task.deadline, task
-            ways = [f"slot {place.slot} of the {UNITS[place.level]}, "
-                    f"at {timeOfDay(place.expiration)}"
-                    for place in self.clock.places(number)]  # fmt: skip
-            rows.append([f"**{task.name}**", timeOfDay(task.deadline), ways[0],
-                         "<br>".join(ways[1:]) or "none"])  # fmt: skip
-        header = ["task", "due at", "its bucket, and when that expires", "cascades"]
-        return table(header, rows)
-
     def valueOf(self, asked):
         known = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         try:
-            return str(eval(asked, {"ms": ms, "text": text, "timeOfDay": timeOfDay, **known}))
+            return str(eval(asked, {"ms": ms, "text": text, **known}))
         except (AssertionError, LookupError, StopIteration) as error:
             raise SystemExit(f"walkthrough.md.in: {{{{{asked}}}}}: "
                              f"the library no longer does that: {error!r}") from error  # fmt: skip
