@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Uses docs/walkthrough.html as a reader does, in Debian's Chromium; skips where that is missing."""
+"""Uses docs/walkthrough.html as a reader does, in Debian's Chromium, or is skipped without it."""
 
 import re
 import sys
