@@ -42,13 +42,6 @@ REFUSED = {
     "bench --slow": ["--slow"],
     "bench nosuch": ["nosuch"],
     "bench --check --recorded": ["--recorded"],
-    "bench compare --rounds": ["--rounds", "1 to 1000"],
-    "bench compare --rounds 99999999999999999999": ["--rounds", "1 to 1000"],
-    "bench compare --java": ["--java"],
-    "bench timers --rounds 0.5": ["--rounds", '"0.5"', "1 to 1000"],
-    "bench timers --install-java": ["--install-java"],
-    "bench wheel --pending 0": ["--pending", '"0"', "1 to 1000000000"],
-    "bench wheel --wheel-size 2": ["--wheel-size", '"2"', "3 to 1048576"],
     "bench choosing --fast": ["--fast"],
     "guarantees 5": ["5"],
     "docs html": ["html"],
@@ -88,7 +81,7 @@ TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --rounds=3", "
          "fuzz 60", "fuzz --fixed", "demo --duration 1.5 --watch", "demo --help",
          "orders --after 20s", "orders place 4711",
          "kafka attack --minutes 2 --hasty --write", "kafka failures Failures.testNothing",
-         "bench wheel --only wheel heap", "platforms musl libc++",
+         "bench server --quick", "platforms musl libc++",
          "platforms --write musl"]  # fmt: skip
 # The arguments of these are looked at by a script in Python.
 OTHERS = {"bugs", "help"}
