@@ -167,18 +167,17 @@ class Page:
         rows = []
         for mix in MIXES:
             first = f"**{mix}**"
-            for setting in settings(mix):
-                if setting[0] not in (fitting(mix), DEFAULT[0], TICKS[-1]):
-                    continue
+            tick = fitting(mix)
+            for setting in sorted({self.chosen(mix), DEFAULT, (tick, WHEEL_SIZES[0]),
+                                   (tick, WHEEL_SIZES[-1])}):
                 few, row = (self.of(mix, setting, 0, count) for count in self.counts)
                 cells = [length(setting[0]), f"{setting[1]:,}",
-                         length(float(f"{row.lateMean:.2g}")), str(row.values["levels"]),
                          number(row.values["bytes"] / 1024), number(row.moves), number(few.wakes),
                          number(row.wakes), number(row.total)]  # fmt: skip
                 isChosen = setting == self.chosen(mix)
                 rows.append([first, *(f"**{cell}**" if isChosen else cell for cell in cells)])
                 first = ""
-        return table(["timeouts", "tick", "slots", "late, mean", "levels", "KiB", "moves",
+        return table(["timeouts", "tick", "slots", "KiB", "moves",
                       *(f"wake-ups for 1,000, of {power(n)}" for n in self.counts),
                       "ns with wake-ups"], rows)  # fmt: skip
 
@@ -194,25 +193,13 @@ class Page:
         return table(["", "wake-ups for 1,000 timers", "moves of a timer", "ns with wake-ups",
                       "late, mean"], rows)  # fmt: skip
 
-    def mistakes(self):
-        rows = []
-        for mix, setting in (("request timeouts", (S, 20)), ("idle connections", (MS // 20, 20)),
-                             ("sessions", (MS // 20, 20))):  # fmt: skip
-            bad, good = self.of(mix, setting), self.of(mix, self.chosen(mix))
-            rows.append([f"a tick of {length(setting[0])} for {mix}",
-                         length(float(f"{bad.lateMean:.2g}")),
-                         f"{number(bad.wakes)} instead of {number(good.wakes)}",
-                         f"{number(bad.total)} instead of {number(good.total)}"])  # fmt: skip
-        return table(["", "late, mean", "wake-ups for 1,000 timers", "ns with wake-ups"], rows)
-
     def fine(self):
         """A row for each tick, and for who has none."""
         lines = []
         for who, tick in [*(("SystemTimer", tick) for tick in FINE_TICKS), ("Asio", 1_000)]:
             columns = [Column("late, half of them", f"late-{tick}", "medianUs", "µs", 1, True),
                        Column("99 of 100", f"late-{tick}", "p99Us", "µs", 1, True),
-                       Column("wake-ups for 1,000 timers", f"late-{tick}", "wakeUps", "of them",
-                              1_000, True),
+                       Column("wake-ups", f"late-{tick}", "wakeUps", "for 1,000", 1_000, True),
                        Column("processor of a timer", f"late-{tick}", "cpuNs", "ns", 1, True),
                        Column("expiry of one among many", f"expiry-{tick}", "cpuNs", "ns", 1,
                               True)]  # fmt: skip
@@ -236,7 +223,7 @@ class Page:
         median, low, high = (number(ns / 1_000) for ns in self.wakeUp)
         return {
             "answer": self.answer, "costs": self.costs, "tolerance": self.tolerance,
-            "mistakes": self.mistakes, "fine": self.fine, "scripts": self.scripts,
+            "fine": self.fine, "scripts": self.scripts,
             "wake-up": lambda: f"{median} µs [{low}, {high}]",
             "few": lambda: f"{self.counts[0]:,}",
             "many": lambda: f"{self.counts[-1]:,}",

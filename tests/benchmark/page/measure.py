@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import jvm
 from about import describeMachine
+from tables import isWide
 
 PATIENCE = 300  # seconds for one measurement
 
@@ -115,9 +116,10 @@ def summarised(samples):
     return cells
 
 
-def conduct(run, paths, measurements, rounds, build, hasJava=False):
+def conduct(run, paths, measurements, rounds, build, hasJava=False, claimed=()):
     """(cells, {who: (title, usage)}) of all rounds; ends the program if a measurement failed.
-    `paths` are programs in C++."""
+    `paths` are programs in C++; `claimed`, of which (measurement, metric) a table claims that the
+    rounds do not spread."""
     build.mkdir(parents=True, exist_ok=True)
     samples, problems, known = [], [], {}
     with open(build / "stderr.log", "w", encoding="utf-8") as log:
@@ -134,20 +136,29 @@ def conduct(run, paths, measurements, rounds, build, hasJava=False):
                 for measurement in measurements:  # so that the Java compiler is done
                     if contender["program"] is java and measurement.wants(contender, 0):
                         java.ask(measurement.commandLine(contender, 0))
-        for round_ in range(rounds):
-            run.say(f"round {round_ + 1} of {rounds}")
-            first = round_ % len(contenders)
+        def ask(measurement, contender, round_):
+            known[contender["id"]] = contender["title"], contender["usage"]
+            values = contender["program"].ask(measurement.commandLine(contender, round_))
+            if "error" in values:
+                problems.append(f"{contender['id']}, {measurement.name}: {values['error']}")
+            else:
+                samples.append((measurement.name, contender["id"], values))
+
+        for round_ in range(2 * rounds):
+            first, wide = round_ % len(contenders), None
+            if round_ >= rounds:  # once more where they spread more than a table claims
+                wide = {(name, who) for name, found in summarised(samples).items()
+                        for who, metrics in found.items() for metric, summary in metrics.items()
+                        if (name, metric) in claimed and isWide(summary)}  # fmt: skip
+                if not wide or run.size != "full":
+                    break
+            run.say(f"round {round_ + 1}" + (f", of {len(wide)} that spread" if wide else ""))
             for measurement in measurements:
                 for contender in contenders[first:] + contenders[:first]:
-                    if not measurement.wants(contender, round_):
-                        continue
-                    known[contender["id"]] = contender["title"], contender["usage"]
-                    values = contender["program"].ask(measurement.commandLine(contender, round_))
-                    if "error" in values:
-                        problems.append(f"{contender['id']}, {measurement.name}: "
-                                        f"{values['error']}")  # fmt: skip
-                    else:
-                        samples.append((measurement.name, contender["id"], values))
+                    isAsked = (measurement.name, contender["id"]) in wide if wide else \
+                        measurement.wants(contender, round_)  # fmt: skip
+                    if isAsked and measurement.load in contender["loads"]:
+                        ask(measurement, contender, round_)
         for program in programs:
             program.close()
     if problems:

@@ -44,8 +44,8 @@ def made(name, record, root):
         page, render = PARTS[name]
         text = "\n\n".join(filter(None, (
             about.generated(record), about.warnings(record), render(record),
-            f"Medians of {record['rounds']} rounds on {about.machine(record)}; in brackets, the "
-            "lowest and the highest of fewer than five.")))  # fmt: skip
+            f"Medians of {record['rounds']} rounds, in brackets the least and the most, on "
+            f"{about.machine(record)}.")))  # fmt: skip
         file = root / "docs" / page
         marks = [mark.format(commandOf(name)) for mark in MARKS]
         return {file: withPart(file.read_text(encoding="utf-8"), marks, f"\n{text}\n\n")}

@@ -33,6 +33,12 @@ def isApart(less, more):
     return less[2] < more[1]
 
 
+def isWide(summary):
+    """Whether the rounds spread more than a table claims."""
+    median, low, high = summary
+    return (high - low) / 2 > max(CLAIM * median, SMALL)
+
+
 class Column:
     """`factor` makes of what was measured what is shown; a ranged one shows the quartiles."""
 
@@ -50,12 +56,11 @@ class Column:
             return ""
         median, low, high = found
         if not self.isRanged:
-            spread = (high - low) / 2
-            if record["size"] == "full" and spread > max(CLAIM * median, SMALL):
+            if record["size"] == "full" and isWide(found):
                 raise Wrong(f"{self.heading}, {who}: the rounds spread from {number(low)} to "
                             f"{number(high)}, more than the table claims")  # fmt: skip
             return number(median)
-        return f"{number(median)} [{number(low)}, {number(high)}]"
+        return number(median) + (f" [{number(low)}, {number(high)}]" if low < high else "")
 
 
 def measuredTable(record, first, rows, columns, title=lambda who: who):
