@@ -108,4 +108,4 @@ def selfTest():
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(selfTest()))
+    sys.exit("\n".join(selfTest()) or 0)
