@@ -33,6 +33,9 @@ NEEDED = {"ratas": "src/timer-wheel.h", "seastar": "include/seastar/core/timer-s
 
 
 def build(preset, options):
+    installs = ROOT / "tests" / "dev" / "need"  # what is missing; ./dev has done so without it
+    if installs.exists() and subprocess.run([installs, preset.removeprefix("bench-")]).returncode:
+        sys.exit(1)
     rivals = [f"-DTIMINGWHEEL_{name.upper()}={path.resolve()}" for name in NEEDED
               if (path := getattr(options, name))]  # fmt: skip
     subprocess.run(["cmake", "--preset", "release", *rivals], cwd=ROOT, check=True)
