@@ -155,9 +155,8 @@ def conduct(run, paths, measurements, rounds, build, hasJava=False, claimed=()):
             run.say(f"round {round_ + 1}" + (f", of {len(wide)} that spread" if wide else ""))
             for measurement in measurements:
                 for contender in contenders[first:] + contenders[:first]:
-                    isAsked = (measurement.name, contender["id"]) in wide if wide else \
-                        measurement.wants(contender, round_)  # fmt: skip
-                    if isAsked and measurement.load in contender["loads"]:
+                    isWanted = not wide or (measurement.name, contender["id"]) in wide
+                    if isWanted and measurement.wants(contender, round_):
                         ask(measurement, contender, round_)
         for program in programs:
             program.close()
