@@ -138,7 +138,10 @@ def conduct(run, paths, measurements, rounds, build, hasJava=False, claimed=()):
                         java.ask(measurement.commandLine(contender, 0))
         def ask(measurement, contender, round_):
             known[contender["id"]] = contender["title"], contender["usage"]
-            values = contender["program"].ask(measurement.commandLine(contender, round_))
+            for _ in range(2):  # a program that was ended from outside is asked once more
+                values = contender["program"].ask(measurement.commandLine(contender, round_))
+                if "error" not in values:
+                    break
             if "error" in values:
                 problems.append(f"{contender['id']}, {measurement.name}: {values['error']}")
             else:
