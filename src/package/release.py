@@ -90,6 +90,16 @@ def obstacles(version):
         yield f'{CHANGELOG}: [{version}] has "{heading[1]}", neither "unreleased" nor a date'
     for place, named in otherVersions(version):
         yield f"{place} names {NAME} {named}"
+    yield from staleFigures()
+
+
+def staleFigures():
+    """Published figures whose code has changed since they were measured."""
+    script = ROOT / "tests" / "benchmark" / "page" / "seal.py"
+    command = [sys.executable, "-B", script, "stale"]
+    if script.exists():
+        yield from subprocess.run(command, check=True, capture_output=True,
+                                  text=True).stdout.splitlines()  # fmt: skip
 
 
 def dateSection(version):

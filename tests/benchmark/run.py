@@ -1,142 +1,134 @@
 #!/usr/bin/env python3
-"""Measures, and writes the pages of what was measured; those of --quick stay in build/.
+"""Runs the benchmarks and writes their pages; ./dev bench calls it.
 
-(nothing)  the wheel and the timers: docs/benchmarks.md; forty minutes on a quiet machine
-compare    other timers beside SystemTimer: docs/comparison.md; 25 minutes
-choosing   what each tick and wheelSize costs: docs/choosing.md
-server     a server with a million sessions: docs/server.md; ten minutes
-calendars  the next time of a calendar: docs/calendars.md
-store      timeouts in a file: docs/durable.md; ten minutes, 3 GB of disk
-timers     the loads of a server alone: build/bench/timers.md
-wheel      the wheel alone, with as many timers as one likes, into a table
-locks      what a cheaper lock would bring: docs/decisions/0009 and 0010
-stale      writes into each page whether the library has changed since, and tells which
---check    counts the wheel's instructions under valgrind and the cache lines that threads share,
-           and compares them with the recorded ones; --record writes them down
+run.py [--vast] [--ratas DIR] [--seastar DIR]   docs/performance.md, and README's figures
+run.py choosing | server | calendars | store    docs/choosing.md, and the rows of their pages
+run.py --check [--record]                       counts instructions and shared cache lines
+run.py pages [--check]                          writes the pages of what is recorded, or checks
 """
 
+import argparse
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "support"))
-from runner import ROOT, asked, between, build, need, parser, run  # noqa: E402
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE / "page")]
+import choosing  # noqa: E402
+import components  # noqa: E402
+import measure  # noqa: E402
+import pages  # noqa: E402
+import performance  # noqa: E402
+from arguments import rounds  # noqa: E402
+from tables import Wrong  # noqa: E402
 
-PROGRAMS = ROOT / "build/release/tests/benchmark"
-PYTHON = ["/usr/bin/python3", "-B"]  # which has Debian's matplotlib
-# Rivals of which there is no package, and a file that shows a checkout of each.
-CHECKOUTS = {"ratas": "src/timer-wheel.h", "seastar": "include/seastar/core/timer-set.hh"}
-# What measures a set that is no part of bench.py, and its program.
-ALONE = {"server": ("server/server.py", "server"), "calendars": ("calendars/times.py", "calendars"),
-         "store": ("durable/durable.py", "durable")}  # fmt: skip
-PAGES = {"all": "benchmarks", "compare": "comparison", "store": "durable"}
-OPTIONS = {"all": "quick rounds vast ratas seastar", "compare": "quick rounds no-java install-java",
-           "timers": "quick rounds no-java", "choosing": "quick", "server": "quick",
-           "calendars": "quick", "store": "quick", "wheel": "ratas seastar", "locks": "",
-           "stale": "", "check": "record"}  # fmt: skip
-
-
-def parse(words):
-    """The set, its options, and for `wheel` the words that bench.py looks at itself."""
-    if words[:1] == ["--check"]:
-        words = ["check", *words[1:]]
-    elif words[:1] == [] or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
-        words = ["all", *words]
-    made = parser("bench", __doc__)
-    made.add_argument("set", choices=OPTIONS, metavar="what", help=", ".join(OPTIONS))
-    name = words[0] if words[0] in OPTIONS else "all"
-    for option in OPTIONS[name].split():
-        if option == "rounds":
-            made.add_argument("--rounds", type=between(1, 1000))
-        elif option in CHECKOUTS:
-            made.add_argument(f"--{option}", type=Path, metavar="DIR", help="a checkout of it")
-        else:
-            made.add_argument(f"--{option}", action="store_true")
-    options, rest = made.parse_known_args(words)
-    if rest and options.set != "wheel":
-        made.error(f"there is no place for \"{' '.join(rest)}\"")
-    for name, file in CHECKOUTS.items():
-        folder = getattr(options, name, None)
-        if folder and not (folder / file).exists():
-            made.error(f"--{name} needs a checkout, with {file} in it, not \"{folder}\"")
-    return options, rest
+PROGRAMS = ROOT / "build" / "release" / "tests" / "benchmark"
+MEASURED = {"performance": performance.measure, "choosing": choosing.measure,
+            "server": components.measureServer, "calendars": components.measureCalendars,
+            "store": components.measureStore}  # fmt: skip
+NEEDED = {"ratas": "src/timer-wheel.h", "seastar": "include/seastar/core/timer-set.hh"}
 
 
-def call(*command):
-    if subprocess.run(list(map(str, command)), cwd=ROOT, check=False).returncode:
+def build(preset, options):
+    installs = ROOT / "tests" / "dev" / "need"  # what is missing; ./dev has done so without it
+    if installs.exists() and subprocess.run([installs, preset.removeprefix("bench-")]).returncode:
         sys.exit(1)
+    rivals = [f"-DTIMINGWHEEL_{name.upper()}={path.resolve()}" for name in NEEDED
+              if (path := getattr(options, name))]  # fmt: skip
+    subprocess.run(["cmake", "--preset", "release", *rivals], cwd=ROOT, check=True)
+    subprocess.run(["cmake", "--build", "--preset", preset], cwd=ROOT, check=True)
 
 
-def check(options):
-    """Instructions are counted, not nanoseconds: no busy machine changes them."""
-    need("instructions")
-    build("release", "timingwheel-benchmark-instructions")
-    record = ["--record"] if options.record else []
-    counted = subprocess.run(
-        [sys.executable, "-B", HERE / "wheel/instructions.py",
-         PROGRAMS / "timingwheel-benchmark-instructions", ROOT / "build/release/CMakeCache.txt",
-         PROGRAMS / "timingwheel-benchmark-observer",
-         PROGRAMS / "timingwheel-unobserved-benchmark-observer", *record],
-        stdout=subprocess.PIPE, text=True, check=False)  # fmt: skip
-    print(counted.stdout.replace("nothing is compared:", "left out: ./dev bench --check:"),
-          end="", flush=True)  # fmt: skip
-    if counted.returncode:
-        sys.exit(counted.returncode)
-    run(sys.executable, "-B", HERE / "lines/lines.py", PROGRAMS / "timingwheel-benchmark-lines",
-        *record)  # fmt: skip
+def checkCounts(options):
+    build("bench-instructions", options)
+    folder, record = ROOT / "build" / "release" / "tests" / "counts", ["--record"] * options.record
+    for script, *arguments in (
+        ("instructions.py", folder / "timingwheel-benchmark-instructions",
+         ROOT / "build/release/CMakeCache.txt", folder / "timingwheel-benchmark-observer",
+         folder / "timingwheel-unobserved-benchmark-observer"),
+        ("lines.py", folder / "timingwheel-benchmark-lines"),
+    ):  # fmt: skip
+        command = [sys.executable, "-B", ROOT / "tests" / "counts" / script, *arguments, *record]
+        if subprocess.run(command).returncode:
+            sys.exit(1)
 
 
-def measure(options, said):
-    """Each part of a page is measured by itself."""
-    name, size = options.set, ["--quick"] if options.quick else []
-    folder = ROOT / "build" / ("compare" if name == "compare" else "bench")
-    pages = folder if options.quick or name == "timers" else ROOT / "docs"
-    more = [*size, *(["--rounds", options.rounds] if getattr(options, "rounds", None) else [])]
-    if getattr(options, "no_java", False):
-        more.append("--no-java")
-    if name in ALONE:
-        script, program = ALONE[name]
-        call(*PYTHON, HERE / script, PROGRAMS / f"timingwheel-benchmark-{program}", folder,
-             "--command", said, *size)  # fmt: skip
-    elif name == "all":
-        vast = ["--vast"] if options.vast else []
-        measuring("wheel", folder, said, *more, *vast)
-        measuring("timers", folder, said, *size)
-    else:
-        measuring(name, folder, said, *more)
-    call(*PYTHON, HERE / "bench.py", "page", PAGES.get(name, name), folder, pages)
-    if name in ("all", "compare") and not options.quick:
-        call(sys.executable, "-B", HERE / "page/readme.py", "write")
+def run(options):
+    """Measures, and writes the record and the pages: a full run in their places."""
+    if options.programs is None:
+        build("bench", options)
+        options.programs = PROGRAMS
+    options.java = not options.no_java and bool(shutil.which("javac"))
+    command = " ".join(["./dev bench", *sys.argv[1:]])
+    for name in NEEDED:
+        if path := getattr(options, name):
+            command = command.replace(str(path), "DIR")
+    one = measure.Run(command, options.size, options.java and options.what == "performance")
+    record = MEASURED[options.what](one, options)
+    isFull = options.size == "full"
+    root = ROOT if isFull or options.write else options.build
+    file = (pages.RECORDED if root == ROOT else options.build) / f"{options.what}.json"
+    pages.save(record, options.build / f"{options.what}.json")
+    if root != ROOT:  # pages to write into
+        for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
+            copy = root / page.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(page, copy)
+    try:
+        made = pages.made(options.what, json.loads(json.dumps(record)), root)
+    except Wrong as problem:
+        sys.exit(f"{problem}\nNothing is written; {options.build} has what was measured.")
+    pages.save(record, file)
+    for page, text in made.items():
+        page.write_text(text, encoding="utf-8")
+        print(f"== {page}")
 
 
-def measuring(set_, folder, said, *options):
-    call(*PYTHON, HERE / "bench.py", "measure", set_, PROGRAMS, folder, "--command", said, *options)
+def parse():
+    parser = argparse.ArgumentParser(prog="./dev bench", allow_abbrev=False,
+                                     description=__doc__.split("\n", maxsplit=1)[0])  # fmt: skip
+    parser.add_argument("what", nargs="?", choices=[*MEASURED, "pages"], default="performance")
+    size = parser.add_mutually_exclusive_group()
+    for name, words in (("quick", "too short to conclude anything from; into build/bench"),
+                        ("smoke", "all with every load, hardly measured: for tests")):  # fmt: skip
+        size.add_argument(f"--{name}", dest="size", action="store_const", const=name, help=words)
+    parser.add_argument("--rounds", type=rounds, help="how many, instead of what the size says")
+    parser.add_argument("--vast", action="store_true", help="10^8 timers too: they take 5 GB")
+    parser.add_argument("--ratas", type=Path, help="a checkout of github.com/jsnell/ratas")
+    parser.add_argument("--seastar", type=Path, help="a checkout of github.com/scylladb/seastar")
+    parser.add_argument("--no-java", action="store_true")
+    parser.add_argument("--check", action="store_true", help="count instructions, or check pages")
+    parser.add_argument("--record", action="store_true", help="write the counts down")
+    parser.add_argument("--write", action="store_true", help="a quick run, too, into its place")
+    parser.add_argument("--programs", type=Path, help="where they are built; else they are built")
+    parser.add_argument("--build", type=Path, default=ROOT / "build" / "bench")
+    parser.set_defaults(size="full")
+    options = parser.parse_args()
+    for name, file in NEEDED.items():
+        if (path := getattr(options, name)) and not (path / file).exists():
+            parser.error(f"--{name} wants a checkout, with {file} in it, not \"{path}\"")
+    isComplete = options.ratas and options.seastar and shutil.which("javac")
+    if options.what == "performance" and options.size == "full" and not options.check \
+            and not isComplete:  # fmt: skip
+        parser.error("a full run needs javac, --ratas and --seastar; --quick does without")
+    return options
 
 
 def main():
-    options, rest = parse(sys.argv[1:])
-    name = options.set
-    if name == "stale":
-        run(sys.executable, "-B", HERE / "page/seal.py", "stale")
-    if name == "check":
-        check(options)
-    need("bench", *(["java"] if getattr(options, "install_java", False) else []))
-    found = {rival: getattr(options, rival, None) or "" for rival in CHECKOUTS}
-    targets = ["timingwheel-benchmarks"]
-    if name == "locks":
-        targets = ["timingwheel-benchmark-locks", "timingwheel-benchmark-loops"]
-    elif name in ALONE:
-        targets = [f"timingwheel-benchmark-{ALONE[name][1]}"]
-    build("release", *targets, options=[f"-DTIMINGWHEEL_{rival.upper()}={at and at.resolve()}"
-                                        for rival, at in found.items()])  # fmt: skip
-    if name == "locks":
-        for target in targets:
-            call(PROGRAMS / target)
-    elif name == "wheel":
-        run(*PYTHON, HERE / "bench.py", "wheel", PROGRAMS, *rest)
+    options = parse()
+    if options.what == "pages" and options.check:
+        wrong = pages.check(ROOT)
+        print("\n".join(wrong), end="\n" if wrong else "")
+        sys.exit(bool(wrong))
+    elif options.what == "pages":
+        pages.write(ROOT)
+    elif options.check:
+        checkCounts(options)
     else:
-        measure(options, asked("bench"))
+        run(options)
 
 
 if __name__ == "__main__":

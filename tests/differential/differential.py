@@ -23,8 +23,8 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "benchmark" / "compare"))
-from compare import fetchJars  # noqa: E402
+sys.path.insert(0, str(HERE.parent / "benchmark" / "page"))
+from jvm import fetchJars  # noqa: E402
 
 SKIPPED = 77
 OLDEST_JAVA = 17  # the recorders are written for it

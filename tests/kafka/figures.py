@@ -3,7 +3,7 @@
 
 figures.py <timingwheel-kafka> <build folder> [--quick] [--vast] [--command TEXT]
 
-Writes <build>/figures.json, and what it found into docs/beyond/figures.md; a quick run into
+Writes <build>/figures.json, and what it found into docs/beyond.md; a quick run into
 <build>/figures.md.
 """
 
@@ -23,13 +23,11 @@ from children import allEnded, waitUntil  # noqa: E402
 from cluster import Cluster  # noqa: E402
 from timers import HOUR, ROOT, TARGET, Reader, User, Worker, header, now, prepare  # noqa: E402
 
-PAGE = ROOT / "docs" / "beyond" / "figures.md"
+PAGE = ROOT / "docs" / "beyond.md"
 PARTITIONS = 4
 PAYLOAD = b"x" * 100
 MILLION, QUICK, VAST = 1_000_000, 100_000, 10_000_000
 SESSION, TRANSACTION = 6_000, 6_000  # milliseconds
-# For what is calculated: the daemon's default, and what a partition may have under way.
-DEFAULT_SESSION, UNDER_WAY = 10, 100e6  # seconds, bytes
 PATIENCE = 600  # seconds
 
 
@@ -193,50 +191,6 @@ def takingOver(options, number, say):
 SIZES = (10_000_000, 12, 3), (100_000_000, 48, 6), (1_000_000_000, 240, 20)
 
 
-def sizing(parts):
-    """What larger sets take, by what one worker took. Nothing else goes in."""
-    largest = parts.get("vast") or parts["schedule"]
-    each = largest["resident"]
-    over = parts["takeover"]
-    reading = over["timers"] / over["killed"]["reading"]
-    lines = [
-        "", "### Calculated", "",
-        "Nothing of this was run. It is what larger sets take if each worker does what the one",
-        f"above did: a timer has {each:.0f} bytes, and the state is read at {reading:,.0f} timers",
-        f"a second, one partition after the other. The session time-out is the default, "
-        f"{DEFAULT_SESSION} s.", f"Each partition has {UNDER_WAY / 1e6:.0f} MB under way, the most "
-        "that it may.", "",
-        "| timers | partitions | workers | memory of each "
-        "| if one dies, of each other | then its partitions stand still for |",
-        "|---:|---:|---:|---:|---:|---:|",
-    ]  # fmt: skip
-    for timers, partitions, workers in SIZES:
-        share = timers / partitions
-        more = -(-partitions // workers // (workers - 1))  # what each of the others takes over
-        alone, fewer = ((timers * each + partitions * UNDER_WAY) / many / 1e9
-                        for many in (workers, workers - 1))  # fmt: skip
-        still = DEFAULT_SESSION + more * share / reading
-        lines.append(f"| {timers:,} | {partitions} | {workers} | {alone:.1f} GB | {fewer:.1f} GB | "
-                     f"{still:.0f} s |")  # fmt: skip
-    rate = parts["deliver"]["rate"]
-    return [*lines, "",
-            f"At its full rate, one worker would deliver {rate * 86_400 / 1e9:,.1f} thousand "
-            "million timers a day."]  # fmt: skip
-
-
-def beside(memory, empty):
-    """The one that people use today, by its own users' word."""
-    return ["", "For comparison, not measured here: for kafka-message-scheduler, its authors",
-            "[tell](https://github.com/sky-uk/kafka-message-scheduler/issues/81) of 3.2 GB of heap",
-            f"for nine million, which is {3.2e9 / 9e6:.0f} bytes each; they do not tell of how "
-            "large payloads. Ours take",
-            f"{9e6 * memory['resident'] / 1e9:.1f} GB for nine million with {len(PAYLOAD)} bytes, "
-            f"and {9e6 * empty['bytes'] / 1e9:.1f} GB by the count of",
-            f"{empty['timers']:,} without payloads. Payloads are in memory, too:",
-            "[decision 0011](../decisions/0011-delivery-by-two-topics-and-a-transaction.md) says",
-            "why."]  # fmt: skip
-
-
 def section(run):
     parts = run["results"]
     schedule, deliver, over = parts["schedule"], parts["deliver"], parts["takeover"]
@@ -271,7 +225,6 @@ def section(run):
                        ("stopped", "its worker is stopped")):  # fmt: skip
         seconds, reading = over[name]["seconds"], over[name]["reading"]
         lines.append(f"| {what} | {seconds:.1f} s | {reading:.1f} s |")
-    lines += beside(parts.get("vast") or schedule, parts["empty"]) + sizing(parts)
     return seal.sealed("\n".join(lines).replace("\n\n\n\n", "\n\n") + "\n")
 
 

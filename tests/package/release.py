@@ -224,6 +224,23 @@ class Command(unittest.TestCase):
             file.write_text(before, encoding="utf-8")
             self.commit()
 
+    def testAFigureOfOtherCodeIsRefused(self):
+        seal = self.root / "tests/benchmark/page/seal.py"
+        seal.parent.mkdir(parents=True)
+        shutil.copy(ROOT / "tests/benchmark/page/seal.py", seal)
+        for page in ("README.md", "docs/beyond.md", "docs/store.md"):  # none of their commits
+            file = self.root / page
+            file.write_text(file.read_text(encoding="utf-8").replace("Written by `", ""))
+        page = self.root / "docs/performance.md"
+        commit = self.git("rev-parse", "--short", "HEAD")
+        page.write_text(f"Written by `./dev bench` on 2026-01-01, commit {commit}, in 1 min 0 s. "
+                        "It measures `include`.\n", encoding="utf-8")  # fmt: skip
+        self.commit()
+        self.assertEqual(release(self.root, "--check").returncode, 0)
+        (self.root / "include/new.h").touch()
+        self.commit()
+        self.expectRefused(f"changed since {commit}: include")
+
     def testEveryPlaceThatAUserCopiesFromIsFound(self):
         header = self.root / "include/timingwheel/version.h"
         text = header.read_text(encoding="utf-8")

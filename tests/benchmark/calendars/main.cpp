@@ -25,17 +25,12 @@ struct Rule {
 };
 
 constexpr Rule kRules[]{
-    {"every five seconds", "*/5 * * * * *"},
     {"each quarter of an hour", "*/15 * * * *"},
-    {"at half past two each night", "30 2 * * *"},
-    {"on Mondays at nine", "0 9 * * MON"},
     {"on working days, each ten minutes of eight hours", "*/10 9-16 * * MON-FRI"},
     {"at noon of the month's last day", "0 12 L * *"},
-    {"on the last Friday of the month", "0 18 * * FRIL"},
-    {"on leap days", "0 0 29 2 *"},
     {"on leap days that are Saturdays", "Sat *-02-29 00:00:00", true},
 };
-constexpr char const* kZones[]{"UTC", "Europe/Zurich", "Asia/Tokyo"};
+constexpr char const* kZones[]{"UTC", "Europe/Zurich"};
 
 CalendarExpression parsed(Rule const& rule) {
     return rule.isOnCalendar ? CalendarExpression::onCalendar(rule.expression)
@@ -72,15 +67,15 @@ int main(int count, char** arguments) {
     }
     std::vector<sys_seconds> const after = someTimes(times);
     char const* separator = "";
-    std::printf("[");
+    std::printf("{");
     for (Rule const& rule : kRules) {
         // What is read is looked at, or the compiler might leave it out: it is the same each time.
         bool const expected = parsed(rule).runsByElapsedTime();
         double const reading = nanosecondsFor(times / 10, [&](std::size_t) {
             if (parsed(rule).runsByElapsedTime() != expected) std::abort();
         });
-        std::printf("%s\n{\"rule\": \"%s\", \"expression\": \"%s\", \"reading\": %.1f", separator,
-                    rule.says, rule.expression, reading);
+        std::printf("%s\n\"%s, `%s`\": {\"reading\": %.1f", separator, rule.says, rule.expression,
+                    reading);
         separator = ",";
         for (char const* name : kZones) {
             CalendarExpression const expression = parsed(rule);
@@ -93,5 +88,5 @@ int main(int count, char** arguments) {
         }
         std::printf("}");
     }
-    std::printf("\n]\n");
+    std::printf("\n}\n");
 }

@@ -23,8 +23,6 @@ struct Counts {
     std::uint64_t wakeUps = 0;
     /// Entries that were put into another bucket when theirs expired.
     std::uint64_t moves = 0;
-    /// Entries that a flat wheel looked at and left for a later turn.
-    std::uint64_t passedOver = 0;
     std::uint64_t levels = 0;
     nanoseconds lateSum{};
     nanoseconds lateMost{};
@@ -109,7 +107,6 @@ Result play(Request const& request) {
             {"pendingMost", number(counts.pendingMost)},
             {"wakeUps", number(counts.wakeUps)},
             {"moves", number(counts.moves)},
-            {"passedOver", number(counts.passedOver)},
             {"levels", number(counts.levels)},
             {"lateSumNs", number(counts.lateSum.count())},
             {"lateMostNs", number(counts.lateMost.count())},
@@ -120,55 +117,5 @@ template <ScriptedTimer Timer>
 LoadsByName replayLoads() {
     return {{"replay", play<Timer>}, {"replay-counts", play<Timer>}};
 }
-
-/// A queue of the wheel's benchmark that can cancel, and holds what the user keeps in each timer.
-template <class Queue>
-concept Replayable = requires(Queue queue, std::size_t i) {
-    queue.cancel(i);
-    queue.payload(i)[0];
-    queue.next();
-};
-
-/// Such a queue plays scripts: one with slots in ticks, the others in nanoseconds.
-template <Replayable Queue>
-class QueueTimer {
-public:
-    explicit QueueTimer(Request const& request) : request_{request} {}
-
-    void reserve(std::size_t) { queue_.emplace(request_); }
-
-    void begin(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        queue_->schedule(id, deadlineOf(id, now, delay));
-    }
-    void pushBack(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        queue_->reschedule(id, deadlineOf(id, now, delay));
-    }
-    void cancel(std::uint32_t id) { queue_->cancel(id); }
-
-    std::optional<nanoseconds> next() const {
-        std::int64_t const next = queue_->next();
-        if (next < 0) return std::nullopt;
-        return next * tick_;
-    }
-    void advanceTo(nanoseconds now, Counts& counts) {
-        queue_->advanceTo(now / tick_, [&](std::size_t i) {
-            counts.fire(now - nanoseconds{static_cast<std::int64_t>(queue_->payload(i)[0])});
-        });
-    }
-
-private:
-    static constexpr bool kHasSlots = requires(Queue queue) { queue.moveTo(0); };
-
-    std::int64_t deadlineOf(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        if constexpr (kHasSlots) queue_->moveTo(now / tick_);
-        nanoseconds const due = now + delay;
-        queue_->payload(id)[0] = static_cast<std::uint64_t>(due.count());
-        return (due + tick_ - nanoseconds{1}) / tick_;
-    }
-
-    Request request_;
-    nanoseconds tick_ = kHasSlots ? request_.tick : nanoseconds{1};
-    std::optional<Queue> queue_;
-};
 
 }  // namespace timingwheel::bench::choosing

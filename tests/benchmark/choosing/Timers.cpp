@@ -5,7 +5,6 @@
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
-#include <timingwheel/wheel/HashedWheel.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,9 +15,8 @@
 #include <memory>
 #include <optional>
 #include <thread>
-#include <vector>
 
-// Those of this library that play scripts and nothing else, and what a wake-up costs.
+// The timer that plays scripts, and what a wake-up costs.
 
 namespace timingwheel::bench::choosing {
 namespace {
@@ -126,53 +124,6 @@ private:
     std::deque<Task> tasks_;
 };
 
-/// The wheel of HashedWheelTimer, which puts a deadline into the tick after it.
-class FlatTimer {
-    struct Entry : TimerTaskEntry {
-        nanoseconds due{};
-    };
-
-public:
-    explicit FlatTimer(Request const& request)
-        : tick_{request.tick}, wheel_{{.ticksPerWheel = request.wheelSize}} {}
-
-    void reserve(std::size_t count) { entries_.resize(count); }
-
-    void begin(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        // An empty wheel's clock jumps.
-        if (wheel_.empty()) wheel_.advanceTo(Tick{now / tick_}, [](Entry&) {});
-        static_cast<void>(wheel_.add(entries_[id], deadlineOf(id, now + delay)));
-    }
-    void pushBack(std::uint32_t id, nanoseconds now, nanoseconds delay) {
-        static_cast<void>(wheel_.reschedule(entries_[id], deadlineOf(id, now + delay)));
-    }
-    void cancel(std::uint32_t id) { wheel_.cancel(entries_[id]); }
-
-    std::optional<nanoseconds> next() const {
-        auto const tick = wheel_.nextExpiration();
-        if (!tick) return std::nullopt;
-        return tick->value() * tick_;
-    }
-    void advanceTo(nanoseconds now, Counts& counts) {
-        auto const slots = wheel_.allSlots();
-        auto const slot = static_cast<std::size_t>(now / tick_) & (slots.size() - 1);
-        std::size_t const looked = slots[slot].size();
-        std::size_t const due = wheel_.advanceTo(
-            Tick{now / tick_}, [&](Entry& entry) { counts.fire(now - entry.due); });
-        counts.passedOver += looked - due;
-    }
-
-private:
-    Tick deadlineOf(std::uint32_t id, nanoseconds due) {
-        entries_[id].due = due;
-        return Tick{due / tick_ + 1};
-    }
-
-    nanoseconds tick_;
-    std::vector<Entry> entries_;
-    HashedWheel<Entry> wheel_;
-};
-
 /// Processor time of a SystemTimer's thread for waking, running one task and going to sleep.
 Result wakeUp(Request const& request) {
     auto const wakeUps = static_cast<int>(request.count);
@@ -188,12 +139,8 @@ Result wakeUp(Request const& request) {
                        static_cast<double>(std::max<std::int64_t>(used.wakeUps, 1))}};
 }
 
-Registration const levelled{{.id = "ManualTimer", .title = "ManualTimer", .usage = "hooks"},
-                            replayLoads<LevelledTimer>()};
-Registration const flat{{.id = "HashedWheel", .title = "HashedWheel", .usage = "the wheel alone"},
-                        replayLoads<FlatTimer>()};
-Registration const system{{.id = "SystemTimer", .title = "SystemTimer", .usage = "its thread"},
-                          {{"wake-up", wakeUp}}};
+Registration const levelled{{"ManualTimer", "ManualTimer", "hooks"}, replayLoads<LevelledTimer>()};
+Registration const system{{"SystemTimer", "SystemTimer", "its thread"}, {{"wake-up", wakeUp}}};
 
 }  // namespace
 }  // namespace timingwheel::bench::choosing

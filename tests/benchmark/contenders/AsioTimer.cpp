@@ -1,4 +1,4 @@
-#include "compare/Loads.h"
+#include "loads/TimerLoads.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -20,8 +20,6 @@ namespace asio = boost::asio;
 class AsioTimer {
 public:
     using Token = std::unique_ptr<asio::steady_timer>;  // reused, as a member of a connection is
-    static constexpr bool kFillInOrder = false;
-
     explicit AsioTimer(std::chrono::nanoseconds) : thread_{[this] { context_.run(); }} {}
     ~AsioTimer() {
         context_.stop();
@@ -47,8 +45,6 @@ public:
         reached.get_future().wait();
     }
 
-    std::size_t pending() const { return kUnknown; }
-
 private:
     asio::io_context context_{1};  // the number of threads that run it
     asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
@@ -56,13 +52,8 @@ private:
 };
 
 Registration const registration{
-    {
-        .id = "Asio",
-        .title = "Asio steady_timer",
-        .usage =
-            "an `io_context{1}` with a work guard, run by one thread; `steady_timer` objects are "
-            "used again, each by one thread, so that nothing need be posted",
-    },
+    {"Asio", "Asio steady_timer",
+     "an `io_context{1}` run by one thread; `steady_timer` objects are used again"},
     timerLoads<AsioTimer>()};
 
 }  // namespace

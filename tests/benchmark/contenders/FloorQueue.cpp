@@ -1,5 +1,5 @@
 #include "frame/Machine.h"
-#include "wheel/Loads.h"
+#include "loads/WheelLoads.h"
 
 #include <array>
 #include <cstddef>
@@ -66,13 +66,8 @@ Result measure(Request const& request) {
     return meter.result;
 }
 
-Registration const registration{
-    {.id = "floor",
-     .title = "floor",
-     .usage = "nodes of 40 bytes in 140 doubly linked lists: W2 pushes each on one of them, W1 "
-              "takes a random one out and pushes it on another; no time, no slots, nothing expires",
-     .kind = "floor"},
-    {{"wheel", measure}}};
+Registration const registration{{"floor", "floor", "nodes of 40 bytes in 140 doubly linked lists"},
+                                LoadsByName{{"wheel", measure}}};
 
 }  // namespace
 }  // namespace timingwheel::bench

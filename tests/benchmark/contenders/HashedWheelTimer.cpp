@@ -1,5 +1,5 @@
 #include "OfThisLibrary.h"
-#include "compare/Loads.h"
+#include "loads/TimerLoads.h"
 
 #include <timingwheel/HashedWheelTimer.h>
 
@@ -28,12 +28,7 @@ public:
     }
 };
 
-Registration const registration{{
-                                    .id = "HashedWheelTimer",
-                                    .title = "HashedWheelTimer",
-                                    .usage = "512 slots, handles, tasks on its thread",
-                                    .hasTick = true,
-                                },
+Registration const registration{{"HashedWheelTimer", "HashedWheelTimer", "512 slots, handles"},
                                 timerLoads<HashedWheelByHandles>()};
 
 }  // namespace

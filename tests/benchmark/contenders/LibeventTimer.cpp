@@ -1,4 +1,4 @@
-#include "compare/Loads.h"
+#include "loads/TimerLoads.h"
 
 #include <event2/event.h>
 #include <event2/thread.h>
@@ -26,8 +26,6 @@ class LibeventTimer {
 
 public:
     using Token = std::unique_ptr<Entry>;  // reused, as a member of a connection is
-    static constexpr bool kFillInOrder = false;
-
     explicit LibeventTimer(std::chrono::nanoseconds) {
         base_.reset(event_base_new());
         thread_ = std::thread{[this] { event_base_loop(base_.get(), EVLOOP_NO_EXIT_ON_EMPTY); }};
@@ -72,17 +70,11 @@ private:
     std::thread thread_;
 };
 
-Registration const registration{
-    {
-        .id = "libevent",
-        .title = "libevent",
-        .usage =
-            "`evthread_use_pthreads()`, a base in one thread with `EVLOOP_NO_EXIT_ON_EMPTY`; other "
-            "threads call `evtimer_add()` and `evtimer_del()`, which take the base's lock; events "
-            "are used again; its default clock, a coarse one",
-        .largest = 1'000'000,
-    },
-    timerLoads<LibeventTimer>()};
+Registration const registration{{"libevent", "libevent",
+                                 "a base with `evthread_use_pthreads()` in one thread; events are "
+                                 "used again; its default clock",
+                                 1'000'000},
+                                timerLoads<LibeventTimer>()};
 
 }  // namespace
 }  // namespace timingwheel::bench

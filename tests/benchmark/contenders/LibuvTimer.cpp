@@ -1,4 +1,4 @@
-#include "compare/Loads.h"
+#include "loads/TimerLoads.h"
 
 #include <atomic>
 #include <cstdint>
@@ -30,8 +30,6 @@ class LibuvTimer {
 
 public:
     using Token = std::unique_ptr<Handle, Close>;  // reused, as a member of a connection is
-    static constexpr bool kFillInOrder = false;
-
     explicit LibuvTimer(std::chrono::nanoseconds) {
         uv_loop_init(&loop_);
         wakeUp_.data = this;
@@ -172,17 +170,11 @@ private:
     std::thread thread_;
 };
 
-Registration const registration{
-    {
-        .id = "libuv",
-        .title = "libuv",
-        .usage =
-            "a loop in one thread; other threads put requests into a vector behind a mutex and "
-            "call `uv_async_send()`, the one thread-safe function that it documents; "
-            "`uv_timer_t` objects are used again; they count whole milliseconds",
-        .largest = 1'000'000,
-    },
-    timerLoads<LibuvTimer>()};
+Registration const registration{{"libuv", "libuv",
+                                 "a loop in one thread; others put requests into a vector with a "
+                                 "mutex and call `uv_async_send()`",
+                                 1'000'000},
+                                timerLoads<LibuvTimer>()};
 
 }  // namespace
 }  // namespace timingwheel::bench

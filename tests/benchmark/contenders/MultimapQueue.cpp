@@ -1,4 +1,4 @@
-#include "wheel/QueueLoads.h"
+#include "loads/WheelLoads.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,6 @@ public:
         timers_[i].place = map_.insert(std::move(node));
     }
     void cancel(std::size_t i) { map_.erase(timers_[i].place); }
-    Payload& payload(std::size_t i) { return timers_[i].payload; }
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
         now_ = now;
@@ -48,11 +47,8 @@ private:
 };
 
 Registration const registration{
-    {.id = "multimap",
-     .title = "std::multimap",
-     .usage = "an ordered map from deadlines to timers; each timer keeps its iterator, "
-              "and rescheduling moves its node (`extract`), which allocates nothing",
-     .largest = 1'000'000},
+    {"multimap", "std::multimap, alone",
+     "each timer keeps its iterator; rescheduling moves its node", 1'000'000},
     queueLoads<Multimap>()};
 
 }  // namespace

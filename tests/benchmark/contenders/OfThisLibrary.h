@@ -1,6 +1,6 @@
 #pragma once
 
-#include "compare/TimerAdapter.h"
+#include "loads/TimerAdapter.h"
 
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerHook.h>
@@ -9,15 +9,11 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <numeric>
-#include <span>
 #include <type_traits>
 
 namespace timingwheel::bench {
 
-/// Any timer of this library. `Make` makes one for a tick; with a ManualClock `clock` in it, the
-/// load moves that.
+/// Any timer of this library. `Make` makes one for a tick.
 template <class Make>
 class AnyOfThisLibrary {
 protected:
@@ -26,24 +22,10 @@ protected:
     static constexpr bool kReschedules = std::derived_from<Timer, WheelTimer>;
 
 public:
-    static constexpr bool kFillInOrder = false;
-
     explicit AnyOfThisLibrary(std::chrono::nanoseconds tick) : timer_(make_(tick)) {}
 
     void settle() {}
     std::size_t pending() const { return timer_.pendingTimeouts(); }
-    /// How often a timeout was moved down a level so far.
-    std::uint64_t cascades() const
-        requires kReschedules
-    {
-        auto const byLevel = timer_.statistics().cascaded;
-        return std::accumulate(byLevel.begin(), byLevel.end(), std::uint64_t{0});
-    }
-    void advance(std::chrono::nanoseconds time)
-        requires requires(Make make) { make.clock.advance(time); }
-    {
-        make_.clock.advance(time);
-    }
 
 protected:
     Timer& timer() noexcept { return timer_; }
@@ -74,14 +56,6 @@ public:
     {
         this->timer().reschedule(token, delay);
     }
-
-    using Batched = Timeout const*;
-    static Batched batched(Token& token) { return &token; }
-    void rescheduleAll(std::span<Batched const> batch, std::chrono::nanoseconds delay)
-        requires Base::kReschedules
-    {
-        this->timer().reschedule(batch, delay);
-    }
 };
 
 /// What the user owns: the task with its hook, as a connection has its idle timeout in it.
@@ -111,17 +85,6 @@ public:
     }
     void cancel(Token& token) { token.hook.cancel(); }
     void reschedule(Token& token, std::chrono::nanoseconds delay) { token.hook.reschedule(delay); }
-
-    using Batched = TimerHookBase*;
-    static Batched batched(Token& token) { return &token.hook; }
-    void rescheduleAll(std::span<Batched const> batch, std::chrono::nanoseconds delay) {
-        this->timer().reschedule(batch, delay);
-    }
-    /// Cancels and schedules. REQUIRES: each was scheduled before, so it has its callback.
-    void replaceAll(std::span<Batched const> batch, std::chrono::nanoseconds delay) {
-        this->timer().cancel(batch);
-        this->timer().schedule(batch, delay);
-    }
 };
 
 }  // namespace timingwheel::bench

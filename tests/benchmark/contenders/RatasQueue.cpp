@@ -1,4 +1,4 @@
-#include "wheel/QueueLoads.h"
+#include "loads/WheelLoads.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,6 @@ public:
     }
     void reschedule(std::size_t i, std::int64_t deadline) { schedule(i, deadline); }
     void cancel(std::size_t i) { events_[i].cancel(); }
-    Payload& payload(std::size_t i) { return events_[i].payload; }
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
         if (now <= this->now()) return;
@@ -61,10 +60,8 @@ private:
 };
 
 Registration const registration{
-    {.id = "ratas",
-     .title = "ratas",
-     .usage = "`timer-wheel.h` of [ratas](https://github.com/jsnell/ratas): wheels of 256 slots, "
-              "eight from the start; an event is an object with a virtual function"},
+    {"ratas", "ratas",
+     "`timer-wheel.h` of [ratas](https://github.com/jsnell/ratas): 256 slots a level"},
     queueLoads<Ratas>()};
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "wheel/QueueLoads.h"
+#include "loads/WheelLoads.h"
 
 #include <boost/intrusive/list.hpp>
 
@@ -42,7 +42,6 @@ public:
         schedule(i, deadline);
     }
     void cancel(std::size_t i) { set_.remove(timers_[i]); }
-    Payload& payload(std::size_t i) { return timers_[i].payload; }
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
         now_ = now;
@@ -69,10 +68,8 @@ private:
 };
 
 Registration const registration{
-    {.id = "seastar",
-     .title = "Seastar timer_set",
-     .usage = "`timer-set.hh` of [Seastar](https://github.com/scylladb/seastar), without its "
-              "reactor: a bucket for each bit in which a deadline may differ from the time"},
+    {"seastar", "Seastar timer_set",
+     "`timer-set.hh` of [Seastar](https://github.com/scylladb/seastar), without its reactor"},
     queueLoads<Seastar>()};
 
 }  // namespace

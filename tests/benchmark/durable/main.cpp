@@ -1,11 +1,10 @@
-// What timeouts that survive the process cost, as JSON. durable.py calls it.
+// What timeouts that survive the process cost, as JSON.
 //
 // timingwheel-benchmark-durable schedule <file> <group> <count>  changes a second, so many a commit
 // timingwheel-benchmark-durable raw <file> <group> <count>       the same rows by SQLite alone
 // timingwheel-benchmark-durable deliver <file> <count>           all are due at once
 // timingwheel-benchmark-durable late <file> <rate> <count>       so many are due in a second
 // timingwheel-benchmark-durable make <file> <count>              due within the next 30 days
-// timingwheel-benchmark-durable near <file> <count>              due in nine minutes
 // timingwheel-benchmark-durable start <file>                     what it takes to start with that
 
 #include <timingwheel/store/DurableTimer.h>
@@ -189,12 +188,11 @@ void measureLate(std::string const& file, std::uint64_t rate, std::uint64_t coun
 
 // ---- many --------------------------------------------------------------------------------------
 
-template <class Deadline>
-void measureMake(std::string const& file, std::uint64_t count, Deadline deadline) {
+void measureMake(std::string const& file, std::uint64_t count) {
     auto const begin = steady_clock::now();
     {
         DurableTimer timer{file, nothing};
-        schedule(timer, 10'000, count, deadline);
+        schedule(timer, 10'000, count, within30Days());
     }
     std::printf("{\"seconds\": %.2f, \"megabytes\": %.1f}\n", since(begin), sizeOf(file));
 }
@@ -204,11 +202,8 @@ void measureStart(std::string const& file) {
     auto const begin = steady_clock::now();
     DurableTimer timer{file, nothing};
     double const seconds = since(begin);
-    std::printf(
-        "{\"seconds\": %.3f, \"before\": %.2f, \"after\": %.2f, \"most\": %.2f, "
-        "\"pending\": %llu}\n",
-        seconds, before, memory("VmRSS"), memory("VmHWM"),
-        static_cast<unsigned long long>(timer.pendingTimeouts()));
+    std::printf("{\"seconds\": %.3f, \"memory\": %.2f, \"pending\": %llu}\n", seconds,
+                memory("VmHWM") - before, static_cast<unsigned long long>(timer.pendingTimeouts()));
 }
 
 std::uint64_t numberOf(char const* text) { return std::strtoull(text, nullptr, 10); }
@@ -225,10 +220,7 @@ void measure(std::string const& what, std::string const& file, char** numbers, i
     else if (what == "late" && count == 2)
         measureLate(file, numberOf(numbers[0]), numberOf(numbers[1]));
     else if (what == "make" && count == 1)
-        return measureMake(file, numberOf(numbers[0]), within30Days());
-    else if (what == "near" && count == 1)
-        return measureMake(file, numberOf(numbers[0]),
-                           [at = system_clock::now() + 9min] { return at; });
+        return measureMake(file, numberOf(numbers[0]));
     else
         throw std::runtime_error{"that is not understood"};
     removeFile(file);

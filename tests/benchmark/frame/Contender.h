@@ -16,15 +16,9 @@ inline constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max(
 
 /// What the pages and the plan of a run need to know about a contender.
 struct Description {
-    std::string id;              ///< on the command line: one word
-    std::string title;           ///< in tables and plots
-    std::string usage;           ///< how it is used here, and why so: a sentence for the page
-    std::string kind = "rival";  ///< or "floor", or "wheel": of this library
-    bool hasTick = false;
-    /// It has no lock: one thread uses it.
-    bool oneThread = false;
-    /// One more way to use a timer of this library, for ./dev bench timers only.
-    bool variant = false;
+    std::string id;     ///< on the command line: one word
+    std::string title;  ///< in tables
+    std::string usage;  ///< how it is used here, for the page
     /// Beyond that many pending timers a round would take minutes.
     std::size_t largest = kAnyNumber;
 };
@@ -32,7 +26,6 @@ struct Description {
 /// Of a curve: what is pending, and what is scheduled and cancelled meanwhile.
 enum class Delays {
     random,   ///< all from a minute to an hour away; random ones are cancelled
-    same,     ///< all half an hour away when they are scheduled; random ones are cancelled
     shorter,  ///< the pending ones from half an hour to an hour away; those that come and go a
               ///< minute or two: requests among sessions
 };

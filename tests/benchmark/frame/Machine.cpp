@@ -4,9 +4,7 @@
 #include <fstream>
 #include <malloc.h>
 #include <string>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 namespace timingwheel::bench {
 namespace {
@@ -49,23 +47,9 @@ std::int64_t processCpuNanoseconds() { return nanosecondsOf(CLOCK_PROCESS_CPUTIM
 
 std::int64_t threadCpuNanoseconds() { return nanosecondsOf(CLOCK_THREAD_CPUTIME_ID); }
 
-std::int64_t residentBytes() {
-    std::ifstream file{"/proc/self/statm"};
-    std::int64_t size = 0;
-    std::int64_t resident = 0;
-    file >> size >> resident;
-    return resident * sysconf(_SC_PAGESIZE);
-}
-
 std::int64_t heapBytes() {
     struct mallinfo2 const info = mallinfo2();
     return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
-}
-
-std::int64_t peakBytes() {
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    return std::int64_t{usage.ru_maxrss} * 1024;
 }
 
 void trimHeap() { malloc_trim(0); }

@@ -15,12 +15,6 @@ std::int64_t threadCpuNanoseconds();
 /// Bytes that malloc has handed out, its own headers included.
 std::int64_t heapBytes();
 
-/// Resident memory of this process, which the kernel's own for its threads is not part of.
-std::int64_t residentBytes();
-
-/// The most memory that the process has had at a time.
-std::int64_t peakBytes();
-
 /// Tidies up after the allocator, which after millions of small blocks may take seconds, and gives
 /// free memory back.
 void trimHeap();

@@ -28,10 +28,6 @@ nlohmann::json describe() {
         all.push_back({{"id", id},
                        {"title", what.title},
                        {"usage", what.usage},
-                       {"kind", what.kind},
-                       {"hasTick", what.hasTick},
-                       {"oneThread", what.oneThread},
-                       {"variant", what.variant},
                        {"loads", loads},
                        {"largest", what.largest}});
     }
@@ -42,8 +38,8 @@ nlohmann::json describe() {
 class Command {
 public:
     explicit Command(CLI::App& app) {
-        std::map<std::string, Delays> const delays{
-            {"random", Delays::random}, {"same", Delays::same}, {"shorter", Delays::shorter}};
+        std::map<std::string, Delays> const delays{{"random", Delays::random},
+                                                   {"shorter", Delays::shorter}};
         app.add_option("--contender", contender_, "who; --list names them all");
         app.add_option("--load", request_.load, "what to do; --list tells who can do what");
         app.add_option("--count", request_.count,
@@ -55,7 +51,7 @@ public:
         app.add_option("--tick-us", tick_, "the tick, where there is one")
             ->check(CLI::PositiveNumber);
         app.add_option("--budget-ms", budget_, "how long to measure")->check(CLI::PositiveNumber);
-        app.add_option("--delays", request_.delays, "random, same or shorter, for curve")
+        app.add_option("--delays", request_.delays, "random or shorter, for curve")
             ->transform(CLI::CheckedTransformer(delays));
         app.add_option("--wheel-size", request_.wheelSize, "slots of each level")
             ->check(CLI::Range(2, 1'048'576));

@@ -1,13 +1,31 @@
-"""About a run: the machine, the compiler, the commit."""
+"""About a run: what it measures, the machine, the compiler, the commit."""
 
 import os
 import platform
 import subprocess
 from pathlib import Path
 
-from fresh import RECORDED, countsLine, countsOf
-
 ROOT = Path(__file__).resolve().parents[3]
+# The folders that a command measures: its figures are stale once one of these has changed.
+CORE = ("include/timingwheel", "src/base", "src/context", "src/driver", "src/facade",
+        "src/platform", "src/run", "src/timeout", "src/wheel")  # fmt: skip
+KAFKA = ("src/apps/kafka", "include/timingwheel/kafka")
+MEASURES = {
+    "./dev bench": (*CORE, "tests/benchmark/contenders", "tests/benchmark/loads"),
+    "./dev bench choosing": (*CORE, "tests/benchmark/choosing", "tests/benchmark/loads"),
+    "./dev bench server": (*CORE, "tests/benchmark/server"),
+    "./dev bench calendars": ("include/timingwheel/calendar", "src/calendar",
+                              "tests/benchmark/calendars"),
+    "./dev bench store": ("include/timingwheel/store", "src/store", "tests/benchmark/durable"),
+    "./dev kafka": KAFKA,
+    "./dev soak": CORE,
+}  # fmt: skip
+
+
+def measuredBy(command):
+    """The folders that a command measures, by the longest name that it begins with."""
+    names = [name for name in MEASURES if f"{command} ".startswith(f"{name} ")]
+    return MEASURES[max(names, key=len)] if names else ()
 
 
 def firstLine(*command):
@@ -28,8 +46,9 @@ def processor():
 def describeMachine(javaRuns=False):
     """To be called before anything is measured, for the load."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    # Pages that a benchmark has just written are none of it.
-    status = ("git", "status", "--porcelain", "--", ".", ":!docs", ":!tests/kafka/attacks.toml")
+    # Pages and results that a benchmark has just written are none of it.
+    status = ("git", "status", "--porcelain", "--", ".", ":!*.md", ":!*/recorded/*",
+              ":!tests/kafka/attacks.toml")  # fmt: skip
     changed = " and uncommitted changes" if firstLine(*status) else ""
     return {
         "processor": processor(),
@@ -39,44 +58,31 @@ def describeMachine(javaRuns=False):
         "compiler": firstLine("g++", "--version"),
         "java": firstLine("java", "-version") if javaRuns else "",
         "commit": firstLine("git", "rev-parse", "--short", "HEAD") + changed,
-        "instructions": countsOf((ROOT / RECORDED).read_text(encoding="utf-8")),
         "loadBefore": os.getloadavg()[0],
     }
 
 
-def generated(run, template=None, more=""):
-    """Who wrote a page, or a chapter of one, and of which run."""
-    text = (f"Written by `{run['command']}` on {run['date']}, commit {run['machine']['commit']}, "
-            f"in {run['seconds'] // 60} min {run['seconds'] % 60} s.")  # fmt: skip
-    if template is None:
-        return text
-    text += (f" Do not edit: the prose is in [{Path(template).name}]"
-             f"(../tests/benchmark/{template}){more}.")  # fmt: skip
-    counts = run["machine"].get("instructions")
-    return f"{text}\n\n{countsLine(counts)}" if counts else text
+def generated(run):
+    """The command, the commit and the folders of a run: seal.py reads them."""
+    folders = ", ".join(f"`{folder}`" for folder in measuredBy(run["command"]))
+    minutes, seconds = divmod(run["seconds"], 60)
+    return (f"Written by `{run['command']}` on {run['date']}, commit {run['machine']['commit']}, "
+            f"in {minutes} min {seconds} s. It measures {folders}.")  # fmt: skip
 
 
-def warnings(run, aboutLoad="", aboutJava=""):
-    """What a reader must know of a run: too short, not quiet, without Java, or failed in parts."""
+def warnings(run):
+    """What a reader must know of a run: too short, not quiet, or failed in parts."""
     found = []
     if run["size"] != "full":
         found.append(f"This is a {run['size']} run: too short to conclude anything from.")
-    load = run["machine"]["loadBefore"]
-    if load > 0.5:
-        found.append(f"The machine was not quiet: a load of {load:.1f} before the run began."
-                     + aboutLoad)  # fmt: skip
-    if run.get("whyNoJava"):
-        found.append(f"{aboutJava} are left out: {run['whyNoJava']}.")
-    for error in run.get("errors", []):
-        found.append(f"Failed: {error['contender']}, {error['measurement']}, round "
-                     f"{error['round'] + 1}: {error['error']}.")  # fmt: skip
+    if run["machine"]["loadBefore"] > 0.5:
+        found.append(f"The machine was not quiet: a load of {run['machine']['loadBefore']:.1f} "
+                     "before the run began.")  # fmt: skip
     return "\n".join(f"> **Note:** {text}\n" for text in found).strip()
 
 
-def machine(run, saysRounds=True):
+def machine(run):
     about = run["machine"]
     parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
              about["compiler"], about.get("java")]  # fmt: skip
-    rounds = f"{run['rounds']} rounds on this machine: " if saysRounds else ""
-    return (f"{rounds}{'; '.join(filter(None, parts))}. "
-            f"Load average {about['loadBefore']:.2f} before and {about['loadAfter']:.2f} after.")
+    return "; ".join(filter(None, parts))

@@ -10,7 +10,7 @@ def between(least, most, kind=int):
         except ValueError:
             value = None
         if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{written} is not from {least} to {most}")
+            raise argparse.ArgumentTypeError(f'"{written}" is not from {least} to {most}')
         return value
 
     return convert

@@ -6,11 +6,11 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-SOURCES = Path(__file__).resolve().parents[1] / "compare" / "java"
+SOURCES = Path(__file__).resolve().parents[1] / "java"
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
 
-def fetchJars(folder, download=True):
+def fetchJars(folder):
     """The jars of java/jars.txt as `group=path`; downloads those that are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
     jars = []
@@ -19,8 +19,6 @@ def fetchJars(folder, download=True):
             continue
         group, digest, path = line.split()
         jar = folder / Path(path).name
-        if not jar.exists() and not download:
-            raise OSError(f"{jar.name} is missing; `./dev bench compare` gets it")
         if not jar.exists():
             with urllib.request.urlopen(MAVEN_CENTRAL + path, timeout=120) as response:
                 jar.with_suffix(".part").write_bytes(response.read())
@@ -33,32 +31,14 @@ def fetchJars(folder, download=True):
     return jars
 
 
-def availableMemory():
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
-def startJava(start, build, log, jarFolder=None):
-    """What `start` makes of it, or None and why not. Without a folder of jars it gets them."""
-    if not shutil.which("javac"):
-        return None, "there is no Java compiler on the machine (`--install-java` gets one)"
-    try:
-        jars = fetchJars(jarFolder or build / "jars", download=jarFolder is None)
-    except OSError as problem:
-        return None, f"the jars could not be had: {problem}"
+def command(build):
+    """Compiles the program; what starts it."""
+    jars = [jar.split("=", 1)[1] for jar in fetchJars(build / "jars")
+            if not jar.startswith("netty-4.1=")]  # fmt: skip
     classes = build / "classes"
     shutil.rmtree(classes, ignore_errors=True)
-    path = ":".join(jar.split("=", 1)[1] for jar in jars if not jar.startswith("netty-4.1="))
     sources = [str(source) for source in sorted(SOURCES.rglob("*.java"))]
-    subprocess.run(["javac", "-Xlint:all,-try", "-Werror", "-d", str(classes), "-cp", path,
-                    *sources], check=True)  # fmt: skip
-    gigabytes = max(1, min(8, availableMemory() // 2**30 // 2))
-    # With so much room for young objects hardly a collection falls into a measurement. With Java's
-    # default, what Netty burnt on a million far timers was anything from 7 to 27 % of a core from
-    # one round to the next, instead of 37 to 41 %; presumably because collections move the timers.
-    young = gigabytes * 1024 * 3 // 8
-    command = ["java", f"-Xmx{gigabytes}g", f"-Xmn{young}m", "-cp", str(classes), "compare.Main",
-               *jars]  # fmt: skip
-    return start(command, log), None
+    subprocess.run(["javac", "-Xlint:all,-try", "-Werror", "-d", str(classes), "-cp",
+                    ":".join(jars), *sources], check=True)  # fmt: skip
+    # With so much room for young objects hardly a collection falls into a measurement.
+    return ["java", "-Xmx8g", "-Xmn3g", "-cp", str(classes), "compare.Main", *jars]

@@ -1,26 +1,25 @@
 """Measures what a plan asks for: round by round, all contenders by turns.
 
-A program in C++ and one in Java measure one thing at a time, and are told what to measure line by
-line. So everything happens in one run, interleaved: in each round each measurement goes through all
-contenders before the next one begins, and each round begins with another contender.
+A program in C++ and one in Java measure one thing at a time, as a line on their input says. In each
+round each measurement goes through all contenders before the next one begins, and each round begins
+with another contender.
 """
 
 import datetime
 import json
 import os
-import resource
 import select
+import statistics
 import subprocess
+import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import jvm
 from about import describeMachine
+from tables import isWide
 
 PATIENCE = 300  # seconds for one measurement
-WARM_UP_ROUNDS = 2
 
 
 @dataclass
@@ -30,50 +29,19 @@ class Measurement:
     name: str
     load: str
     options: dict
-    needsTick: bool = False  # leaves out those who have none
     who: tuple | None = None  # the only ones that are asked; None: whoever can do it
-    every: int = 1  # in every so many rounds only: where a round takes long
     rounds: int | None = None  # in the first ones only
 
     def wants(self, contender, round_):
-        if self.load not in contender["loads"]:
-            return False
-        if self.who is not None and contender["id"] not in self.who:
-            return False
-        if self.needsTick and not contender["hasTick"]:
-            return False
-        if contender.get("oneThread") and self.options.get("threads", 1) > 1:
-            return False
-        if self.options.get("count", 0) > contender["largest"]:
-            return False
-        # It differs from the other executor in what happens to cancelled tasks, and only there.
-        if contender["id"] == "JdkExecutorKeeping" and self.load != "pair":
-            return False
-        return round_ % self.every == 0 and (self.rounds is None or round_ < self.rounds)
+        return (self.load in contender["loads"]
+                and (self.who is None or contender["id"] in self.who)
+                and self.options.get("count", 0) <= contender.get("largest", 10**9)
+                and (self.rounds is None or round_ < self.rounds))  # fmt: skip
 
     def commandLine(self, contender, round_):
-        words = ["--contender", contender["id"], "--load", self.load]
-        for name, value in {"seed": round_ + 1, **self.options}.items():
-            words += [f"--{name}", str(value)]
-        return " ".join(words)
-
-
-@dataclass
-class Plan:
-    """What is measured for a page, by which program."""
-
-    program: str  # or several, with a blank between them
-    rounds: int
-    measurements: list
-    warmUps: tuple = ()  # what is thrown away before the first round
-    takesPart: Callable = lambda contender: True
-    first: Callable = lambda contender: 0  # the order of the contenders
-    hasJava: bool = False
-    jars: Path | None = None  # where they are; without that they are downloaded
-    finish: Callable = lambda run: run  # makes what is written of what was measured
-
-
-# ---- who measures ------------------------------------------------------------------------------
+        options = {"contender": contender["id"], "load": self.load, "seed": round_ + 1,
+                   **self.options}  # fmt: skip
+        return " ".join(f"--{name} {value}" for name, value in options.items())
 
 
 class Program:
@@ -108,124 +76,97 @@ class Program:
         self.process.wait(timeout=60)
 
 
-def listed(program):
-    """The contenders of a program in C++."""
-    return json.loads(subprocess.run([program, "--list"], capture_output=True, check=True).stdout)
+def summary(values):
+    """[median, lower quartile, upper quartile] of the rounds; of fewer than five, the ends."""
+    values = sorted(values)
+    if len(values) < 5:
+        return [statistics.median(values), values[0], values[-1]]
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return [median, low, high]
 
 
-def mostThreads():
-    """How many threads this machine lets a process have at most, and what says so."""
-    def kernel(name):
-        return int(Path("/proc/sys", name.replace(".", "/", 1)).read_text())
+class Run:
+    """One run of a command, and what will be recorded of it."""
 
-    limits = [(kernel(name), f"`{name}`") for name in ("kernel.pid_max", "kernel.threads-max")]
-    # A stack and the page that guards it.
-    limits.append((kernel("vm.max_map_count") // 2, "`vm.max_map_count`, of which each takes two"))
-    users = resource.getrlimit(resource.RLIMIT_NPROC)[0]
-    if users != resource.RLIM_INFINITY:
-        limits.append((users, "`ulimit -u`"))
-    return dict(zip(("count", "by"), min(limits)))
+    def __init__(self, command, size, javaRuns=False):
+        self.command, self.size, self.began = command, size, time.monotonic()
+        self.machine = describeMachine(javaRuns)
 
+    def say(self, what):
+        print(f"== {time.monotonic() - self.began:4.0f} s: {what}", flush=True)
 
-# ---- the run -----------------------------------------------------------------------------------
-
-
-def interleaved(cpp, java):
-    """C++ and Java contenders by turns."""
-    both = [c for pair in zip(cpp, java) for c in pair]
-    return both + cpp[len(java) :] + java[len(cpp) :]
+    def record(self, rounds, cells, **more):
+        """`cells` is {measurement: {who: {metric: summary}}}."""
+        self.machine["loadAfter"] = round(os.getloadavg()[0], 2)
+        return {"command": self.command, "size": self.size,
+                "date": datetime.date.today().isoformat(),
+                "seconds": round(time.monotonic() - self.began), "rounds": rounds,
+                "machine": self.machine, **more, "cells": cells}  # fmt: skip
 
 
-def run(programs, contenders, plan, say):
-    """(samples, errors) of all rounds."""
-    samples, errors = [], []
-
-    def ask(contender, measurement, round_):
-        program = programs["java" if contender["kind"] == "java" else contender["program"]]
-        return program.ask(measurement.commandLine(contender, round_))
-
-    for contender in contenders:
-        times = WARM_UP_ROUNDS if contender["kind"] == "java" else 1
-        for measurement in [*plan.warmUps] * times:
-            if measurement.wants(contender, 0):
-                ask(contender, measurement, 0)
-    for round_ in range(plan.rounds):
-        say(f"round {round_ + 1} of {plan.rounds}")
-        first = round_ % len(contenders)
-        rotated = contenders[first:] + contenders[:first]
-        for measurement in plan.measurements:
-            for contender in rotated:
-                if not measurement.wants(contender, round_):
-                    continue
-                began = time.monotonic()
-                values = ask(contender, measurement, round_)
-                where = {"measurement": measurement.name, "contender": contender["id"],
-                         "round": round_, "seconds": round(time.monotonic() - began, 2),
-                         **measurement.options}  # fmt: skip
-                if "error" in values:
-                    say(f"{contender['id']}, {measurement.name}: {values['error']}")
-                    errors.append({**where, "error": values["error"]})
-                else:
-                    samples.append({**where, "values": values})
-    return samples, errors
+def summarised(samples):
+    """The cells of [(measurement, contender, values)]."""
+    lists, cells = {}, {}
+    for name, who, values in samples:
+        for metric, value in values.items():
+            lists.setdefault((name, who, metric), []).append(value)
+    for (name, who, metric), values in lists.items():
+        digits = [float(f"{value:.4g}") for value in summary(values)]
+        cells.setdefault(name, {}).setdefault(who, {})[metric] = digits
+    return cells
 
 
-def missing(contenders, measurements, samples):
-    """For a smoke test: who was not measured under a load in which it takes part."""
-    measured = {(s["contender"], s["measurement"]) for s in samples}
-    return [f"{contender['id']} was not measured: {measurement.name}"
-            for measurement in measurements for contender in contenders
-            if measurement.wants(contender, 0)
-            and (contender["id"], measurement.name) not in measured]  # fmt: skip
+def conduct(run, paths, measurements, rounds, build, hasJava=False, claimed=()):
+    """(cells, {who: (title, usage)}) of all rounds; ends the program if a measurement failed.
+    `paths` are programs in C++; `claimed`, of which (measurement, metric) a table claims that the
+    rounds do not spread."""
+    build.mkdir(parents=True, exist_ok=True)
+    samples, problems, known = [], [], {}
+    with open(build / "stderr.log", "w", encoding="utf-8") as log:
+        programs = [Program([path, "--serve"], log) for path in paths]
+        contenders = []
+        for path, program in zip(paths, programs):
+            listed = subprocess.run([path, "--list"], capture_output=True, check=True).stdout
+            contenders += [{**one, "program": program} for one in json.loads(listed)]
+        if hasJava:
+            java = Program(jvm.command(build), log)
+            programs.append(java)
+            contenders += [{**one, "program": java} for one in java.ask("--list")]
+            for contender in contenders:
+                for measurement in measurements:  # so that the Java compiler is done
+                    if contender["program"] is java and measurement.wants(contender, 0):
+                        java.ask(measurement.commandLine(contender, 0))
+        def ask(measurement, contender, round_):
+            known[contender["id"]] = contender["title"], contender["usage"]
+            for _ in range(2):  # a program that was ended from outside is asked once more
+                values = contender["program"].ask(measurement.commandLine(contender, round_))
+                if "error" not in values:
+                    break
+            if "error" in values:
+                problems.append(f"{contender['id']}, {measurement.name}: {values['error']}")
+            else:
+                samples.append((measurement.name, contender["id"], values))
 
-
-def conduct(plan, options):
-    """Does what is planned. Returns what belongs into the file, and what went wrong."""
-    began = time.monotonic()
-    options.build.mkdir(parents=True, exist_ok=True)
-
-    def say(text):
-        print(f"== {time.monotonic() - began:4.0f} s: {text}", flush=True)
-
-    with open(options.build / "stderr.log", "w", encoding="utf-8") as log:
-        java, whyNoJava = None, None
-        if plan.hasJava:
-            java, whyNoJava = (None, "it was not wanted (`--no-java`)") if options.no_java \
-                else jvm.startJava(Program, options.build, log, options.jars or plan.jars)
-            if java is None:
-                say(f"without Java: {whyNoJava}")
-        paths = {name: options.programs / f"timingwheel-benchmark-{name}"
-                 for name in plan.program.split()}  # fmt: skip
-        built = [{**contender, "program": name} for name, path in paths.items()
-                 for contender in listed(path)]  # fmt: skip
-        cppContenders = sorted(filter(plan.takesPart, built), key=plan.first)
-        javaContenders = [{**contender, "kind": "java"}
-                          for contender in (java.ask("--list") if java else [])
-                          if plan.takesPart(contender)]  # fmt: skip
-        contenders = interleaved(cppContenders, javaContenders)
-
-        machine = describeMachine(java is not None)
-        programs = {name: Program([path, "--serve"], log) for name, path in paths.items()}
-        programs["java"] = java
-        samples, errors = run(programs, contenders, plan, say)
-        for running in filter(None, programs.values()):
-            running.close()
-
-    machine["loadAfter"] = os.getloadavg()[0]
-    say(f"{len(samples)} measurements")
-    problems = [f"{e['contender']}, {e['measurement']}: {e['error']}" for e in errors]
-    problems += missing(contenders, plan.measurements, samples)
-    return plan.finish({
-        "command": options.command,
-        "size": options.size,
-        "date": datetime.date.today().isoformat(),
-        "seconds": round(time.monotonic() - began),
-        "rounds": plan.rounds,
-        "machine": machine,
-        "whyNoJava": whyNoJava,
-        "mostThreads": mostThreads(),
-        "contenders": cppContenders + javaContenders,
-        "leftOut": [contender for contender in built if not plan.takesPart(contender)],
-        "errors": errors,
-        "samples": samples,
-    }), problems
+        for round_ in range(2 * rounds):
+            first, wide = round_ % len(contenders), None
+            if round_ >= rounds:  # once more where they spread more than a table claims
+                wide = {(name, who) for name, found in summarised(samples).items()
+                        for who, metrics in found.items() for metric, summary in metrics.items()
+                        if (name, metric) in claimed and isWide(summary)}  # fmt: skip
+                if not wide or run.size != "full":
+                    break
+            run.say(f"round {round_ + 1}" + (f", of {len(wide)} that spread" if wide else ""))
+            for measurement in measurements:
+                for contender in contenders[first:] + contenders[:first]:
+                    isWanted = not wide or (measurement.name, contender["id"]) in wide
+                    if isWanted and measurement.wants(contender, round_):
+                        ask(measurement, contender, round_)
+        for program in programs:
+            program.close()
+    if problems:
+        sys.exit("\n".join(problems))
+    cells = summarised(samples)
+    for measurement in measurements:
+        if measurement.name not in {name for name, _, _ in samples}:
+            sys.exit(f"nothing was measured: {measurement.name}")
+    return cells, known

@@ -24,11 +24,9 @@ struct State {
 struct Sizes {
     std::uint32_t sessions = 1'000'000;
     std::uint32_t storm = 100'000;
-    std::uint32_t connections = 15'000;
-    std::uint32_t rate = 80'000;  // packets a second; of TCP an eighth
+    std::uint32_t rate = 80'000;  // packets a second
     double seconds = 12;
-    // Each session is heard of in time: all of them in turn take sessions / rate, 12.5 s. Waits of
-    // one that only writes times down end meanwhile, and begin again.
+    // Each session gets a packet in time: all of them in turn take sessions / rate, 12.5 s.
     std::chrono::milliseconds idle{15'000};
     std::chrono::milliseconds stormIdle{2'000};
 };

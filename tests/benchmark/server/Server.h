@@ -2,12 +2,8 @@
 
 #include "Protocol.h"
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/udp.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
 
 #include <array>
 #include <chrono>
@@ -16,10 +12,9 @@
 #include <memory>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <utility>
 #include <vector>
 
-// The services, but for the timeout. What is closed stays in memory, so no handler outlives it.
+// The service, but for the timeout. What is closed stays in memory, so no handler outlives it.
 template <template <class...> class Timeout>
 class Server {
 public:
@@ -27,22 +22,15 @@ public:
         : context_{context},
           sizes_{sizes},
           udp_{context, {boost::asio::ip::address_v4::loopback(), 0}},
-          acceptor_{context, {boost::asio::ip::address_v4::any(), 0}},
           sessions_(sizes.sessions + sizes.storm) {
         udp_.set_option(boost::asio::socket_base::receive_buffer_size{1 << 22});
         udp_.non_blocking(true);
-        acceptor_.listen(4096);
-        connections_.reserve(sizes.connections);
         receive();
-        accept();
     }
 
-    std::uint16_t udpPort() const { return udp_.local_endpoint().port(); }
-    std::uint16_t tcpPort() const { return acceptor_.local_endpoint().port(); }
+    std::uint16_t port() const { return udp_.local_endpoint().port(); }
 
 private:
-    using Tcp = boost::asio::ip::tcp;
-
     struct Session {
         Session(Server& owner, std::chrono::milliseconds idle)
             : server{owner}, timeout{idle}, timer{owner.context_, *this} {}
@@ -67,47 +55,6 @@ private:
         bool isOpen = true;
         Timeout<Session> timer;
     };
-
-    struct Connection {
-        Connection(Server& owner, Tcp::socket accepted)
-            : server{owner}, socket{std::move(accepted)}, timer{owner.context_, *this} {}
-
-        void read() {
-            boost::asio::async_read(socket, boost::asio::buffer(&packet, sizeof packet),
-                                    [this](auto error, auto) {
-                                        if (error) return;
-                                        timer.pushBack(std::chrono::seconds{30});
-                                        answer();
-                                    });
-        }
-        void answer() {
-            boost::asio::async_write(socket, boost::asio::buffer(&packet, sizeof packet),
-                                     [this](auto error, auto) {
-                                         timer.cancel();
-                                         if (!error) read();
-                                     });
-        }
-        void onTimeout() {
-            ++server.state_.closed;
-            socket.close();
-        }
-
-        Server& server;
-        Tcp::socket socket;
-        Packet packet;
-        Timeout<Connection> timer;
-    };
-
-    void accept() {
-        acceptor_.async_accept([this](auto error, Tcp::socket socket) {
-            if (error) return;
-            socket.set_option(Tcp::no_delay{true});
-            connections_.push_back(std::make_unique<Connection>(*this, std::move(socket)));
-            connections_.back()->read();
-            ++state_.open;
-            accept();
-        });
-    }
 
     void receive() {
         udp_.async_wait(boost::asio::socket_base::wait_type::wait_read, [this](auto error) {
@@ -172,9 +119,7 @@ private:
     boost::asio::io_context& context_;
     Sizes sizes_;
     boost::asio::ip::udp::socket udp_;
-    Tcp::acceptor acceptor_;
     std::vector<std::unique_ptr<Session>> sessions_;
-    std::vector<std::unique_ptr<Connection>> connections_;
     State state_;
     State told_;
     std::array<Packet, kBatch> packets_{};

@@ -3,7 +3,6 @@
 #include "Protocol.h"
 #include "Server.h"
 #include "Stock.h"
-#include "StockLazy.h"
 #include "Wheel.h"
 #include "WheelDeadline.h"
 
@@ -15,13 +14,10 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
-#include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <thread>
@@ -30,17 +26,12 @@
 
 namespace {
 
-struct Ports {
-    std::uint16_t udp = 0;
-    std::uint16_t tcp = 0;
-};
-
 template <template <class...> class Timeout>
 void serve(Sizes const& sizes, int told) {
     boost::asio::io_context context{1};
     Server<Timeout> server{context, sizes};
-    Ports const ports{server.udpPort(), server.tcpPort()};
-    if (::write(told, &ports, sizeof ports) != sizeof ports) return;
+    std::uint16_t const port = server.port();
+    if (::write(told, &port, sizeof port) != sizeof port) return;
     context.run();
 }
 
@@ -48,11 +39,11 @@ void demand(bool holds, char const* what) {
     if (!holds) throw std::runtime_error{what};
 }
 
-sockaddr_in addressOf(std::uint16_t port, std::uint32_t host = INADDR_LOOPBACK) {
+sockaddr_in addressOf(std::uint16_t port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(host);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return address;
 }
 
@@ -166,73 +157,13 @@ private:
     std::uint32_t next_ = 0;
 };
 
-class TcpLoad {
-public:
-    TcpLoad(std::uint16_t port, Sizes const& sizes) : sizes_{sizes}, epoll_{::epoll_create1(0)} {
-        for (std::uint32_t i = 0; i < sizes.connections; ++i) {
-            int const socket = ::socket(AF_INET, SOCK_STREAM, 0);
-            auto const address = addressOf(port, INADDR_LOOPBACK + i % 4);
-            demand(
-                ::connect(socket, reinterpret_cast<sockaddr const*>(&address), sizeof address) == 0,
-                "no connection");
-            int const on = 1;
-            ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-            epoll_event event{};
-            event.events = EPOLLIN;
-            event.data.fd = socket;
-            ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event);
-            sockets_.push_back(socket);
-        }
-    }
-    ~TcpLoad() {
-        for (int const socket : sockets_) ::close(socket);
-        ::close(epoll_);
-    }
-    TcpLoad(TcpLoad const&) = delete;
-    TcpLoad& operator=(TcpLoad const&) = delete;
-
-    Answers load(double seconds) {
-        return openLoop(
-            sizes_.rate / 8, seconds,
-            [this](std::int64_t due, std::int64_t i) {
-                Packet const packet{due, 0, Packet::kTouch};
-                int const socket = sockets_[static_cast<std::size_t>(i) % sockets_.size()];
-                ::send(socket, &packet, sizeof packet, MSG_NOSIGNAL);
-            },
-            [this](Answers& answers) {
-                std::array<epoll_event, 256> events{};
-                int const n = ::epoll_wait(epoll_, events.data(), 256, 0);
-                for (int i = 0; i < n; ++i) {
-                    Packet packet;
-                    int const socket = events[static_cast<std::size_t>(i)].data.fd;
-                    if (::recv(socket, &packet, sizeof packet, MSG_DONTWAIT) == sizeof packet)
-                        answers.times.push_back(now() - packet.due);
-                }
-            });
-    }
-
-private:
-    Sizes sizes_;
-    int epoll_;
-    std::vector<int> sockets_;
-};
-
 double perMillion(State const& before, State const& after, Answers const& answers) {
     return static_cast<double>(after.processorTime - before.processorTime) / 1e3 /
            static_cast<double>(std::max<std::int64_t>(answers.sent, 1));  // us each: s a million
 }
 
-void measure(Sizes const& sizes, Ports ports) {
-    UdpLoad udp{ports.udp, sizes};
-    Answers requests;
-    State connected;
-    State answered;
-    {
-        TcpLoad tcp{ports.tcp, sizes};
-        connected = udp.state();
-        requests = tcp.load(sizes.seconds / 3);
-        answered = udp.state();
-    }
+void measure(Sizes const& sizes, std::uint16_t port) {
+    UdpLoad udp{port, sizes};
     auto const empty = udp.state();
     auto const opened = udp.open();
     auto const full = udp.state();
@@ -244,7 +175,7 @@ void measure(Sizes const& sizes, Ports ports) {
     auto const idle = std::chrono::duration<double>{sizes.stormIdle}.count();
     auto during = udp.load(idle + 2);
     auto end = udp.state();
-    for (int i = 0; i < 100 && end.closed - answered.closed < sizes.storm; ++i) {
+    for (int i = 0; i < 100 && end.closed < sizes.storm; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
         end = udp.state();
     }
@@ -253,24 +184,20 @@ void measure(Sizes const& sizes, Ports ports) {
                 static_cast<long long>(opened),
                 static_cast<double>(full.allocated - empty.allocated) / sizes.sessions,
                 perMillion(full, after, steady), steady.json("steady").c_str());
-    std::printf("\"closed\": %lld, \"open\": %lld, \"early\": %lld, \"closing\": %.3f, %s, ",
-                static_cast<long long>(end.closed - answered.closed),
-                static_cast<long long>(end.open - empty.open), static_cast<long long>(end.early),
+    std::printf("\"closed\": %lld, \"open\": %lld, \"early\": %lld, \"closing\": %.3f, %s}\n",
+                static_cast<long long>(end.closed), static_cast<long long>(end.open - empty.open),
+                static_cast<long long>(end.early),
                 static_cast<double>(end.lastClose - end.stormDue) / 1e6,
                 during.json("storm").c_str());
-    std::printf("\"timedOut\": %lld, \"tcpProcessor\": %.4f, %s}\n",
-                static_cast<long long>(answered.closed - connected.closed),
-                perMillion(connected, answered, requests), requests.json("tcp").c_str());
 }
 
 using Serve = void (*)(Sizes const&, int);
 
 Serve contender(std::string const& name) {
     if (name == "stock") return serve<Stock>;
-    if (name == "stock-lazy") return serve<StockLazy>;
     if (name == "wheel") return serve<Wheel>;
     if (name == "wheel-deadline") return serve<WheelDeadline>;
-    throw std::runtime_error{"which? stock, stock-lazy, wheel, wheel-deadline"};
+    throw std::runtime_error{"which? stock, wheel, wheel-deadline"};
 }
 
 int run(std::string const& name, bool isQuick) {
@@ -278,17 +205,12 @@ int run(std::string const& name, bool isQuick) {
     if (isQuick) {
         sizes.sessions = 20'000;
         sizes.storm = 5'000;
-        sizes.connections = 500;
         sizes.rate = 4'000;
         sizes.seconds = 1;
         sizes.idle = std::chrono::minutes{10};
         sizes.stormIdle = std::chrono::milliseconds{500};
     }
     Serve const server = contender(name);
-    rlimit files{};
-    ::getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
     std::array<int, 2> pipe{};
     demand(::pipe(pipe.data()) == 0, "no pipe");
     pid_t const child = ::fork();
@@ -300,10 +222,10 @@ int run(std::string const& name, bool isQuick) {
     }
     int result = 0;
     try {
-        Ports ports;
+        std::uint16_t port = 0;
         ::close(pipe[1]);
-        demand(::read(pipe[0], &ports, sizeof ports) == sizeof ports, "the server did not start");
-        measure(sizes, ports);
+        demand(::read(pipe[0], &port, sizeof port) == sizeof port, "the server did not start");
+        measure(sizes, port);
     } catch (std::exception const& error) {
         std::fprintf(stderr, "%s\n", error.what());
         result = 1;
