@@ -186,6 +186,9 @@ private:
     /// file of something else is left as it is: so it is looked at first.
     bool open() {
         database_.execute("PRAGMA locking_mode = EXCLUSIVE");
+        // On macOS an ordinary sync leaves it in the disk's cache. Elsewhere there is one kind. The
+        // first transaction writes already, to a file that is empty.
+        database_.execute("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
         bool isNew = false;
         {
             Transaction transaction{database_};  // which takes the lock
@@ -208,8 +211,6 @@ private:
     /// SQLite tells of neither if it cannot: of a database in memory, or in a file that goes with
     /// the connection.
     void keepWhatIsCommitted() {
-        // On macOS an ordinary sync leaves it in the disk's cache. Elsewhere there is one kind.
-        database_.execute("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
         std::string const mode = database_.text("PRAGMA journal_mode = WAL");
         if (mode != "wal")
             database_.refuse("its journal_mode is " + mode +

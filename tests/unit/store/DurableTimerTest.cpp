@@ -1156,7 +1156,11 @@ TEST_F(DurableTimerTest, DeliversWhatComesBeforeADamagedRow) {
     timer.reset();
     constexpr std::size_t kPage = 4096;
     std::string& content = disk.files()["timeouts.db"].content;
-    std::size_t const row = content.find("content 250");
+    // Where a page was split, also one above the leaves may have the bytes of a row.
+    constexpr char kLeaf = 13;
+    std::size_t row = content.find("content 250");
+    while (row != std::string::npos && content[row / kPage * kPage] != kLeaf)
+        row = content.find("content 250", row + 1);
     ASSERT_NE(row, std::string::npos);
     std::fill_n(content.begin() + static_cast<std::ptrdiff_t>(row / kPage * kPage), kPage, '\xff');
     start();
