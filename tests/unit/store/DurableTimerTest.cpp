@@ -1270,12 +1270,14 @@ TEST_F(DurableTimerTest, CopiesTheFileWhileItGoesOn) {
                   "new 0\n");
     }
     timer.emplace("copy.db", deliveries.handler(), options());
-    EXPECT_GE(timer->pendingTimeouts(), kCount);
-    EXPECT_LE(timer->pendingTimeouts(), kCount + 1);
+    // As it was between two commits, which may be those of a schedule and of its cancel.
+    std::uint64_t const pending = timer->pendingTimeouts();
+    EXPECT_GE(pending, kCount);
+    EXPECT_LE(pending, kCount + 1);
     clock.advance(2h);
     waitForPending(0);
     std::vector<std::string> const ids = deliveries.ids();
-    EXPECT_EQ(std::count(ids.begin(), ids.end(), "0"), 0);
+    EXPECT_LE(std::count(ids.begin(), ids.end(), "0"), pending == kCount ? 0 : 1);
     EXPECT_EQ(std::count(ids.begin(), ids.end(), std::to_string(kCount - 1)), 1);
 }
 
