@@ -316,8 +316,15 @@ TEST_F(DurableTimerTest, ReadsNoMoreBytesThanItMay) {
     few.maxBytes = 3'500;
     std::promise<void> mayEnd;
     std::shared_future<void> const end = mayEnd.get_future().share();
+    std::atomic<bool> hasRead{false};
     timer.emplace(
-        "timeouts.db", [&](DurableTimeout const&) { end.wait(); }, few);
+        "timeouts.db",
+        [&](DurableTimeout const&) {
+            hasRead = true;
+            end.wait();
+        },
+        few);
+    waitUntil([&] { return hasRead.load(); });
     answers.clear();
     for (int i = 0; i < 100; i += 2) answers.push_back(timer->cancel(std::to_string(i)));
     std::vector<bool> found;
