@@ -99,7 +99,8 @@ class Page:
         return "\n\n".join(parts)
 
     def worse(self):
-        """Every column in which somebody needs less than the library does, beyond the noise."""
+        """Every column in which somebody needs less than the library does, beyond the noise. Less
+        than nothing is early, and not better."""
         rows = []
         wheel = [(column, f"the wheel alone, {power(count)} pending: {column.heading}")
                  for count in self.wheel for column in self.wheelColumns(count)]  # fmt: skip
@@ -113,7 +114,7 @@ class Page:
                         if who not in (ours, HOOKS, "TimingWheel-256", "floor")]  # fmt: skip
                 less = sorted((found, who) for found, who in less
                               if found and isApart(found, mine)
-                              and found[0] < 0.98 * mine[0])  # fmt: skip
+                              and 0 <= found[0] < 0.98 * mine[0])  # fmt: skip
                 if less:
                     rows.append([words, f"{number(mine[0])} {column.unit}",
                                  ", ".join(f"{self.title(who)} {number(found[0])}"
@@ -155,7 +156,8 @@ class Page:
             rows.append([what, f"**{number(mine[0])} {column.unit}**",
                          f"{number(least)} ({best}) to {number(most)} ({worst})"])  # fmt: skip
         cores = self.record["machine"]["cores"]
-        return table([f"on {cores} cores", OURS, "others"], rows)
+        quick = ", a quick run" if self.record["size"] == "quick" else ""
+        return table([f"on {cores} cores{quick}", OURS, "others"], rows)
 
 
 def render(record):

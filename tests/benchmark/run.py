@@ -16,13 +16,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE / "page")]
+sys.path[:0] = [str(HERE), str(HERE / "page"), str(HERE.parent / "support")]
 import choosing  # noqa: E402
 import components  # noqa: E402
 import measure  # noqa: E402
 import pages  # noqa: E402
 import performance  # noqa: E402
-from arguments import rounds  # noqa: E402
+from runner import between  # noqa: E402
 from tables import Wrong  # noqa: E402
 
 PROGRAMS = ROOT / "build" / "release" / "tests" / "benchmark"
@@ -95,7 +95,7 @@ def parse():
     for name, words in (("quick", "too short to conclude anything from; into build/bench"),
                         ("smoke", "all with every load, hardly measured: for tests")):  # fmt: skip
         size.add_argument(f"--{name}", dest="size", action="store_const", const=name, help=words)
-    parser.add_argument("--rounds", type=rounds, help="how many, instead of what the size says")
+    parser.add_argument("--rounds", type=between(1, 1000), help="how many, instead of what the size says")
     parser.add_argument("--vast", action="store_true", help="10^8 timers too: they take 5 GB")
     parser.add_argument("--ratas", type=Path, help="a checkout of github.com/jsnell/ratas")
     parser.add_argument("--seastar", type=Path, help="a checkout of github.com/scylladb/seastar")
