@@ -95,7 +95,8 @@ def parse():
     for name, words in (("quick", "too short to conclude anything from; into build/bench"),
                         ("smoke", "all with every load, hardly measured: for tests")):  # fmt: skip
         size.add_argument(f"--{name}", dest="size", action="store_const", const=name, help=words)
-    parser.add_argument("--rounds", type=between(1, 1000), help="how many, instead of what the size says")
+    parser.add_argument("--rounds", type=between(1, 1000),
+                        help="how many, instead of what the size says")
     parser.add_argument("--vast", action="store_true", help="10^8 timers too: they take 5 GB")
     parser.add_argument("--ratas", type=Path, help="a checkout of github.com/jsnell/ratas")
     parser.add_argument("--seastar", type=Path, help="a checkout of github.com/scylladb/seastar")
