@@ -59,6 +59,23 @@ protected:
                 .fileSystem = PowerCut::kName};
     }
     void start() { timer.emplace("timeouts.db", deliveries.handler(), options()); }
+
+    /// The time for which a timer calls a handler of the test's own. It is declared after what
+    /// the handler uses, so that the timer stops first, however the test ends.
+    class [[nodiscard]] Run {
+    public:
+        explicit Run(std::optional<DurableTimer>& timer) : timer_{timer} {}
+        ~Run() { timer_.reset(); }
+        Run(Run const&) = delete;
+        Run& operator=(Run const&) = delete;
+
+    private:
+        std::optional<DurableTimer>& timer_;
+    };
+    Run start(DurableTimer::Handler handler, DurableTimerOptions const& with) {
+        timer.emplace("timeouts.db", std::move(handler), with);
+        return Run{timer};
+    }
     void restart() {
         timer.reset();
         start();
@@ -222,8 +239,7 @@ TEST_F(DurableTimerTest, DeliversTheLastThatWasReadThoughItWasMovedToWhereItIs) 
 
 TEST_F(DurableTimerTest, CallsAHandlerThatThrowsAgain) {
     int calls = 0;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const&) {
             if (++calls < 3) throw std::runtime_error{"not yet"};
         },
@@ -241,8 +257,7 @@ TEST_F(DurableTimerTest, CallsAHandlerThatThrowsAgain) {
 // The time of day may be set meanwhile.
 TEST_F(DurableTimerTest, CallsAHandlerThatThrowsLessAndLessOftenByTheSteadyClock) {
     std::atomic<int> calls{0};
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             if (timeout.id != "poison") return;
             ++calls;
@@ -278,8 +293,7 @@ TEST_F(DurableTimerTest, ReadsNoMoreWhenAllHandlersThrow) {
     std::atomic<bool> throws{true};
     std::mutex mutex;
     std::map<std::string, int> calls;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             std::lock_guard const lock{mutex};
             ++calls[timeout.id];
@@ -300,7 +314,6 @@ TEST_F(DurableTimerTest, ReadsNoMoreWhenAllHandlersThrow) {
         return timer->pendingTimeouts() == 0;
     });
     EXPECT_EQ(calls.size(), 200U);
-    timer.reset();  // before what its handler uses
 }
 
 // What is not in memory is pending still, though it is overdue.
@@ -317,8 +330,7 @@ TEST_F(DurableTimerTest, ReadsNoMoreBytesThanItMay) {
     std::promise<void> mayEnd;
     std::shared_future<void> const end = mayEnd.get_future().share();
     std::atomic<bool> hasRead{false};
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const&) {
             hasRead = true;
             end.wait();
@@ -472,8 +484,7 @@ TEST_F(DurableTimerTest, CancelsWhatItMovedFarAwayInTheSameCommit) {
 
 // Its handler has thrown.
 TEST_F(DurableTimerTest, CancelsAndMovesWhatWaitsForTheNextCallOfItsHandler) {
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             deliveries.handler()(timeout);
             if (timeout.id != "last") throw std::runtime_error{"not yet"};
@@ -499,8 +510,7 @@ TEST_F(DurableTimerTest, CancelsAndMovesWhatWaitsForTheNextCallOfItsHandler) {
 TEST_F(DurableTimerTest, IsTooLateForACancelWhileTheHandlerRuns) {
     std::promise<void> mayEnd;
     std::promise<void> runs;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             if (timeout.payload == "new") return;
             runs.set_value();
@@ -516,15 +526,13 @@ TEST_F(DurableTimerTest, IsTooLateForACancelWhileTheHandlerRuns) {
     mayEnd.set_value();
     waitForPending(1);
     EXPECT_TRUE(timer->cancel("a").get());
-    timer.reset();  // waits for the handler, which uses the promises
 }
 
 // Signals are for the program's own threads.
 TEST_F(DurableTimerTest, CallsItsHandlerWhereSignalsAreBlocked) {
     std::atomic<bool> areBlocked{false};
-    timer.emplace(
-        "timeouts.db", [&](DurableTimeout const&) { areBlocked = test::areSignalsBlocked(); },
-        options());
+    Run const run =
+        start([&](DurableTimeout const&) { areBlocked = test::areSignalsBlocked(); }, options());
     timer->schedule("a", now()).get();
     waitForPending(0);
     EXPECT_EQ(areBlocked, test::kHasSignals);
@@ -532,8 +540,7 @@ TEST_F(DurableTimerTest, CallsItsHandlerWhereSignalsAreBlocked) {
 }
 
 TEST_F(DurableTimerTest, MayBeUsedFromItsHandler) {
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             if (timeout.id == "a") timer->schedule("b", now() + 1s).get();
             deliveries.handler()(timeout);
@@ -631,8 +638,7 @@ TEST_F(DurableTimerTest, WakesForATimeoutThatIsEarlierThanWhatItWaitsFor) {
     DurableTimerOptions real = options();
     real.clock = Clock::wall();
     std::promise<void> delivered;
-    timer.emplace(
-        "timeouts.db", [&](DurableTimeout const&) { delivered.set_value(); }, real);
+    Run const run = start([&](DurableTimeout const&) { delivered.set_value(); }, real);
     timer->schedule("late", std::chrono::system_clock::now() + 9min).get();
     std::this_thread::sleep_for(20ms);  // it may fall asleep
     timer->schedule("soon", std::chrono::system_clock::now() + 20ms).get();
@@ -654,8 +660,7 @@ TEST_F(DurableTimerTest, KeepsOneWakeUpHoweverOftenItReads) {
     long long atFirst = 0, atLast = 0;
     DurableTimerOptions few = options();
     few.maxRead = 1;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const&) {
             if (++calls == count / 10) atFirst = test::livingBlocks();
             if (calls == count) atLast = test::livingBlocks();
@@ -722,8 +727,7 @@ TEST_F(DurableTimerTest, CancelsAndMovesWhatWasAcceptedBeforeItStops) {
 TEST_F(DurableTimerTest, DoesNotDeliverWhatWaitsForAThreadWhenTheClockIsSetBack) {
     std::promise<void> mayEnd;
     std::promise<void> runs;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             deliveries.handler()(timeout);
             if (timeout.id != "first") return;
@@ -745,15 +749,13 @@ TEST_F(DurableTimerTest, DoesNotDeliverWhatWaitsForAThreadWhenTheClockIsSetBack)
     clock.advance(1min);
     waitForPending(0);
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"first", "a"}));
-    timer.reset();  // waits for the handler, which uses the promises
 }
 
 // A row of its id that is due is not replaced: it goes when its handler has run.
 TEST_F(DurableTimerTest, LosesNothingThatWasDueWhenItsIdWasScheduledAgain) {
     std::promise<void> mayEnd;
     std::promise<void> runs;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const&) {
             runs.set_value();
             mayEnd.get_future().wait();
@@ -785,8 +787,7 @@ TEST_F(DurableTimerTest, LosesNothingThatWasDueWhenItsIdWasScheduledAgain) {
 TEST_F(DurableTimerTest, CallsNoHandlerAgainWhoseIdWasCancelled) {
     std::promise<void> mayEnd;
     std::promise<void> runs;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             deliveries.handler()(timeout);
             if (timeout.id != "a") return;
@@ -812,14 +813,12 @@ TEST_F(DurableTimerTest, CallsNoHandlerAgainWhoseIdWasCancelled) {
         steady.advance(2s);
     }
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"a", "b", "c"}));
-    timer.reset();  // waits for the handler, which uses the promises
 }
 
 TEST_F(DurableTimerTest, CallsNoHandlerOfAnIdThatWasCancelledWhileItWaitsForAThread) {
     std::promise<void> mayEnd;
     std::promise<void> runs;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             deliveries.handler()(timeout);
             if (timeout.id != "first") return;
@@ -838,7 +837,6 @@ TEST_F(DurableTimerTest, CallsNoHandlerOfAnIdThatWasCancelledWhileItWaitsForAThr
     timer->schedule("last", now()).get();
     waitForPending(0);
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"first", "last"}));
-    timer.reset();  // waits for the handler, which uses the promises
 }
 
 TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
@@ -850,8 +848,7 @@ TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
     clock.advance(3s);
     DurableTimerOptions few = options();
     few.maxRead = 2;
-    timer.emplace(
-        "timeouts.db",
+    Run const run = start(
         [&](DurableTimeout const& timeout) {
             if (timeout.id == "poison") throw std::runtime_error{"never"};
             deliveries.handler()(timeout);
@@ -910,7 +907,7 @@ TEST_F(DurableTimerTest, KeepsAnAccountOfWhatManyThreadsAskFor) {
     real.threads = 4;
     real.maxWaiting = 8;
     real.maxGroup = 3;
-    timer.emplace("timeouts.db", handler(deliveredNow), real);
+    Run const run = start(handler(deliveredNow), real);
     std::vector<std::map<std::string, std::vector<std::future<bool>>>> cancels(kCallers);
     test::together(kCallers, [&](std::size_t caller) {
         test::Random random{caller + 1};
