@@ -36,7 +36,8 @@ public:
     void open() noexcept override { note("open"); }
     void drive() noexcept override {
         isDriven = true;
-        waitUntil([this] { return life->isStopRequested(); });
+        // A driver may end before or after the close. Here it is after.
+        waitUntil([this] { return life->isStopRequested() && isClosed; });
         note("drive");
     }
     void runDueHere() override {
@@ -44,7 +45,10 @@ public:
         note("run");
         next = Tick::max();
     }
-    void close(StoppedTimeouts&) noexcept override { note("close"); }
+    void close(StoppedTimeouts&) noexcept override {
+        note("close");
+        isClosed = true;
+    }
     void collect(StoppedTimeouts&) noexcept override { note("collect"); }
     void orphanKeepers() noexcept override { note("orphan"); }
 
@@ -56,6 +60,7 @@ public:
     Lifecycle* life = nullptr;
     Tick next = Tick::max();
     std::atomic<bool> isDriven{false};
+    std::atomic<bool> isClosed{false};
 
 private:
     void note(char const* call) {
