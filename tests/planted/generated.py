@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,16 +63,6 @@ def equivalents():
     return {(e["file"], e["at"], e["old"], e["new"]): e["why"] for e in entries}
 
 
-def checkEquivalents():
-    for (file, at, _, _), why in equivalents().items():
-        path = ROOT / file
-        lines = path.read_bytes().splitlines() if path.is_file() else []
-        if at not in map(mutants.flat, lines):
-            yield f"equivalent.toml: no line of {file} is `{at}`"
-        if len(why) < 30:
-            yield f"equivalent.toml: `{at}` does not say why it changes nothing"
-
-
 # ---- building ----------------------------------------------------------------------------------
 
 
@@ -84,8 +74,18 @@ def withSkippedLocks(content):
     return content
 
 
+@dataclass
+class Test:
+    program: str
+    name: str
+    seconds: float = 0
+    reached: frozenset = frozenset()
+
+
 class Mutated(Field):
     """A copy of the sources with all mutants in it, and what is built of it."""
+
+    CHEAP = 0.1  # seconds of a test
 
     def __init__(self, folder, count, seed):
         self.places, self.count = mutants.find(sources()), count
@@ -97,9 +97,9 @@ class Mutated(Field):
         return mutants.draw(self.order, self.count, self.dropped)
 
     def synchronize(self):
-        self.mine = {}
+        self.mine = defaultdict(list)
         for place in self.drawn():
-            self.mine.setdefault(Path(place.file), []).append(place)
+            self.mine[Path(place.file)].append(place)
         super().synchronize()
 
     def content(self, name):
@@ -127,39 +127,37 @@ class Mutated(Field):
             return True
         except planted.BuildFailed:
             text, guilty = (self.logs / "build.log").read_text(errors="replace"), set()
-            for file, line in set(re.findall(
-                    r"^(?:In file included from |\s+from )?(\S+?):(\d+)[:,]", text,
-                    re.M)):  # fmt: skip
+            place = r"^(?:In file included from |\s+from )?(\S+?):(\d+)[:,]"
+            for file, line in set(re.findall(place, text, re.MULTILINE)):
                 path = self.build / file
                 if path.is_file() and self.tree in path.resolve().parents:
-                    content = path.read_text(encoding="utf-8").splitlines()
-                    guilty |= {int(n) for n in MARK.findall(content[int(line) - 1])}
+                    found = MARK.findall(path.read_text("utf-8").splitlines()[int(line) - 1])
+                    guilty.update(map(int, found))
             if not guilty - self.dropped:
                 raise
         self.dropped |= guilty
         print(f"{len(guilty)} do not compile and are drawn anew", flush=True)
         return False
 
+    # ---- running: tests in processes of their own, with a mutant or without ----
 
-# ---- running -----------------------------------------------------------------------------------
+    def program(self, name):
+        return self.build / "tests" / f"timingwheel-tests-{name}"
 
+    def redOf(self, tests, mutant=0, **environment):
+        """What turned red."""
+        seconds = sum(test.seconds for test in tests) or 30
+        with tempfile.NamedTemporaryFile() as log:
+            command = ["prlimit", f"--cpu={int(10 + 4 * seconds)}", self.program(tests[0].program),
+                       "--gtest_fail_fast", "--gtest_color=no"]  # fmt: skip
+            return planted.outcome(*planted.execute(
+                command, log.name, 60 + 10 * seconds, LD_BIND_NOW="1",
+                GTEST_FILTER=":".join(test.name for test in tests),
+                TIMINGWHEEL_MUTANT=str(mutant), **environment))  # fmt: skip
 
-@dataclass
-class Test:
-    program: str
-    name: str
-    seconds: float = 0
-    reached: frozenset = frozenset()
-
-
-class Range:
-    """Runs tests in processes of their own, with a mutant or without."""
-
-    CHEAP = 0.1  # seconds
-
-    def __init__(self, field, pool):
+    def measureAll(self, pool):
         """Runs every test alone without a mutant: it is green, and this is what it comes by."""
-        self.field, tests = field, []
+        tests = []
         for program in PROGRAMS:
             listed = subprocess.run([self.program(program), "--gtest_list_tests"],
                                     capture_output=True, text=True, check=True)  # fmt: skip
@@ -171,29 +169,15 @@ class Range:
                     suite = name
         self.tests = list(filter(None, pool.map(self.measured, tests)))
 
-    def program(self, name):
-        return self.field.build / "tests" / f"timingwheel-tests-{name}"
-
-    def run(self, tests, mutant=0, seconds=30.0, **environment):
-        """What turned red."""
-        with tempfile.NamedTemporaryFile() as log:
-            command = ["prlimit", f"--cpu={int(10 + 4 * seconds)}", self.program(tests[0].program),
-                       "--gtest_fail_fast", "--gtest_color=no"]  # fmt: skip
-            text, code = planted.execute(
-                command, log.name, 60 + 10 * seconds, LD_BIND_NOW="1",
-                GTEST_FILTER=":".join(test.name for test in tests),
-                TIMINGWHEEL_MUTANT=str(mutant), **environment)  # fmt: skip
-        return planted.outcome(text, code)
-
     def measured(self, test):
         with tempfile.NamedTemporaryFile() as file:
-            file.write(bytes(len(self.field.places) + 1))
+            file.write(bytes(len(self.places) + 1))
             file.flush()
             began = time.monotonic()
-            red = self.run([test], TIMINGWHEEL_MUTANTS_REACHED=file.name)
+            red = self.redOf([test], TIMINGWHEEL_MUTANTS_REACHED=file.name)
             test.seconds = time.monotonic() - began
-            test.reached = frozenset(n for n, byte in enumerate(Path(file.name).read_bytes())
-                                     if byte)  # fmt: skip
+            reached = enumerate(Path(file.name).read_bytes())
+            test.reached = frozenset(number for number, byte in reached if byte)
         if red:
             print(f"without any mutant {red}: it is left out", flush=True)
         return None if red else test
@@ -209,8 +193,9 @@ class Range:
         if mutant.kind == "lock":  # what has one thread at a time finds it soonest
             batches.reverse()
         dear = [test for test in mine if test.seconds > self.CHEAP]
-        for batch in [*batches, *([test] for test in sorted(dear, key=lambda t: t.seconds))]:
-            red = batch and self.run(batch, mutant.number, sum(test.seconds for test in batch))
+        batches += [[test] for test in sorted(dear, key=lambda test: test.seconds)]
+        for batch in filter(None, batches):
+            red = self.redOf(batch, mutant.number)
             if red:
                 return f"{batch[0].program}: {red}"
         return ""
@@ -246,24 +231,15 @@ def git(*arguments):
 def runAll(options):
     """Says what is wrong."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    field = Mutated(ROOT / "build/mutants", options.generated, options.seed)
-    equivalent, began = equivalents(), time.monotonic()
-
-    def chosen():
-        return [mutant for mutant in field.drawn()
-                if mutant.number in (options.only or [mutant.number])]  # fmt: skip
-
-    if options.list:
-        print("\n".join(map(line, chosen())))
-        return []
     if options.write and (options.only or git("status", "--porcelain")):
         return ["--write records all mutants of a commit: nothing may differ from it"]
+    field = Mutated(ROOT / "build/mutants", options.generated, options.seed)
+    equivalent, began, results = equivalents(), time.monotonic(), []
     print(f"{len(field.places)} places; building. See {field.logs}", flush=True)
     field.buildAll()
-    results = []
 
     def tryOne(mutant):
-        red = range_.verdict(mutant)
+        red = field.verdict(mutant)
         isNothing = (mutant.file, mutant.at, mutant.old, mutant.new) in equivalent
         state = "caught" if red else "equivalent" if isNothing else "survived"
         print(f"{line(mutant)}: {red or state.upper()}", flush=True)
@@ -273,23 +249,25 @@ def runAll(options):
 
     with ThreadPoolExecutor(2) as pool:
         print("running every test without a mutant", flush=True)
-        range_ = Range(field, pool)
-        list(pool.map(tryOne, chosen()))
+        field.measureAll(pool)
+        list(pool.map(tryOne, (mutant for mutant in field.drawn()
+                               if mutant.number in (options.only or [mutant.number]))))
     share, said = section(options, sorted(results, key=lambda result: result[0].number))
     print(f"\n{said}")
     if options.write:
-        before = RECORD.read_text(encoding="utf-8").split(LAST)[0].rstrip()
+        before = RECORD.read_text("utf-8").split(LAST)[0].rstrip()
         minutes, seconds = divmod(round(time.monotonic() - began), 60)
         stamp = (f"Written by `{asked('bugs')}` on {datetime.date.today()}, commit "
                  f"{git('rev-parse', '--short', 'HEAD')}, in {minutes} min {seconds} s. It "
                  "measures `include`, `src`.")  # fmt: skip
-        RECORD.write_text(f"{before}\n\n{LAST}\n\n{stamp}\n\n{said}", encoding="utf-8")
+        RECORD.write_text(f"{before}\n\n{LAST}\n\n{stamp}\n\n{said}", "utf-8")
     return [f"{share:.1f} % are caught, not {LEAST} %"] if share < LEAST else []
 
 
 # ---- check -------------------------------------------------------------------------------------
 
-SMALL = """#include <atomic>
+# Has a place of each kind.
+SMALL = b"""#include <atomic>
 #include <mutex>
 enum class Color { red, green };
 struct Lamp {
@@ -298,11 +276,8 @@ struct Lamp {
         std::lock_guard const lock{mutex_};
         ++asked_;
         if (power < kMost && !broken_) return seen_.load(std::memory_order_acquire) != Color::red;
-        for (int i = 0; i + 1 < power; ++i)
-            if (i == 5) break;
-        return false;  // a comment
+        return power * 4 / asked_ == 0;  // a comment
     }
-    int scaled(int power) const noexcept { return power * 4 / asked_; }
     std::mutex mutex_;
     int asked_ = 0;
     int answered_ = 0;
@@ -311,48 +286,31 @@ struct Lamp {
 };
 static_assert(Lamp::kMost < 8);
 """
-EXPECTED = """condition: power < kMost && !broken_
-condition: !broken_
-condition: false
-comparison: power < kMost
-comparison: i + 1 < power
-statement: ++asked_;
-statement: break;
-off by one: i + 1
-off by one: 5
-arithmetic: power * 4 / asked_
-wrong member: asked_
-wrong state: Color::red
-memory order: seen_.load(std::memory_order_acquire)
-lock: std::lock_guard const lock{mutex_};"""
 
 
-def checkGenerator():
-    text = SMALL.encode()
+def check():
+    found = {(place.file, place.at, place.old, new)
+             for place in mutants.find(sources()) for new in place.choices}  # fmt: skip
+    for entry, why in equivalents().items():
+        if entry not in found:
+            yield f"equivalent.toml: no mistake that the generator makes is {entry}"
+        if len(why) < 30:
+            yield f"equivalent.toml: {entry} does not say why it changes nothing"
 
-    def drawing(seed, count=12):
-        return mutants.draw(mutants.ordered(mutants.find({"Lamp.h": text}), seed), count)
-
-    places = drawing(1, 1000)
-    found = [f"{place.kind}: {place.old}" for place in places]
-    yield from (f"finds no {one}" for one in EXPECTED.splitlines() if one not in found)
+    order = mutants.ordered(mutants.find({"Lamp.h": SMALL}), 1)
+    yield from (f"finds no {kind}" for kind in mutants.KINDS if not order[kind])
+    places = mutants.draw(order, 1000)
     yield from (f"takes what the compiler must know for a place: {place.at}" for place in places
                 if "kMost = " in place.at or "static_assert" in place.at)
-    if drawing(1) != drawing(1) or len(drawing(1)) != 12 or drawing(1) == drawing(2) == drawing(3):
-        yield "draws others from the same seed, not 12, or the same ones from any seed"
-    rewritten = mutants.rewritten(text, places)
+    rewritten = mutants.rewritten(SMALL, places)
     done = subprocess.run(["g++", "-std=c++20", "-w", "-fsyntax-only", "-include",
                            HERE / "mutant.h", "-xc++", "-"], input=rewritten, capture_output=True,
                           check=False)  # fmt: skip
     if done.returncode or len(set(MARK.findall(rewritten.decode()))) != len(places):
         yield f"writes what does not compile: {done.stderr.decode()}\n{rewritten.decode()}"
 
-
-def check():
-    yield from checkEquivalents()
-    yield from checkGenerator()
     withSkippedLocks((ROOT / KEEPER).read_bytes())
-    recorded = re.search(r"([\d.]+) % of those that matter", RECORD.read_text(encoding="utf-8"))
+    recorded = re.search(r"([\d.]+) % of those that matter", RECORD.read_text("utf-8"))
     if recorded and float(recorded[1]) < LEAST:
         yield f"{RECORD.name}: {recorded[1]} % are caught, not {LEAST} %"
 

@@ -97,6 +97,17 @@ def walk(node):
         yield from walk(child)
 
 
+def declared(member):
+    """The names that a declaration of members declares, each with its type."""
+    for declarator in member.children_by_field_name("declarator"):
+        kind = [*sorted(words(member)), text(field(member, "type"))]
+        while declarator.type in ("pointer_declarator", "array_declarator"):
+            kind.append(declarator.type)
+            declarator = field(declarator, "declarator") or declarator.children[-1]
+        if declarator.type == "field_identifier":
+            yield text(declarator), kind
+
+
 class Names:
     """Members that have one type, and enumerators of one enumeration: each instead of another."""
 
@@ -111,28 +122,16 @@ class Names:
                                           if one.type == "enumerator"])  # fmt: skip
             elif node.type in ("class_specifier", "struct_specifier"):
                 for member in body.named_children:
-                    self.readMember(member, self.members[name.split("<")[0]])
-
-    def readMember(self, member, mine):
-        if member.type != "field_declaration" or "static" in words(member):
-            return
-        for declarator in member.children_by_field_name("declarator"):
-            kind = [*sorted(words(member)), text(field(member, "type"))]
-            while declarator.type in ("pointer_declarator", "array_declarator"):
-                kind.append(declarator.type)
-                declarator = field(declarator, "declarator") or declarator.children[-1]
-            if declarator.type == "field_identifier":
-                mine[text(declarator)] = kind
+                    if member.type == "field_declaration" and "static" not in words(member):
+                        self.members[name.split("<")[0]] |= dict(declared(member))
 
     def others(self, node, isPrivate):
         """Members that might be meant instead of the one that the node names."""
         name, scope = text(node), scopeOf(node)
-        homes = [one for one, members in self.members.items() if name in members]
-        if scope in homes:
-            homes = [scope]
-        if len(homes) != 1:
+        homes = {one: members for one, members in self.members.items() if name in members}
+        if scope not in homes and len(homes) != 1:
             return []
-        mine = self.members[homes[0]]
+        mine = homes.get(scope) or homes.popitem()[1]
         return [other for other in mine if other != name and mine[other] == mine[name]
                 and other.endswith("_") == isPrivate]  # fmt: skip
 
@@ -174,10 +173,8 @@ def changes(node, names):
             condition = field(condition, "value") or condition.named_children[0]
         if condition is not None and condition.type not in ("declaration", "true", "false",
                                                             "condition_declaration"):
-            choices = ["false"]
-            if kind == "if_statement":
-                choices = ["true", "false", f"!({text(condition)})"]
-            yield "condition", condition, choices, "condition"
+            others = ["true", "false", f"!({text(condition)})"]
+            yield "condition", condition, others if kind not in LOOPS else ["false"], "condition"
     elif kind == "conditional_expression":
         condition = field(node, "condition")
         yield "condition", condition, [f"!({text(condition)})"], "condition"
@@ -196,8 +193,8 @@ def changes(node, names):
         if found and parent.type != "subscript_argument_list" and text(
                 field(parent, "operator")) not in ("+", "-", "<<", ">>"):  # fmt: skip
             number = int(found[1].replace("'", ""))
-            yield "off by one", node, [f"{n}{found[2]}" for n in (number + 1, number - 1)
-                                       if n >= 0], ""  # fmt: skip
+            wrong = [number + 1, number - 1] if number else [1]
+            yield "off by one", node, [f"{n}{found[2]}" for n in wrong], ""
     elif kind == "expression_statement" and node.named_children:
         if node.named_children[0].type in CALLS and not re.match(
                 r"static_cast<void>|assert\b|static_assert\b", text(node)):  # fmt: skip
@@ -205,22 +202,21 @@ def changes(node, names):
     elif kind == "continue_statement" or (kind == "return_statement" and not node.named_children):
         yield "statement", node, [""], "statement"
     elif kind == "break_statement":
-        while parent is not None and parent.type not in LOOPS | {"case_statement"}:
+        while parent.type not in LOOPS | {"case_statement"}:
             parent = parent.parent
-        if parent is not None and parent.type in LOOPS:
+        if parent.type in LOOPS:
             yield "statement", node, [""], "statement"
     elif kind == "call_expression":
         function, arguments = text(field(node, "function")), field(node, "arguments")
         if function in ("std::min", "std::max"):
             other = "std::max" if function == "std::min" else "std::min"
             yield "comparison", node, [other + text(arguments)], ""
-        isInner = any("memory_order" in text(one) for child in arguments.children
+        isOuter = any("memory_order" in text(one) for child in arguments.children
                       for one in walk(child) if one.type == "call_expression")  # fmt: skip
-        if not isInner:
-            whole, start = text(node), len(function)
-            weaker = [f"{whole[:one.start(1)]}relaxed{whole[one.end(1):]}"
-                      for one in ORDER.finditer(whole, start)]  # fmt: skip
-            yield "memory order", node, weaker, ""
+        whole = text(node)
+        weaker = [f"{whole[:one.start(1)]}relaxed{whole[one.end(1):]}"
+                  for one in ORDER.finditer(whole, len(function))]  # fmt: skip
+        yield "memory order", node, [] if isOuter else weaker, ""
     elif kind == "identifier" and text(node).endswith("_"):
         isDeclared = parent.type in DECLARING or (
             parent.type == "init_declarator" and field(parent, "declarator") == node)
@@ -265,13 +261,13 @@ def visit(node, names):
     if isFixed(node):
         return
     yield from changes(node, names)
-    skipped = None
+    known = None
     if node.type == "case_statement":
-        skipped = field(node, "value")
+        known = field(node, "value")
     elif node.type == "if_statement" and isConstexpr(node):
-        skipped = field(node, "condition")
+        known = field(node, "condition")
     for child in node.children:
-        if child != skipped:
+        if child != known:
             yield from visit(child, names)
 
 
