@@ -4,9 +4,6 @@
 Draws places of the library, its calendars, its store and what the Kafka worker does without a
 broker, compiles all mistakes into one copy of the sources, and makes them one at a time. For each
 it runs those tests of the fast suite that come by there. ./dev bugs --generated N calls it.
-
-generated.py --check: what equivalent.toml says fits the sources, the generator finds what it
-should, what it writes compiles, and mutants.md records that enough were caught.
 """
 
 import datetime
@@ -16,22 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import mutants
 import planted
-from planted import HERE, ROOT, Field
+from planted import LEAST, RECORD, ROOT, Field
 from runner import asked
-
-# A parser that tests/dev/need has got from PyPI, for any Python of the version that got it.
-sys.path += map(str, (ROOT / "build/mutants/venv").glob("lib/python3*/site-packages"))
-try:
-    import mutants
-except ImportError:
-    mutants = None
 
 # Kafka's: what decides, of which tests/kafka tests each without a broker.
 MUTATED = ["src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
@@ -42,25 +32,14 @@ PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", 
             "store", "asio", "model", "flow", "api", "facade", "trace", "threads",
             "simulation"]  # fmt: skip
 KEEPER = Path("src/driver/TimeoutKeeper.h")  # has the lock that a Section takes
-LEAST = 97  # of 100
-RECORD, LAST = HERE / "mutants.md", "## The last run"
+LAST = "## The last run"
 MARK = re.compile(r"timingwheel_mutant::is\((\d+)\)")
-SKIPPED = 77
 
 
 def sources():
     return {str(path.relative_to(ROOT)): path.read_bytes()
             for pattern in MUTATED for path in sorted(ROOT.glob(pattern))
             if path.suffix in (".h", ".cpp")}  # fmt: skip
-
-
-# ---- what changes nothing ----------------------------------------------------------------------
-
-
-def equivalents():
-    """{(file, line, what stands there, what would): why that changes nothing}"""
-    entries = tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))["equivalent"]
-    return {(e["file"], e["at"], e["old"], e["new"]): e["why"] for e in entries}
 
 
 # ---- building ----------------------------------------------------------------------------------
@@ -234,7 +213,8 @@ def runAll(options):
     if options.write and (options.only or git("status", "--porcelain")):
         return ["--write records all mutants of a commit: nothing may differ from it"]
     field = Mutated(ROOT / "build/mutants", options.generated, options.seed)
-    equivalent, began, results = equivalents(), time.monotonic(), []
+    equivalent = {(e["file"], e["at"], e["old"], e["new"]) for e in planted.equivalents()}
+    began, results = time.monotonic(), []
     print(f"{len(field.places)} places; building. See {field.logs}", flush=True)
     field.buildAll()
 
@@ -264,65 +244,5 @@ def runAll(options):
     return [f"{share:.1f} % are caught, not {LEAST} %"] if share < LEAST else []
 
 
-# ---- check -------------------------------------------------------------------------------------
-
-# Has a place of each kind.
-SMALL = b"""#include <atomic>
-#include <mutex>
-enum class Color { red, green };
-struct Lamp {
-    static constexpr int kMost = 3 + 4;
-    bool isLit(int power) noexcept {
-        std::lock_guard const lock{mutex_};
-        ++asked_;
-        if (power < kMost && !broken_) return seen_.load(std::memory_order_acquire) != Color::red;
-        return power * 4 / asked_ == 0;  // a comment
-    }
-    std::mutex mutex_;
-    int asked_ = 0;
-    int answered_ = 0;
-    bool broken_ = false;
-    std::atomic<Color> seen_{Color::green};
-};
-static_assert(Lamp::kMost < 8);
-"""
-
-
-def check():
-    found = {(place.file, place.at, place.old, new)
-             for place in mutants.find(sources()) for new in place.choices}  # fmt: skip
-    for entry, why in equivalents().items():
-        if entry not in found:
-            yield f"equivalent.toml: no mistake that the generator makes is {entry}"
-        if len(why) < 30:
-            yield f"equivalent.toml: {entry} does not say why it changes nothing"
-
-    order = mutants.ordered(mutants.find({"Lamp.h": SMALL}), 1)
-    yield from (f"finds no {kind}" for kind in mutants.KINDS if not order[kind])
-    places = mutants.draw(order, 1000)
-    yield from (f"takes what the compiler must know for a place: {place.at}" for place in places
-                if "kMost = " in place.at or "static_assert" in place.at)
-    rewritten = mutants.rewritten(SMALL, places)
-    done = subprocess.run(["g++", "-std=c++20", "-w", "-fsyntax-only", "-include",
-                           HERE / "mutant.h", "-xc++", "-"], input=rewritten, capture_output=True,
-                          check=False)  # fmt: skip
-    if done.returncode or len(set(MARK.findall(rewritten.decode()))) != len(places):
-        yield f"writes what does not compile: {done.stderr.decode()}\n{rewritten.decode()}"
-
-    withSkippedLocks((ROOT / KEEPER).read_bytes())
-    recorded = re.search(r"([\d.]+) % of those that matter", RECORD.read_text("utf-8"))
-    if recorded and float(recorded[1]) < LEAST:
-        yield f"{RECORD.name}: {recorded[1]} % are caught, not {LEAST} %"
-
-
-def main():
-    if mutants is None:
-        print("skipped: the parser is not installed: ./dev test installs it")
-        return SKIPPED
-    _, options = planted.parse()
-    wrong = list(check()) if options.check else runAll(options)
-    return "\n".join(wrong) or None
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit("\n".join(runAll(planted.parse()[1])) or None)

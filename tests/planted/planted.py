@@ -23,9 +23,11 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from runner import ROOT, TEST, between, need, parser, pythonOf  # noqa: E402
 
+HANGS = 1800  # seconds after which a program that has no watchdog hangs
 FAILURES = "tests/kafka/failures.py"  # the tests of what only a broker shows
 INVARIANT = re.compile(r"^///   ([A-Z]\d)  ", re.MULTILINE)
 PROMISE = re.compile(r"^\*\*(G\d+) ", re.MULTILINE)
+RECORD, LEAST = HERE / "mutants.md", 97  # of 100 made at random
 
 
 class BuildFailed(Exception):
@@ -117,6 +119,22 @@ def check(bugs, broken=()):
         yield from (f'bug {bug.number}, "{bug.what}": {what}' for what in wrong)
     missing = set(broken) - {bug.breaks for bug in bugs}
     yield from (f"no bug breaks {promise}" for promise in sorted(missing))
+
+
+def equivalents():
+    """Mistakes made at random that change nothing."""
+    return tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))["equivalent"]
+
+
+def checkGenerated():
+    """What is said of mistakes made at random."""
+    for one in equivalents():
+        lines = (ROOT / one["file"]).read_text("utf-8").splitlines()
+        if not any(" ".join(line.split()).startswith(one["at"]) for line in lines):
+            yield f"equivalent.toml: no line of {one['file']} is `{one['at']}`"
+    recorded = re.search(r"([\d.]+) % of those that matter", RECORD.read_text("utf-8"))
+    if recorded and float(recorded[1]) < LEAST:
+        yield f"{RECORD.name}: {recorded[1]} % are caught, not {LEAST} %"
 
 
 def selfTest():
@@ -213,43 +231,39 @@ class Field:
                    for name in programs]  # fmt: skip
         self.call("cmake", "--build", self.build, "--parallel", "2", "--target", *targets)
 
-    def run(self, program, patterns, log, limit):
+    def run(self, program, patterns, log):
         """What turns red, and how; nothing if all is green."""
         log = self.logs / log
         if program == FAILURES:
             command = [pythonOf("kafka"), "-B", self.tree / FAILURES,
                        self.build / "src/apps/kafka/timingwheel-kafka", ROOT / "build/kafka",
                        *patterns]  # fmt: skip
-            return "" if execute(command, log, limit)[1] == 0 else f"one of {patterns}"
+            return "" if execute(command, log, HANGS)[1] == 0 else f"one of {patterns}"
         command = [self.build / f"tests/timingwheel-tests-{program}", "--gtest_fail_fast",
                    "--gtest_color=no", f"--gtest_filter={filterOf(patterns)}"]  # fmt: skip
-        text, code = execute(command, log, limit, TIMINGWHEEL_ONE_IN="1")
+        text, code = execute(command, log, HANGS, TIMINGWHEEL_ONE_IN="1")
         if "[ RUN      ]" not in text:
             raise BuildFailed(f"{program} has no test {', '.join(patterns)}")
         return outcome(text, code)
 
-    def measure(self, bugs):
+    def begin(self, bugs):
         """Builds, and runs all that is to turn red: it must not be red already."""
         self.call("cmake", "--preset", "bugs", "-B", self.build)
-        programs, self.seconds = programsOf(test for bug in bugs for test in bug.red), {}
+        programs = programsOf(test for bug in bugs for test in bug.red)
         self.make(programs)
-        for program, patterns in programs.items():
-            began = time.monotonic()
-            red = self.run(program, patterns, "none.log", limit=1800)
-            if red:
+        for program in programs.items():
+            if red := self.run(*program, "none.log"):
                 sys.exit(f"without any bug {red}: see {self.logs}/none.log")
-            self.seconds[program] = time.monotonic() - began
 
     def tryBug(self, bug, times):
         """What turned red, if it did so each time."""
-        path, programs, log = self.tree / bug.file, programsOf(bug.red), f"{bug.number}.log"
+        path, programs = self.tree / bug.file, programsOf(bug.red)
         text = path.read_text("utf-8")
         path.write_text(bug.plantedIn(text), "utf-8")
         try:
             self.make(programs)
             for _ in range(times):
-                reds = (self.run(program, patterns, log, 60 + 5 * self.seconds[program])
-                        for program, patterns in programs.items())  # fmt: skip
+                reds = (self.run(*program, f"{bug.number}.log") for program in programs.items())
                 red = next(filter(None, reds), "")
                 if not red:
                     break
@@ -262,7 +276,7 @@ def plant(folder, bugs, times):
     """Plants them, and says what is wrong."""
     field = Field(folder)
     print(f"building, and running the tests without any bug; see {field.logs}", flush=True)
-    field.measure(bugs)
+    field.begin(bugs)
     for bug in bugs:
         try:
             red = field.tryBug(bug, times)
@@ -294,13 +308,14 @@ def parse():
 
 def main():
     made, options = parse()
+    if options.check:
+        selfTest()
+        lists = check(read("bugs.toml"), promises()), check(read("kafka.toml"))
+        return [*lists[0], *lists[1], *checkGenerated()]
     if options.generated:
         need("mutants")
         python = pythonOf("mutants")
         os.execv(python, [python, "-B", HERE / "generated.py", *sys.argv[1:]])
-    if options.check:
-        selfTest()
-        return [*check(read("bugs.toml"), promises()), *check(read("kafka.toml"))]
     bugs = [bug for bug in read("kafka.toml" if options.kafka else "bugs.toml")
             if not options.which or any(map(bug.isMeant, options.which))]  # fmt: skip
     if not bugs:
