@@ -21,7 +21,7 @@ from pathlib import Path
 import mutants
 import planted
 from planted import LEAST, RECORD, ROOT, Field
-from runner import asked
+from runner import asked, git
 
 # Kafka's: what decides, of which tests/kafka tests each without a broker.
 MUTATED = ["src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
@@ -200,11 +200,6 @@ def section(options, results):
                           if state == "survived")  # fmt: skip
     return share, (f"Of {len(results)} mutants of seed {options.seed}, {share:.1f} % of those that "
                    f"matter are caught.\n\n{table}\n\nSurvivors:\n\n{survivors or 'none'}\n")
-
-
-def git(*arguments):
-    return subprocess.run(["git", *arguments], cwd=ROOT, text=True, check=True,
-                          capture_output=True).stdout.strip()  # fmt: skip
 
 
 def runAll(options):

@@ -13,7 +13,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, replace

@@ -18,6 +18,12 @@ def need(*what):
         sys.exit(1)
 
 
+def git(*arguments):
+    """What git says of this project; nothing where it fails."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
+                          check=False).stdout.strip()  # fmt: skip
+
+
 def build(preset, *targets, options=()):
     """Configures a preset and builds targets of it. Returns its folder."""
     for command in (["cmake", "--preset", preset, *options],
