@@ -5,6 +5,7 @@ they call.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,7 +70,6 @@ class Dev(unittest.TestCase):
 
     def setUp(self):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        folder.chmod(0o755)
         self.called, self.bin, self.copy = folder / "called", folder / "bin", folder / "copy"
         shutil.copytree(ROOT, self.copy, ignore=self.others)
         for name in "apt-get cmake ctest conan doxygen sudo g++ clang++ valgrind".split():
@@ -85,41 +85,42 @@ class Dev(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def dev(self, arguments, before=(), **environment):
+    def dev(self, arguments, **environment):
+        """Its exit status, and what it says."""
         path = f"{self.bin}:{os.environ['PATH']}"
-        return subprocess.run([*before, self.copy / "dev", *arguments.split()], text=True,
+        done = subprocess.run([self.copy / "dev", *arguments.split()], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300,
-                              stdin=subprocess.DEVNULL,
+                              stdin=subprocess.DEVNULL, check=False,
                               env={**os.environ, "CI": "", "PATH": path,
                                    **environment})  # fmt: skip
+        return done.returncode, done.stdout
 
     def testBadArgumentsAreNamedAndChangeNothing(self):
         for arguments, words in REFUSED.items():
             with self.subTest(arguments):
-                run = self.dev(arguments)
-                self.assertNotEqual(run.returncode, 0, run.stdout)
-                self.assertNotIn("Traceback", run.stdout)
+                status, said = self.dev(arguments)
+                self.assertNotEqual(status, 0, said)
+                self.assertNotIn("Traceback", said)
                 for word in words:
-                    self.assertIn(word, run.stdout.splitlines()[-1])
+                    self.assertIn(word, said.splitlines()[-1])
                 self.assertFalse(self.called.exists(), "something was called")
 
     def testGoodArgumentsAreTaken(self):
         for arguments in TAKEN:
             with self.subTest(arguments):
-                run = self.dev(f"--no-install {arguments}")
-                if "missing: " not in run.stdout:
-                    self.assertTrue(self.called.exists(), f"nothing was called: {run.stdout}")
+                _, said = self.dev(f"--no-install {arguments}")
+                self.assertTrue("missing: " in said or self.called.exists(), said)
                 self.called.unlink(missing_ok=True)
 
     def testEveryCommandIsTriedAndTellsOfItself(self):
-        text = self.dev("help").stdout
+        _, text = self.dev("help")
         commands = {line.split()[1] for line in text.splitlines() if line.startswith("./dev ")}
         tried = {words.split()[0] for words in [*REFUSED, *TAKEN]}
         self.assertEqual(commands - tried, {"help"})
         for command in commands - {"demo", "orders", "weight"}:
-            run = self.dev(f"{command} --help")
-            self.assertEqual(run.returncode, 0, run.stdout)
-            self.assertIn(f"./dev {command}", run.stdout)
+            status, said = self.dev(f"{command} --help")
+            self.assertEqual(status, 0, said)
+            self.assertIn(f"./dev {command}", said)
         self.assertLess(len(text.splitlines()), 36)
 
     def testNothingIsInstalledWhereThatIsForbidden(self):
@@ -127,20 +128,9 @@ class Dev(unittest.TestCase):
         tools.mkdir()  # with all that the scripts themselves use, and no ninja
         for name in "bash comm dirname env fold grep id mkdir paste sed sort tr uname".split():
             (tools / name).symlink_to(shutil.which(name))
-        run = self.dev("--no-install build", PATH=f"{self.bin}:{tools}")
-        self.assertEqual(run.returncode, 1, run.stdout)
-        self.assertRegex(run.stdout, "missing: .*ninja-build")
-
-    def testAFolderWithoutLeaveToWriteIsNamed(self):
-        before = ()
-        if os.getuid() == 0:  # who may write everywhere, unless that is taken away
-            before = ("setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override")
-        self.copy.chmod(0o555)
-        run = self.dev("demo", before)
-        self.copy.chmod(0o755)
-        self.assertEqual(run.returncode, 1, run.stdout)
-        self.assertIn(f"cannot write into {self.copy}/build", run.stdout)
-        self.assertFalse(self.called.exists())
+        status, said = self.dev("--no-install build", PATH=f"{self.bin}:{tools}")
+        self.assertEqual(status, 1, said)
+        self.assertRegex(said, "missing: .*ninja-build")
 
     def devTest(self, **environment):
         """With all installed that it needs."""
@@ -151,31 +141,29 @@ class Dev(unittest.TestCase):
         return self.dev("test", **environment)
 
     def testSaysAtItsEndWhatDidNotRunAndWhatItCost(self):
-        run = self.devTest(ROUNDS="150000")
-        self.assertEqual(run.returncode, 0, run.stdout)
-        end = run.stdout.split("did not run:\n")[1]
-        self.assertIn("    model (dev): rapidcheck is not installed\n", end)
-        self.assertIn("PASSED: ./dev test, 4 stages", end)
+        status, said = self.devTest(ROUNDS="150000")
+        self.assertEqual(status, 0, said)
+        self.assertIn("did not run:\n    model (dev): rapidcheck is not installed\n", said)
+        self.assertIn("PASSED: ./dev test, 4 stages", said)
         # A loop is seen in processor time, however busy the machine is.
         stages = summary.rows(self.copy / "build/record/stages.tsv")
         spent = {row[1]: float(row[2]) for row in stages if row[0] == "dev"}
         self.assertGreater(spent["run"], spent["build"])
-        self.assertNotIn("quiet", run.stdout)
-        self.assertNotIn("Test #", run.stdout)
+        self.assertNotRegex(said, "quiet|Test #")
 
     def testWhatIsNotExcusedFailsInCI(self):
-        run = self.devTest(CI="true")
-        self.assertEqual(run.returncode, 1, run.stdout)
-        self.assertIn("wrong: model did not run", run.stdout)
+        status, said = self.devTest(CI="true")
+        self.assertEqual(status, 1, said)
+        self.assertIn("wrong: model did not run", said)
 
     def testAStageThatFailsShowsWhatFailedInItInShortLines(self):
-        run = self.devTest(STATUS="7")
-        self.assertEqual(run.returncode, 7, run.stdout)
-        self.assertIn("Test #2: bad", run.stdout)
-        self.assertNotIn("Test #1: good", run.stdout)
-        self.assertIn("model (dev): rapidcheck", run.stdout)
-        self.assertIn('FAILED: ./dev test, in "dev: asserts on', run.stdout)
-        self.assertLessEqual(max(map(len, run.stdout.splitlines())), 110)
+        status, said = self.devTest(STATUS="7")
+        self.assertEqual(status, 7, said)
+        for shown in ("Test #2: bad", "model (dev): rapidcheck",
+                      'FAILED: ./dev test, in "dev: asserts on'):  # fmt: skip
+            self.assertIn(shown, said)
+        self.assertNotIn("Test #1: good", said)
+        self.assertLessEqual(max(map(len, said.splitlines())), 110)
 
 
 # Kinds of tests that skip, beside one that passes.
@@ -228,22 +216,17 @@ class Summary(unittest.TestCase):
             self.assertEqual(self.wrong(leftOut=leftOut, isCI=False), [])
 
     def testInCIAPartThatTakesMoreThanTwiceItsShareIsWrong(self):
-        self.assertEqual(self.wrong("dev\tbuild\t100\t9000\ndev\trun\t20\t1\n"), [])
-        stages = "dev\tbuild\t100\t1\ndev\trun\t21\t1\n"
-        self.assertEqual(self.wrong(stages), ["dev took 2.0 minutes, more than 2 times its 1"])
-        self.assertEqual(self.wrong(stages, isCI=False), [])  # the host may be slow
-
-    def testAPartNeedsAShareAndAllKeepWithinTheWhole(self):
+        stages = "dev\tbuild\t100\t9000\ndev\trun\t2{}\t1\n"
+        self.assertEqual(self.wrong(stages.format(0)), [])
+        self.assertEqual(self.wrong(stages.format(1)),
+                         ["dev took 2.0 minutes, more than 2 times its 1"])  # fmt: skip
+        self.assertEqual(self.wrong(stages.format(1), isCI=False), [])  # the host may be slow
         self.assertEqual(self.wrong("new\trun\t1\t1\n"), ["new has no share in budget.toml"])
+
+    def testEachPartHasAShare(self):
         budget = summary.read(summary.BUDGET)
-        lines = [line.split() for line in (ROOT / "dev").read_text().splitlines()]
-        stages = {words[1] for words in lines if words[:1] in (["stage"], ["preset"])
-                  and words[1].isalpha()}  # fmt: skip
-        self.assertEqual(stages, set(budget["share"]))
-        file = self.folder / "budget.toml"
-        file.write_text("whole = 1\n[share]\na = 2\n")
-        with self.assertRaises(AssertionError):
-            summary.read(file)
+        stages = re.findall(r"^ *(?:stage|preset) ([a-z]+) ", (ROOT / "dev").read_text(), re.M)
+        self.assertEqual(set(stages), set(budget["share"]))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import sys
 import textwrap
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGET = Path(__file__).resolve().parent / "budget.toml"
@@ -57,8 +57,9 @@ def leftOut(folder):
     return found
 
 
-def tellLeftOut(found, excuses, isCI):
+def tellLeftOut(folder, excuses, isCI):
     """Prints it, and returns what is wrong."""
+    found = leftOut(folder)
     print("\ndid not run:" if found else "\nno test was skipped, no step left out")
     for (what, why), parts in sorted(found.items()):
         print(textwrap.fill(f"{what} ({', '.join(sorted(parts))}): {why}", 110,
@@ -70,23 +71,23 @@ def tellLeftOut(found, excuses, isCI):
 
 def tellCosts(folder, shares, isCI):
     """Prints them, and returns what is wrong."""
-    spent, together = {}, dict.fromkeys(("build", "run", "clock"), 0)
+    spent = defaultdict(Counter)
     for part, kind, processor, seconds in rows(folder / "stages.tsv"):
-        for took in (spent.setdefault(part, dict.fromkeys(together, 0)), together):
-            took[kind] += float(processor) / 60
-            took["clock"] += float(seconds) / 60
-    shares = {**shares, "together": sum(shares.get(part, 0) for part in spent)}
-    print(f"\n{'processor minutes':<18}{'compiling':>10}{'running':>9}{'both':>7}{'share':>7}"
-          f"{'on the clock':>14}")  # fmt: skip
-    for part, took in {**spent, "together": together}.items():
+        spent[part] += Counter({kind: float(processor) / 60, "clock": float(seconds) / 60})
+    line = "{:<18}{:>10.1f}{:>9.1f}{:>7.1f}{:>7.1f}{:>14.1f}  {}"
+    print("\nprocessor minutes  compiling  running   both  share  on the clock")
+    for part, took in spent.items():
         both, share = took["build"] + took["run"], shares.get(part, 0)
-        isTooMuch = part != "together" and both > TOO_MUCH * share
-        print(f"{part:<18}{took['build']:>10.1f}{took['run']:>9.1f}{both:>7.1f}{share:>7.1f}"
-              f"{took['clock']:>14.1f}{'  TOO MUCH' if isTooMuch else ''}")  # fmt: skip
-        if not share and part != "together":
+        isTooMuch = both > TOO_MUCH * share
+        print(line.format(part, took["build"], took["run"], both, share, took["clock"],
+                          "TOO MUCH" * isTooMuch).rstrip())  # fmt: skip
+        if not share:
             yield f"{part} has no share in {BUDGET.name}"
         elif isTooMuch and isCI:
             yield f"{part} took {both:.1f} minutes, more than {TOO_MUCH} times its {share}"
+    all_ = sum(spent.values(), Counter())
+    print(line.format("together", all_["build"], all_["run"], all_["build"] + all_["run"],
+                      sum(shares.get(part, 0) for part in spent), all_["clock"], "").rstrip())
 
 
 def read(file):
@@ -97,7 +98,7 @@ def read(file):
 
 
 def summarise(folder, budget, isCI):
-    return [*tellLeftOut(leftOut(folder), budget["excuses"]["all"], isCI),
+    return [*tellLeftOut(folder, budget["excuses"]["all"], isCI),
             *tellCosts(folder, budget["share"], isCI)]  # fmt: skip
 
 
