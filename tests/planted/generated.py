@@ -42,9 +42,6 @@ def sources():
             if path.suffix in (".h", ".cpp")}  # fmt: skip
 
 
-# ---- building ----------------------------------------------------------------------------------
-
-
 def withSkippedLocks(content):
     """A section can be left out: then the keeper's lock is not taken."""
     for call in (b"mutex_.lock();", b"mutex_.unlock();"):
@@ -118,12 +115,10 @@ class Mutated(Field):
         print(f"{len(guilty)} do not compile and are drawn anew", flush=True)
         return False
 
-    # ---- running: tests in processes of their own, with a mutant or without ----
-
     def program(self, name):
         return self.build / "tests" / f"timingwheel-tests-{name}"
 
-    def redOf(self, tests, mutant=0, **environment):
+    def redWith(self, tests, mutant=0, **environment):
         """What turned red."""
         seconds = sum(test.seconds for test in tests) or 30
         with tempfile.NamedTemporaryFile() as log:
@@ -153,7 +148,7 @@ class Mutated(Field):
             file.write(bytes(len(self.places) + 1))
             file.flush()
             began = time.monotonic()
-            red = self.redOf([test], TIMINGWHEEL_MUTANTS_REACHED=file.name)
+            red = self.redWith([test], TIMINGWHEEL_MUTANTS_REACHED=file.name)
             test.seconds = time.monotonic() - began
             reached = enumerate(Path(file.name).read_bytes())
             test.reached = frozenset(number for number, byte in reached if byte)
@@ -174,13 +169,10 @@ class Mutated(Field):
         dear = [test for test in mine if test.seconds > self.CHEAP]
         batches += [[test] for test in sorted(dear, key=lambda test: test.seconds)]
         for batch in filter(None, batches):
-            red = self.redOf(batch, mutant.number)
+            red = self.redWith(batch, mutant.number)
             if red:
                 return f"{batch[0].program}: {red}"
         return ""
-
-
-# ---- what comes of it --------------------------------------------------------------------------
 
 
 def line(mutant):
