@@ -32,9 +32,6 @@ TESTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
          for end in ("cpp", "h") for path in sorted(ROOT.glob(f"tests/**/*.{end}"))}  # fmt: skip
 
 
-# ---- what the tests show -----------------------------------------------------------------------
-
-
 def shown(tests):
     """{promise: the tests that show it}, and each bug pattern with its test."""
     found, patterns = defaultdict(list), []
@@ -74,9 +71,6 @@ def printTests():
         print("\n  ".join([f"{promise} {title}", *found[promise]]))
     print("\n  ".join(["\nBug patterns of other libraries", *patterns]))
     return []
-
-
-# ---- table -------------------------------------------------------------------------------------
 
 
 def verdict(figure):
@@ -133,9 +127,6 @@ def printTable(path, isQuick):
     out, wrong = table([json.loads(line) for line in text.splitlines()], isQuick)
     print("\n".join(out))
     return wrong
-
-
-# ---- self-test ---------------------------------------------------------------------------------
 
 
 def selfTest():

@@ -51,9 +51,6 @@ def need(*what):
         raise LeftOut(done.stdout.splitlines()[-1])
 
 
-# ---- a row -------------------------------------------------------------------------------------
-
-
 # What a chroot needs. Its tools are as new as the suite.
 TOOLS = ",".join(["g++", "cmake", "ninja-build", "libboost-dev", "googletest", "python3", "tzdata",
                   *PACKAGES.values()])  # fmt: skip
@@ -116,8 +113,6 @@ class Row:
         left += ["rapidcheck"] if "rapidcheck" not in self.libraries else []
         return "the fast tests run" + (f", without {joined(sorted(left))}" if left else "")
 
-    # ---- what is run ----
-
     def run(self, command, log=None, **more):
         """Runs a command, whose output goes to the log. True if it succeeds."""
         command = [str(word) for word in (*self.before, *command)]
@@ -154,8 +149,6 @@ class Row:
                       timeout=1800)  # fmt: skip
         except subprocess.TimeoutExpired:
             raise Failed(f"{program.stem} does not end (see {log or self.log})") from None
-
-    # ---- what it takes ----
 
     def chroot(self):
         """The words before a command that is to run in the row's Debian. It sees the project where
@@ -260,8 +253,6 @@ class Row:
             found["emulator"] = f"{self.emulator.split('-')[0]} {version[0]}"
         return found
 
-    # ---- what is tried ----
-
     def program(self, arguments):
         """The library inside another project, and that project's program."""
         build, source = self.folder / "program", ROOT / "tests/package/subproject"
@@ -345,9 +336,6 @@ class Row:
 ROWS = [Row(**row) for row in tomllib.loads((HERE / "rows.toml").read_text("utf-8"))["row"]]
 
 
-# ---- the page ----------------------------------------------------------------------------------
-
-
 def recorded():
     """{row: what came of it when it last passed}"""
     lines = RESULTS.read_text(encoding="utf-8").splitlines()
@@ -394,9 +382,6 @@ def changed():
     """What differs from the commit, beside documents and results."""
     beside = (".", ":!*.md", f":!{RESULTS.relative_to(ROOT)}")
     return git("status", "--porcelain", "--", *beside)
-
-
-# ---- the command -------------------------------------------------------------------------------
 
 
 def tryRow(row, writes):

@@ -56,9 +56,6 @@ def isIn(tree, name):
     return name in tree or any(one.startswith(f"{name}/") for one in tree)
 
 
-# ---- layers ------------------------------------------------------------------------------------
-
-
 def readRules(tree):
     """From the blocks `layers` (`name -> names`) and `files` (`name: globs`), two dictionaries."""
     layers, files = (re.search(rf"^```{tag}\n(.*?)^```", tree[ARCHITECTURE], re.M | re.S)[1]
@@ -128,9 +125,6 @@ def checkLayers(tree):
                     yield f"{name}: layer {layer} must not include {path} of layer {other}"
 
 
-# ---- style -------------------------------------------------------------------------------------
-
-
 def longFunctions(text):
     """(first line, lines) of each block that is too long and no scope of others. clang-format has
     indented it: it ends where a } stands below the line that it began with."""
@@ -168,9 +162,6 @@ def checkStyle(tree):
             yield f"{name}: a public header says with /// what it is for"
 
 
-# ---- suites ------------------------------------------------------------------------------------
-
-
 def checkSuites(tree):
     _, patterns = readRules(tree)
     layers, fileOf = defaultdict(set), {}  # from `Shard` the layers of Shard.h and Shard.cpp
@@ -187,9 +178,6 @@ def checkSuites(tree):
         *_, kind, layer, _ = name.split("/")
         if kind == "unit" and layers[tested] and layer not in layers[tested]:
             yield f"{name}: {tested} is of layer {' and '.join(sorted(layers[tested]))}"
-
-
-# ---- documents ---------------------------------------------------------------------------------
 
 
 def checkHeaders(tree):
@@ -247,8 +235,6 @@ def checkNamed(tree):
             if not isThere:
                 yield f"{document}: there is no test {span}"
 
-
-# ---- self-test ---------------------------------------------------------------------------------
 
 # check, file, what is put there, what must be said
 PLANTED = [
