@@ -34,26 +34,21 @@ def rows(file):
     return [line.split("\t") for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def notRun(file):
-    """(test, why) of each test of a file that neither passed nor failed."""
-    for case in ElementTree.parse(file).getroot().iter("testcase"):
-        if case.get("status") in ("notrun", "disabled"):
-            skipped = case.find("skipped")
-            message = skipped.get("message") if skipped is not None else ""
-            found = REASON.search(case.findtext("system-out") or "")
-            why = found and (found[1] or found[2]).strip()
-            yield (case.get("name").split("  #")[0].removeprefix("left-out."),
-                   why or f"it does not say why ({message or case.get('status')})")  # fmt: skip
-
-
 def leftOut(folder):
-    """{(what, why): parts}"""
+    """{(what neither passed nor failed, why): the parts in which that is so}"""
     found = defaultdict(set)
     for part, step, why in rows(folder / "left-out.tsv"):
         found[step, why].add(part)
     for file in folder.glob("*/*.xml"):
-        for what in notRun(file):
-            found[what].add(file.parent.name)
+        for case in ElementTree.parse(file).iter("testcase"):
+            if case.get("status") not in ("notrun", "disabled"):
+                continue
+            said = REASON.search(case.findtext("system-out") or "")
+            code = case.find("skipped[@message]")
+            why = ((said[1] or said[2]).strip() if said else
+                   f"it does not say why ({'' if code is None else code.get('message')})")
+            name = case.get("name").split("  #")[0].removeprefix("left-out.")
+            found[name, why].add(file.parent.name)
     return found
 
 
@@ -74,34 +69,23 @@ def tellCosts(folder, shares, isCI):
     spent = defaultdict(Counter)
     for part, kind, processor, seconds in rows(folder / "stages.tsv"):
         spent[part] += Counter({kind: float(processor) / 60, "clock": float(seconds) / 60})
-    line = "{:<18}{:>10.1f}{:>9.1f}{:>7.1f}{:>7.1f}{:>14.1f}  {}"
+    shares = {part: shares.get(part, 0) for part in spent}
     print("\nprocessor minutes  compiling  running   both  share  on the clock")
-    for part, took in spent.items():
-        both, share = took["build"] + took["run"], shares.get(part, 0)
-        isTooMuch = both > TOO_MUCH * share
-        print(line.format(part, took["build"], took["run"], both, share, took["clock"],
-                          "TOO MUCH" * isTooMuch).rstrip())  # fmt: skip
-        if not share:
+    for part, took, share in [*((part, took, shares[part]) for part, took in spent.items()),
+                              ("together", sum(spent.values(), Counter()), sum(shares.values()))]:
+        both = took["build"] + took["run"]
+        isTooMuch = both > TOO_MUCH * share and part != "together"
+        print(f"{part:<18}{took['build']:>10.1f}{took['run']:>9.1f}{both:>7.1f}{share:>7.1f}"
+              f"{took['clock']:>14.1f}{'  TOO MUCH' if isTooMuch else ''}")  # fmt: skip
+        if not share and part != "together":
             yield f"{part} has no share in {BUDGET.name}"
         elif isTooMuch and isCI:
             yield f"{part} took {both:.1f} minutes, more than {TOO_MUCH} times its {share}"
-    all_ = sum(spent.values(), Counter())
-    print(line.format("together", all_["build"], all_["run"], all_["build"] + all_["run"],
-                      sum(shares.get(part, 0) for part in spent), all_["clock"], "").rstrip())
-
-
-def read(file):
-    budget = tomllib.loads(file.read_text(encoding="utf-8"))
-    whole = sum(budget["share"].values())
-    assert whole <= budget["whole"], f"{file}: {whole} minutes, {budget['whole']} at most"
-    return budget
-
-
-def summarise(folder, budget, isCI):
-    return [*tellLeftOut(folder, budget["excuses"]["all"], isCI),
-            *tellCosts(folder, budget["share"], isCI)]  # fmt: skip
 
 
 if __name__ == "__main__":
-    wrong = summarise(Path(sys.argv[1]), read(BUDGET), os.environ.get("CI") == "true")
+    budget, isCI = tomllib.loads(BUDGET.read_text("utf-8")), os.environ.get("CI") == "true"
+    assert sum(budget["share"].values()) <= budget["whole"], f"{BUDGET}: more than the whole"
+    wrong = [*tellLeftOut(Path(sys.argv[1]), budget["excuses"]["all"], isCI),
+             *tellCosts(Path(sys.argv[1]), budget["share"], isCI)]  # fmt: skip
     sys.exit("\n".join(f"wrong: {line}" for line in wrong) or None)

@@ -38,13 +38,9 @@ def killedIfItHangs(process):
 
 
 def end(process):
-    """Waits until it ends: exit status, standard output and standard error."""
-    try:
-        out, err = process.communicate(timeout=LONG)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    """Waits until it ends: exit status, -9 if it was killed; standard output and error."""
+    with killedIfItHangs(process):
         out, err = process.communicate()
-        raise AssertionError(f"it does not end: {out}{err}") from None
     return process.returncode, out, err
 
 
