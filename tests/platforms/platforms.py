@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 import tomllib
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -65,39 +64,18 @@ exec chroot "$root" env -i PATH=/usr/bin:/bin LANG=C.UTF-8 "$@"
 """
 
 
-@dataclass
 class Row:
-    """rows.toml says what the fields are."""
+    """rows.toml says what the fields are, and what they are without being there."""
 
-    name: str
-    what: str
-    cxx: str = "g++"
-    flags: str = ""
-    linkFlags: str = ""
-    zig: str = ""
-    emulator: str = ""
-    system: str = ""
-    debian: str = ""
-    apt: tuple = ()
-    libraries: tuple = ()
-    boost: str = "own"
-    tests: tuple = ()
-    testFlags: str = "-O0"
-    options: tuple = ()
-    refusal: str = ""
-    runs: bool = True
-    cheap: tuple | None = None
-
-    def __post_init__(self):
+    def __init__(self, fields):
+        vars(self).update(fields)
         if self.libraries == "all":
-            self.libraries = tuple(PACKAGES)
+            self.libraries = list(PACKAGES)
         if self.tests == "fast":
-            self.tests = tuple(folder for folder in FAST
-                               if NEEDS.get(folder) in (None, *self.libraries))  # fmt: skip
+            self.tests = [one for one in FAST if NEEDS.get(one) in (None, *self.libraries)]
         self.isWindows = self.system.startswith("Windows")
         self.folder = WORK / self.name
         self.log = self.folder / "log"
-        self.did, self.late = [], {}  # percentile: milliseconds
         self.before = []  # what leads a command to where it runs
 
     @property
@@ -113,19 +91,19 @@ class Row:
         left += ["rapidcheck"] if "rapidcheck" not in self.libraries else []
         return "the fast tests run" + (f", without {joined(sorted(left))}" if left else "")
 
-    def run(self, command, log=None, **more):
+    def run(self, command, **more):
         """Runs a command, whose output goes to the log. True if it succeeds."""
         command = [str(word) for word in (*self.before, *command)]
-        with open(log or self.log, "a") as out:
+        with open(self.log, "a") as out:
             print("$", *command, file=out, flush=True)
             return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                   check=False, **more).returncode == 0  # fmt: skip
 
-    def must(self, command, what, log=None, **more):
-        if not self.run(command, log, **more):
-            lines = (log or self.log).read_text(errors="replace").splitlines()
+    def must(self, command, what, **more):
+        if not self.run(command, **more):
+            lines = self.log.read_text(errors="replace").rpartition("\n$ ")[2].splitlines()
             errors = [line for line in lines if re.search(r"error|FAILED|\(Failed\)", line)]
-            raise Failed(f"{what}: {(errors or lines)[0][:300]} (see {log or self.log})")
+            raise Failed(f"{what}: {(errors or lines)[0][:300]} (see {self.log})")
 
     def told(self, *command):
         return subprocess.run([*map(str, self.before), *map(str, command)], capture_output=True,
@@ -135,20 +113,19 @@ class Row:
         self.must(["cmake", "-S", source, "-B", build, *arguments], f"configuring {what}")
         self.must(["cmake", "--build", build, *targets], f"compiling {what}")
 
-    def execute(self, program, libraries=(), log=None, environment=os.environ):
-        """Runs a program that was linked, with the folders of its libraries."""
+    def execute(self, program, folder, **environment):
+        """Runs a program that was linked, with the folder of its libraries."""
         if self.isWindows:
             program = program.with_suffix(".exe")
-            libraries = [*libraries, *(Path(self.told(self.cxx, f"-print-file-name={name}").strip())
-                                       .parent for name in ("libstdc++-6.dll",
-                                                            "libwinpthread-1.dll"))]  # fmt: skip
-            environment = {**environment, "WINEPREFIX": str(WORK / "wine"), "WINEDEBUG": "-all",
-                           "WINEPATH": ";".join(f"Z:{path}" for path in libraries)}  # fmt: skip
+            theirs = (Path(self.told(self.cxx, f"-print-file-name={name}").strip()).parent
+                      for name in ("libstdc++-6.dll", "libwinpthread-1.dll"))  # fmt: skip
+            environment |= {"WINEPREFIX": str(WORK / "wine"), "WINEDEBUG": "-all",
+                            "WINEPATH": ";".join(f"Z:{path}" for path in (folder, *theirs))}
         try:
-            self.must([*self.emulator.split(), program], program.stem, log, env=environment,
-                      timeout=1800)  # fmt: skip
+            self.must([*self.emulator.split(), program], program.stem, timeout=1800,
+                      env={**os.environ, **environment})  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise Failed(f"{program.stem} does not end (see {log or self.log})") from None
+            raise Failed(f"{program.stem} does not end (see {self.log})") from None
 
     def chroot(self):
         """The words before a command that is to run in the row's Debian. It sees the project where
@@ -169,16 +146,13 @@ class Row:
 
     def boostHeaders(self):
         """A folder that has the headers of Boost, and nothing else."""
+        folder = WORK / f"boost-{self.boost}"
+        folder.mkdir(exist_ok=True)
         if self.boost == "headers":
-            folder = WORK / "boost"
-            folder.mkdir(exist_ok=True)
             if not (folder / "boost").exists():
                 (folder / "boost").symlink_to("/usr/include/boost")
             return folder
-        folder = WORK / "boost-newer"
         if not (folder / "root").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
             minors = re.findall(r"^libboost1\.(\d+)-dev$",
                                 self.told("apt-cache", "pkgnames", "libboost1."), re.MULTILINE)
             newest = f"libboost1.{max(map(int, minors), default=0)}-dev"
@@ -189,6 +163,7 @@ class Row:
         return folder / "root/usr/include"
 
     def go(self):
+        """Tries it: what it takes, and what it showed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log.write_text("")
         if self.debian:
@@ -197,14 +172,17 @@ class Row:
             packages = [*self.apt, *(PACKAGES[one] for one in self.libraries)]
             need("python", *(f"apt:{one}" for one in packages), *(["zig"] if self.zig else []))
         given = self.given()
-        versions = self.versions(given["CMAKE_CXX_COMPILER"], given.get("Boost_INCLUDE_DIR"))
+        result = self.versions(given["CMAKE_CXX_COMPILER"], given.get("Boost_INCLUDE_DIR"))
         arguments = ["-G", "Ninja", *(f"-D{name}={value}" for name, value in given.items())]
         self.program(arguments)
+        did, late = ["linked"] + ["a program ran"] * self.runs, {}
         if not self.refusal:  # the wheels alone are not installed
             self.package(arguments)
+            did.append("installed and found")
         if self.tests:
-            self.runTests(arguments)
-        return {**versions, "did": ", ".join(self.did), "late": self.late}
+            tested, late = self.runTests(arguments)
+            did.append(tested)
+        return {**result, "did": ", ".join(did), "late": late}
 
     def zigScript(self, name, command):
         script = self.folder / name
@@ -264,10 +242,8 @@ class Row:
                 raise Failed(f"CMake does not refuse it with: {self.refusal}")
         self.cmake("inside a project", source, build, "-DWAY=add_subdirectory",
                    "-DTIMINGWHEEL_INSTALL=ON", *UNITY, *arguments, *self.options)  # fmt: skip
-        self.did.append("linked")
         if self.runs:
-            self.execute(build / "consumer", [build / "timingwheel/src"])
-            self.did.append("a program ran")
+            self.execute(build / "consumer", build / "timingwheel/src")
 
     def package(self, arguments):
         """The library installed, and a program of another project that finds it."""
@@ -277,8 +253,7 @@ class Row:
         self.cmake("with the package", ROOT / "tests/package/consumer", build,
                    f"-Dtimingwheel_ROOT={prefix}", *arguments)  # fmt: skip
         if self.runs:
-            self.execute(build / "consumer", [prefix / "bin"])
-        self.did.append("installed and found")
+            self.execute(build / "consumer", prefix / "bin")
 
     def gtest(self, arguments):
         """GoogleTest from its sources, since Debian's is compiled for Debian's own libraries."""
@@ -295,6 +270,7 @@ class Row:
         return prefix
 
     def runTests(self, arguments):
+        """How many ran; and how late timeouts were, in milliseconds, by percentile."""
         build = self.folder / "tests"
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in self.tests]
         self.cmake("the tests", ROOT, build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
@@ -306,15 +282,13 @@ class Row:
                    f"-DTIMINGWHEEL_TEST_FLAGS={self.testFlags}",
                    "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *arguments,
                    targets=["--target", *programs])  # fmt: skip
-        figures, report = self.folder / "figures.jsonl", self.folder / "tests.log"
+        figures = self.folder / "figures.jsonl"
         figures.write_text("")
-        report.write_text("")
-        environment = {**os.environ, "TIMINGWHEEL_FIGURES": str(figures)}
         if self.isWindows:  # each program once, since wine takes long to start one
-            environment["GTEST_FILTER"] = NOT_WITH_MINGW
             for program in programs:
-                self.execute(build / "tests" / program, log=report, environment=environment)
-            told = report.read_text(errors="replace")
+                self.execute(build / "tests" / program, build, GTEST_FILTER=NOT_WITH_MINGW,
+                             TIMINGWHEEL_FIGURES=str(figures))  # fmt: skip
+            told = self.log.read_text(errors="replace")
             ran, skipped = (sum(map(int, re.findall(rf"^\[  {word} +\] (\d+) test", told, re.M)))
                             for word in ("PASSED", "SKIPPED"))  # fmt: skip
         else:
@@ -322,18 +296,19 @@ class Row:
             leftOut = ["-E", NOT_UNDER_QEMU] if self.emulator.startswith("qemu") else []
             self.must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", *leftOut, "-j",
                        str(os.cpu_count()), "--timeout", "600", "--no-tests=error",
-                       "--output-on-failure", "--output-log", report], "the tests",
-                      env=environment)  # fmt: skip
-            told = report.read_text(errors="replace")
+                       "--output-on-failure"], "the tests",
+                      env={**os.environ, "TIMINGWHEEL_FIGURES": str(figures)})  # fmt: skip
+            told = self.log.read_text(errors="replace")
             skipped = len(re.findall(r"^\s+\d+ - .* \(Skipped\)", told, re.MULTILINE))
             ran = int(re.search(r"tests passed, .* out of (\d+)", told)[1]) - skipped
-        self.did.append(f"{ran:,} tests ran, {skipped} skipped themselves")
         seen = [json.loads(line) for line in figures.read_text().splitlines()]
-        self.late = {word: f"{figure['reached'] / 1000:.1f}" for word in ("p50", "p99")
-                     for figure in seen if figure["what"] == f"lateness {word}, us, tick 1 ms"}
+        late = {word: f"{figure['reached'] / 1000:.1f}" for word in ("p50", "p99")
+                for figure in seen if figure["what"] == f"lateness {word}, us, tick 1 ms"}
+        return f"{ran:,} tests ran, {skipped} skipped themselves", late
 
 
-ROWS = [Row(**row) for row in tomllib.loads((HERE / "rows.toml").read_text("utf-8"))["row"]]
+GIVEN = tomllib.loads((HERE / "rows.toml").read_text("utf-8"))
+ROWS = [Row(GIVEN["default"] | fields) for fields in GIVEN["row"]]
 
 
 def recorded():
@@ -384,18 +359,6 @@ def changed():
     return git("status", "--porcelain", "--", *beside)
 
 
-def tryRow(row, writes):
-    """What it showed, in words."""
-    commit = git("rev-parse", "--short", "HEAD")
-    result = row.go()
-    if writes and (changed() or commit != git("rev-parse", "--short", "HEAD")):
-        raise Failed("it passed, but the sources were changed meanwhile")
-    if writes:
-        write({"row": row.name, "date": date.today().isoformat(), "commit": commit, **result})
-    late = "".join(f", {word} late by {ms} ms" for word, ms in result["late"].items())
-    return f"passed: {result['did']}{late} [{result['compiler']}, Boost {result['boost']}]"
-
-
 def main():
     known = {row.name: row for row in ROWS}
     made = parser("platforms", __doc__)
@@ -405,9 +368,8 @@ def main():
     made.add_argument("--check", action="store_true", help="that it is made of results.jsonl")
     made.add_argument("rows", nargs="*", metavar="row", help=f"{', '.join(known)}; all without it")
     options = made.parse_args()
-    for name in options.rows:
-        if name not in known:
-            made.error(f"there is no row \"{name}\": it is one of {', '.join(known)}")
+    for name in set(options.rows) - set(known):
+        made.error(f"there is no row \"{name}\": it is one of {', '.join(known)}")
     if options.cheap and options.write:
         made.error("--cheap tries less of a row than --write records")
     if options.page or options.check:
@@ -416,13 +378,21 @@ def main():
         return f"--write names a commit, so commit first what differs:\n{changed()}"
     wanted = [known[name] for name in options.rows or known]
     if options.cheap:
-        wanted = [replace(row, tests=row.cheap) for row in wanted if row.cheap is not None]
+        wanted = [row for row in wanted if row.cheap is not False]
+        for row in wanted:
+            row.tests = row.cheap
     WORK.mkdir(parents=True, exist_ok=True)
     failed = []
     for row in wanted:
-        began = time.monotonic()
+        began, commit = time.monotonic(), git("rev-parse", "--short", "HEAD")
         try:
-            said = tryRow(row, options.write)
+            did = row.go()
+            if options.write:
+                if changed() or commit != git("rev-parse", "--short", "HEAD"):
+                    raise Failed("it passed, but the sources were changed meanwhile")
+                write({"row": row.name, "date": date.today().isoformat(), "commit": commit, **did})
+            late = "".join(f", {word} late by {ms} ms" for word, ms in did["late"].items())
+            said = f"passed: {did['did']}{late} [{did['compiler']}, Boost {did['boost']}]"
         except LeftOut as why:
             print(f"left out: platforms.{row.name}: {why}", flush=True)
             continue
