@@ -15,8 +15,8 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import mutants
 import planted
@@ -48,14 +48,6 @@ def withSkippedLocks(content):
         assert content.count(call) == 1, f"{KEEPER} has no {call.decode()}, or several"
         content = content.replace(call, b"::timingwheelSkipLocks(0) ? void() : " + call)
     return content
-
-
-@dataclass
-class Test:
-    program: str
-    name: str
-    seconds: float = 0
-    reached: frozenset = frozenset()
 
 
 class Mutated(Field):
@@ -135,12 +127,9 @@ class Mutated(Field):
         for program in PROGRAMS:
             listed = subprocess.run([self.program(program), "--gtest_list_tests"],
                                     capture_output=True, text=True, check=True)  # fmt: skip
-            for line in listed.stdout.splitlines():
-                name = line.split("#")[0].rstrip()
-                if name.startswith("  "):
-                    tests.append(Test(program, suite + name.strip()))
-                else:
-                    suite = name
+            for suite, names in re.findall(r"^(\S+).*\n((?:  .*\n)+)", listed.stdout, re.MULTILINE):
+                tests += [SimpleNamespace(program=program, name=suite + name, seconds=0)
+                          for name in re.findall(r"^  (\S+)", names, re.MULTILINE)]
         self.tests = list(filter(None, pool.map(self.measured, tests)))
 
     def measured(self, test):
@@ -175,10 +164,6 @@ class Mutated(Field):
         return ""
 
 
-def line(mutant):
-    return f"{mutant.number:>5} {mutant.file}:{mutant.line}: {mutant.kind}: {mutant.text()}"
-
-
 def section(options, results):
     """What is printed at the end, and recorded; and the share that is caught, of 100."""
     states = ["caught", "equivalent", "survived"]
@@ -188,7 +173,7 @@ def section(options, results):
     rows = [["", "caught", "change nothing", "survive"], ["---", "---:", "---:", "---:"], *rows,
             ["all", *(str(counts[state]) for state in states)]]  # fmt: skip
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    survivors = "\n".join(f"- `{line(mutant).strip()}`" for mutant, state in results
+    survivors = "\n".join(f"- `{mutant.told().strip()}`" for mutant, state in results
                           if state == "survived")  # fmt: skip
     return share, (f"Of {len(results)} mutants of seed {options.seed}, {share:.1f} % of those that "
                    f"matter are caught.\n\n{table}\n\nSurvivors:\n\n{survivors or 'none'}\n")
@@ -209,7 +194,7 @@ def runAll(options):
         red = field.verdict(mutant)
         isNothing = (mutant.file, mutant.at, mutant.old, mutant.new) in equivalent
         state = "caught" if red else "equivalent" if isNothing else "survived"
-        print(f"{line(mutant)}: {red or state.upper()}", flush=True)
+        print(f"{mutant.told()}: {red or state.upper()}", flush=True)
         if red and isNothing:
             print("      equivalent.toml says that it changes nothing", flush=True)
         results.append((mutant, state))

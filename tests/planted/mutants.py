@@ -48,10 +48,10 @@ class Place:
     new: str = ""
     number: int = 0  # among all places of these sources
 
-    def text(self):
+    def told(self):
         new = f" -> {self.new}" if self.new else ""
         what = {"statement": "left out: ", "lock": "not held: "}.get(self.form, "")
-        return f"{what}{self.old}{new}"
+        return f"{self.number:>5} {self.file}:{self.line}: {self.kind}: {what}{self.old}{new}"
 
 
 def flat(text):
@@ -62,8 +62,7 @@ def flat(text):
 
 def parsed(source):
     """The tree; what would confuse the parser is blank for it. An `#else` is not looked into."""
-    for pattern in (rb"^#else.*?^#endif", rb"\bTIMINGWHEEL_(?:EXPORT|API)\b",
-                    rb"^[ ]*#[^\n]*$"):  # fmt: skip
+    for pattern in (rb"^#else.*?^#endif", rb"\bTIMINGWHEEL_(?:EXPORT|API)\b", rb"^[ ]*#[^\n]*$"):
         source = re.sub(pattern, lambda found: re.sub(rb"[^\n]", b" ", found[0]), source,
                         flags=re.DOTALL | re.MULTILINE)  # fmt: skip
     language = tree_sitter.Language(tree_sitter_cpp.language())
