@@ -6,7 +6,6 @@ list            which tests show which promise, and which bug pattern of other l
 table <file>    the figures of a run, which the tests wrote into <file>, sorted by promise:
                 what is reached, what is asked, and whether a count is missed. With --quick a run
                 may be smaller than what is asked
-self-test       each of the above notices what is planted
 
 A test shows what the comment above it begins with ("// G4, G12: ..."), and what its file says of
 all its tests ("// Shows G4."). Prints what is wrong and exits with 1.
@@ -27,15 +26,17 @@ TAG = re.compile(r"^///? (?:Shows )?(G\d+(?:, G\d+)*)\b", re.MULTILINE)
 OF_THE_FILE = re.compile(r"^// Shows (G\d+(?:, G\d+)*)\.$", re.MULTILINE)
 PATTERN = re.compile(r"[Bb]ug pattern: (.*?)(?:\.(?: |$)|$)")
 FIGURE = re.compile(r"\bfigure\(\s*\"(G\d+)\"")
-DOCUMENT = (ROOT / "docs/guarantees.md").read_text(encoding="utf-8")
+# From `**G1 Never early.**` the words of each promise.
+TITLES = dict(re.findall(r"^\*\*(G\d+) ([^*]+?)\.?\*\*",
+                         (ROOT / "docs/guarantees.md").read_text("utf-8"), re.MULTILINE))
 TESTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
          for end in ("cpp", "h") for path in sorted(ROOT.glob(f"tests/**/*.{end}"))}  # fmt: skip
 
 
-def shown(tests):
+def shown():
     """{promise: the tests that show it}, and each bug pattern with its test."""
     found, patterns = defaultdict(list), []
-    for name, text in tests.items():
+    for name, text in TESTS.items():
         ofTheFile = OF_THE_FILE.findall(text)
         for comment, suite, test in COMMENTED.findall(text):
             for promise in re.findall(r"G\d+", " ".join(ofTheFile + TAG.findall(comment))):
@@ -45,18 +46,12 @@ def shown(tests):
     return found, patterns
 
 
-def titles(document):
-    """From `**G1 Never early.**` the words of each promise."""
-    found = re.findall(r"^\*\*(G\d+) ([^*]+?)\.?\*\*", document, re.MULTILINE)
-    return {promise: title.replace("`", "") for promise, title in found}
-
-
-def check(tests=TESTS, document=DOCUMENT):
-    found, patterns = shown(tests)
-    figures, stated = set(FIGURE.findall("\n".join(tests.values()))), titles(document)
+def check():
+    found, patterns = shown()
+    figures = set(FIGURE.findall("\n".join(TESTS.values())))
     wrong = [f"tests: {tag} is no promise" for tag in found if tag not in PROMISES]
     for promise in PROMISES:
-        if promise not in stated:
+        if promise not in TITLES:
             wrong.append(f"guarantees.md: {promise} is not stated")
         if promise not in found:
             wrong.append(f"tests: none shows {promise}")
@@ -66,8 +61,8 @@ def check(tests=TESTS, document=DOCUMENT):
 
 
 def printTests():
-    found, patterns = shown(TESTS)
-    for promise, title in titles(DOCUMENT).items():
+    found, patterns = shown()
+    for promise, title in TITLES.items():
         print("\n  ".join([f"{promise} {title}", *found[promise]]))
     print("\n  ".join(["\nBug patterns of other libraries", *patterns]))
     return []
@@ -102,60 +97,32 @@ def cells(figure):
     return [figure["what"], reached, " ".join(asked) or "-", verdict(figure), figure["test"]]
 
 
-def table(figures, isQuick):
-    """The lines of the table, and what is wrong. Of runs with the same figure it has one."""
+def printTable(path, *options):
+    """Prints the table, and returns what is wrong. Of runs with the same figure it has one."""
+    text = Path(path).read_text(encoding="utf-8") if Path(path).exists() else ""
     byName = defaultdict(list)
-    for figure in figures:
+    for figure in map(json.loads, text.splitlines()):
         byName[figure["promise"], figure["what"]].append(figure)
     kept = [max(same, key=badness) for same in byName.values()]
     rows = [["figure", "reached", "asked", "", "test"], *map(cells, kept)]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join(["", *map(str.ljust, row, widths)]).rstrip() for row in rows]
-    out, wrong = lines[:1], []
-    for promise, title in titles(DOCUMENT).items():
+    print(lines[0])
+    wrong, verdicts = [], ["MISSED"] if "--quick" in options else ["MISSED", "smaller"]
+    for promise, title in TITLES.items():
         mine = [index for index, figure in enumerate(kept, 1) if figure["promise"] == promise]
-        out += [f"{promise} {title}", *(lines[index] for index in mine)]
+        print("\n".join([f"{promise} {title}", *(lines[index] for index in mine)]))
         wrong += [] if mine else [f"{promise} has no figure"]
-        wrong += [lines[index].strip() for index in mine
-                  if rows[index][3] == "MISSED" or (rows[index][3] == "smaller" and not isQuick)]
+        wrong += [lines[index].strip() for index in mine if rows[index][3] in verdicts]
     counts = Counter(row[3] for row in rows[1:])
-    return [*out, "", ", ".join(f"{count} {each}" for each, count in counts.items())], wrong
-
-
-def printTable(path, isQuick):
-    text = Path(path).read_text(encoding="utf-8") if Path(path).exists() else ""
-    out, wrong = table([json.loads(line) for line in text.splitlines()], isQuick)
-    print("\n".join(out))
+    print("\n" + ", ".join(f"{count} {each}" for each, count in counts.items()))
     return wrong
 
 
-def selfTest():
-    other = {name: text.replace("G7", "G26") for name, text in TESTS.items()}
-    without = {name: text.replace("ug pattern:", "") for name, text in TESTS.items()}
-    found = [*check(other), *check(document=DOCUMENT.replace("**G7 ", "**")), *check(without)]
-    wrong = {"tests: G26 is no promise", "tests: none shows G7", 'tests: no figure("G7", ...)',
-             "guarantees.md: G7 is not stated", "tests: no bug pattern"}.symmetric_difference(found)
-
-    figure = {"what": "what", "reached": 0, "relation": "=", "asked": 0, "isForAPerson": False,
-              "of": 10, "askedOf": 10, "test": "S.T"}  # fmt: skip
-    good = [{**figure, "promise": promise} for promise in PROMISES]
-    for changes, isQuick, isWrong in [
-        ({}, False, False), ({"promise": "G2"}, True, True), ({"reached": 1}, True, True),
-        ({"relation": "<=", "reached": 1}, True, True), ({"of": 9}, False, True),
-        ({"of": 9}, True, False),
-        ({"isForAPerson": True, "relation": "<=", "reached": 9}, False, False),
-    ]:  # fmt: skip
-        if bool(table([{**good[0], **changes}, *good[1:]], isQuick)[1]) != isWrong:
-            wrong.add(f"judges {changes}{', quick' * isQuick} badly")
-    return [f"self-test: {what}" for what in wrong]
-
-
 def main(command="", *rest):
-    commands = {"check": check, "list": printTests, "self-test": selfTest, "table": printTable}
+    commands = {"check": check, "list": printTests, "table": printTable}
     if command not in commands:
         sys.exit(__doc__)
-    if command == "table":
-        rest = rest[0], rest[1:] == ("--quick",)
     sys.exit("\n".join(commands[command](*rest)) or None)
 
 
