@@ -160,7 +160,6 @@ class Dev(unittest.TestCase):
         self.assertNotIn("Test #1: good", said)
         self.assertLessEqual(max(map(len, said.splitlines())), 110)
 
-
     def testInCIAPartThatTakesMoreThanTwiceItsShareIsWrong(self):
         stages = Path(self.enterContext(tempfile.TemporaryDirectory())) / "stages.tsv"
         for seconds, isCI, wrong in [

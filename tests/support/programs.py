@@ -15,14 +15,11 @@ LONG = 120  # seconds: after them a program hangs, however busy the machine is
 
 
 def start(command, environment=(), **where):
-    # A shell that starts something in the background has it ignore Ctrl-C.
-    def asInTheForeground():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, encoding="utf-8",
         env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **dict(environment)},
-        preexec_fn=asInTheForeground,
+        # A shell that starts something in the background has it ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **where},
     )  # fmt: skip
 

@@ -2,8 +2,7 @@
 """macros.py <compiler> <include folder>...: other people's macros leave the public headers alone.
 
 Compiles every public header after macros that well-known headers define. What our headers include
-of others comes before them: those look after themselves. Needs of a component's other libraries are
-none, as no public header includes them.
+of others comes before them: those look after themselves.
 """
 
 import re
