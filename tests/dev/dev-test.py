@@ -26,7 +26,7 @@ REFUSED = {
     "docs html": ['"html"'],
     "release --to build/x": ["--url"],
     "bench nosuch": ["nosuch"],
-    "bench --rounds 0": ["--rounds", "0", "1 to 1000"],
+    "bench --ratas nowhere": ["--ratas", '"nowhere"', "timer-wheel.h"],
     "guarantees 5": ['"5"', "--quick"],
     "bugs --times 0": ["--times", '"0"', "1 to 1000"],
     "bugs --generated 0": ["--generated", '"0"', "1 to 100000"],
@@ -46,7 +46,7 @@ REFUSED = {
     "weight 5": ["5"],
 }
 # Not refused: a stand-in is called, or what is missing is named.
-TAKEN = ["build", "build dev", "bench --rounds 3 --quick", "bench --check --record", "fuzz 60",
+TAKEN = ["build", "build dev", "bench --quick", "bench --check --record", "fuzz 60",
          "soak 0.5 --seed 7", "demo --watch", "orders pay 4711", "kafka failures Failures.testX"]
 # What ctest leaves behind: one test that passed, and one that is skipped.
 CTEST = """#!/bin/sh
