@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -76,10 +77,10 @@ def pause(process):
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
 
-def onATerminal(command, rows=24, columns=80, until=None):
-    """Exit status, and what it writes. Once it has written `until` it gets a Ctrl-C."""
+def onATerminal(command, until=None):
+    """Exit status, and what it writes on 24 x 80. Once it has written `until` it gets a Ctrl-C."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = start(command, stdout=theirs, stderr=theirs)
     os.close(theirs)
     written = b""
@@ -95,3 +96,9 @@ def onATerminal(command, rows=24, columns=80, until=None):
         status = process.wait()
     os.close(ours)
     return status, written.decode()
+
+
+def linesOf(written):
+    """Without colours. What goes to a row, another screen or a line's beginning begins a line."""
+    text = re.sub(r"\033\[[?\d;]*([A-Za-z])", lambda m: "\n" * (m[1] in "Hhl"), written)
+    return re.split(r"[\r\n]+", text)
