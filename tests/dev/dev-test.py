@@ -35,7 +35,6 @@ REFUSED = {
     "fuzz --fixed 5": ['"5"', "--fixed"],
     "kafka nosuch": ["nosuch", "demo", "attack"],
     "kafka demo --orders 5": ["--orders", '"5"', "1000 to 100000000"],
-    "kafka attack --brokers 2": ["--brokers", "2", "1, 3"],
     "kafka clients java": ["java"],
     "soak abc": ["minutes", '"abc"', "0.01 to 10000"],
     "coverage all": ['"all"'],

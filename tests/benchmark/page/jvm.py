@@ -10,11 +10,11 @@ SOURCES = Path(__file__).resolve().parents[1] / "java"
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
 
-def fetchJars(folder):
-    """The jars of java/jars.txt as `group=path`; downloads those that are not there yet."""
+def fetchJars(folder, wanted=SOURCES / "jars.txt"):
+    """The jars of a list as `group=path`; downloads those that are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
     jars = []
-    for line in (SOURCES / "jars.txt").read_text().splitlines():
+    for line in wanted.read_text().splitlines():
         if not line or line.startswith("#"):
             continue
         group, digest, path = line.split()
