@@ -19,21 +19,13 @@ producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_rando
                      "enable.idempotence": True})  # fmt: skip
 
 
-def partitionsOf(topic):
-    return [TopicPartition(topic, number)
-            for number in consumer.list_topics(topic, 30).topics[topic].partitions]  # fmt: skip
-
-
-def committed(places):
-    """Those offsets; the beginning where there is none."""
-    for place in consumer.committed(places, 30):
-        place.offset = max(place.offset, 0)
-        yield place
-
-
-def read(places):
-    """All that is committed there, from those offsets on."""
-    places = list(places)
+def read(topic, isUnread):
+    """All that is committed there, or what of it the group has not read."""
+    numbers = consumer.list_topics(topic, 30).topics[topic].partitions
+    places = [TopicPartition(topic, number, 0) for number in numbers]
+    if isUnread:
+        for place, committed in zip(places, consumer.committed(places, 30)):
+            place.offset = max(committed.offset, 0)  # the beginning where there is none
     consumer.assign(places)
     ended = set()
     while len(ended) < len(places):
@@ -63,7 +55,7 @@ def confirm(error, _):
 
 
 pending = {}
-for message in read(TopicPartition(p.topic, p.partition, 0) for p in partitionsOf(oldState)):
+for message in read(oldState, False):
     if message.value() is None:
         pending.pop(message.key(), None)
     else:
@@ -74,7 +66,7 @@ for key, (value, headers) in pending.items():
     write(key, value if len(kept) == len(headers) else None,
           [("timingwheel-command", b"schedule"), *kept])  # fmt: skip
 latest, unread = {}, []
-for message in read(committed(partitionsOf(oldCommands))):
+for message in read(oldCommands, True):
     # Clocks of users differ. What stands behind another in its partition stays behind it.
     partition = message.partition()
     latest[partition] = max(latest.get(partition, 0), message.timestamp()[1])

@@ -4,11 +4,10 @@ Scripts of timeouts are played to a ManualTimer. What can be counted is counted 
 script's time, and is the same each time; processor time is taken in every round.
 """
 
-from dataclasses import dataclass
-
+from about import Page
 from markdown import table, textTable
 from measure import Measurement, conduct
-from tables import Column, Wrong, measuredTable, number, power
+from tables import number, power, ranged
 
 MS, S, MIN, H = 10**6, 10**9, 60 * 10**9, 3600 * 10**9  # in nanoseconds
 # name: shortest and longest delay, when they begin, percent cancelled and within what, push-backs
@@ -25,6 +24,13 @@ DEFAULT, TENTH = (MS, 20), 10
 SIZES = {"full": (9, (1_000, 100_000)), "quick": (3, (100, 10_000)), "smoke": (2, (10, 100))}
 FINE_TICKS = (1_000, 100, 10, 1)  # microseconds
 LATE = {"full": (2_000, 700, 100_000), "quick": (300, 300, 20_000), "smoke": (20, 20, 1_000)}
+FINE = {  # column: measurement, what of it, and how many times that
+    "late, half of them, µs": ("late", "medianUs", 1),
+    "99 of 100, µs": ("late", "p99Us", 1),
+    "wake-ups, for 1,000": ("late", "wakeUps", 1_000),
+    "processor of a timer, ns": ("late", "cpuNs", 1),
+    "expiry of one among many, ns": ("expiry", "cpuNs", 1),
+}
 WHO = "ManualTimer"
 
 
@@ -64,9 +70,8 @@ def measurements(size):
 
 
 def measure(run, options):
-    rounds = options.rounds or SIZES[options.size][0]
-    paths = [options.programs / f"timingwheel-benchmark-{name}" for name in ("timers", "queues")]
-    cells, _ = conduct(run, paths, list(measurements(options.size)), rounds, options.build)
+    rounds, counts = SIZES[options.size]
+    cells, _ = conduct(run, options, list(measurements(options.size)), rounds)
     kept = {}
     for name, found in cells.items():  # of what is counted, the number
         kind, _, rest = name.partition(" ")
@@ -75,10 +80,7 @@ def measure(run, options):
             kept[rest] = {**counted, "cpuNs": cells[f"time {rest}"][WHO]["cpuNs"]}
         elif kind != "time":
             kept[name] = found
-    return run.record(rounds, kept, counts=SIZES[options.size][1])
-
-
-# ---- the page ----------------------------------------------------------------------------------
+    return run.record(rounds, kept, counts=counts)
 
 
 def length(ns):
@@ -88,56 +90,49 @@ def length(ns):
     return f"{ns:.0f} ns"
 
 
+def roughly(ns):
+    return length(float(f"{ns:.2g}"))
+
+
 def delays(mix):
     shortest, longest = MIXES[mix][:2]
     return length(shortest) + (f" to {length(longest)}" if longest > shortest else "")
 
 
-def options(setting):
-    words = [f".tick = {length(setting[0]).replace(' ', '').replace('µs', 'us')}"] \
-        if setting[0] != DEFAULT[0] else []  # fmt: skip
-    words += [f".wheelSize = {setting[1]}"] if setting[1] != DEFAULT[1] else []
+def written(setting):
+    tick, size = setting
+    words = []
+    if tick != DEFAULT[0]:
+        words.append(f".tick = {length(tick).replace(' ', '').replace('µs', 'us')}")
+    if size != DEFAULT[1]:
+        words.append(f".wheelSize = {size}")
     return f"`{{{', '.join(words)}}}`"
 
 
-@dataclass
 class Row:
     """One run. "A timer" is an average over all timeouts of the run."""
 
-    values: dict
-    count: int
-    wakeUpNs: float
-
-    @property
-    def wakes(self):
-        """For a thousand timers."""
-        return 1_000 * self.values["wakeUps"] / self.count
-
-    @property
-    def moves(self):
-        return self.values["moves"] / self.count
-
-    @property
-    def lateMean(self):
-        return self.values["lateSumNs"] / max(self.values["fired"], 1)
-
-    @property
-    def total(self):
-        """Processor time of a timer with its share of the wake-ups, at what one takes."""
-        return self.values["cpuNs"][0] + self.wakes / 1_000 * self.wakeUpNs
+    def __init__(self, values, count, wakeUpNs):
+        self.bytes, self.lateMost = values["bytes"], values["lateMostNs"]
+        self.wakes = 1_000 * values["wakeUps"] / count  # for a thousand timers
+        self.moves = values["moves"] / count
+        self.lateMean = values["lateSumNs"] / max(values["fired"], 1)
+        # Processor time of a timer with its share of the wake-ups, at what one takes.
+        self.total = values["cpuNs"][0] + self.wakes / 1_000 * wakeUpNs
 
 
-class Page:
+class Choosing(Page):
     def __init__(self, record):
-        self.record, self.counts = record, record["counts"]
-        self.wakeUp = record["cells"]["wake-up"]["SystemTimer"]["ns"]
+        super().__init__(record)
+        self.few, self.many = record["counts"]
+        self.wakeUpNs = record["cells"]["wake-up"]["SystemTimer"]["ns"]
+        median, low, high = (number(ns / 1_000) for ns in self.wakeUpNs)
+        self.wakeUp = f"{median} µs [{low}, {high}]"
 
     def of(self, mix, setting, tolerance=0, count=None):
-        count = count or self.counts[-1]
-        values = self.record["cells"].get(nameOf(mix, setting, tolerance, count))
-        if values is None:
-            raise Wrong(f"not measured: {nameOf(mix, setting, tolerance, count)}")
-        return Row(values, count, self.wakeUp[0])
+        count = count or self.many
+        cell = self.record["cells"][nameOf(mix, setting, tolerance, count)]
+        return Row(cell, count, self.wakeUpNs[0])
 
     def chosen(self, mix):
         """The tick that fits, and the default wheelSize, unless others save more than a tenth with
@@ -146,19 +141,18 @@ class Page:
         better = [size for size in WHEEL_SIZES
                   if all(self.of(mix, (tick, size), 0, n).total
                          < 0.9 * self.of(mix, (tick, DEFAULT[1]), 0, n).total
-                         for n in self.counts)]  # fmt: skip
+                         for n in (self.few, self.many))]  # fmt: skip
         size = min(better, key=lambda one: self.of(mix, (tick, one)).total, default=DEFAULT[1])
         return tick, size
 
     def answer(self):
         rows = []
         for mix in MIXES:
-            chosen = self.of(mix, self.chosen(mix))
+            setting = self.chosen(mix)
+            chosen, default = self.of(mix, setting), self.of(mix, DEFAULT)
             tolerant = self.of(mix, (fitting(mix), DEFAULT[1]), TENTH)
-            rows.append([f"**{mix}**", delays(mix), options(self.chosen(mix)),
-                         length(float(f"{chosen.values['lateMostNs']:.2g}")),
-                         *(number(row.wakes) for row in (chosen, self.of(mix, DEFAULT),
-                                                         tolerant))])  # fmt: skip
+            rows.append([f"**{mix}**", delays(mix), written(setting), roughly(chosen.lateMost),
+                         *(number(row.wakes) for row in (chosen, default, tolerant))])  # fmt: skip
         return table(["timeouts", "delays", "`TimerOptions`", "late by at most",
                       "wake-ups for 1,000 timers", "with the defaults",
                       "with `.tolerance = delay / 10` too"], rows, left=3)  # fmt: skip
@@ -166,47 +160,38 @@ class Page:
     def costs(self):
         rows = []
         for mix in MIXES:
-            first = f"**{mix}**"
-            tick = fitting(mix)
-            for setting in sorted({self.chosen(mix), DEFAULT, (tick, WHEEL_SIZES[0]),
-                                   (tick, WHEEL_SIZES[-1])}):
-                few, row = (self.of(mix, setting, 0, count) for count in self.counts)
+            first, tick, chosen = f"**{mix}**", fitting(mix), self.chosen(mix)
+            smallest, largest = (tick, WHEEL_SIZES[0]), (tick, WHEEL_SIZES[-1])
+            for setting in sorted({chosen, DEFAULT, smallest, largest}):
+                few, many = (self.of(mix, setting, 0, n) for n in (self.few, self.many))
                 cells = [length(setting[0]), f"{setting[1]:,}",
-                         number(row.values["bytes"] / 1024), number(row.moves), number(few.wakes),
-                         number(row.wakes), number(row.total)]  # fmt: skip
-                isChosen = setting == self.chosen(mix)
-                rows.append([first, *(f"**{cell}**" if isChosen else cell for cell in cells)])
+                         *map(number, (many.bytes / 1024, many.moves, few.wakes, many.wakes,
+                                       many.total))]  # fmt: skip
+                mark = "**" if setting == chosen else ""
+                rows.append([first, *(f"{mark}{cell}{mark}" for cell in cells)])
                 first = ""
         return table(["timeouts", "tick", "slots", "KiB", "moves",
-                      *(f"wake-ups for 1,000, of {power(n)}" for n in self.counts),
+                      *(f"wake-ups for 1,000, of {power(n)}" for n in (self.few, self.many)),
                       "ns with wake-ups"], rows)  # fmt: skip
 
     def tolerance(self):
         rows = []
         for mix in MIXES:
             plain, tolerant = (self.of(mix, DEFAULT, tolerance) for tolerance in (0, TENTH))
-            rows.append([f"**{mix}**", *(f"{number(value(plain))} → {number(value(tolerant))}"
-                                         for value in (lambda row: row.wakes,
-                                                       lambda row: row.moves,
-                                                       lambda row: row.total)),
-                         length(float(f"{tolerant.lateMean:.2g}"))])  # fmt: skip
+            cells = [f"{number(getattr(plain, what))} → {number(getattr(tolerant, what))}"
+                     for what in ("wakes", "moves", "total")]  # fmt: skip
+            rows.append([f"**{mix}**", *cells, roughly(tolerant.lateMean)])
         return table(["", "wake-ups for 1,000 timers", "moves of a timer", "ns with wake-ups",
                       "late, mean"], rows)  # fmt: skip
 
     def fine(self):
         """A row for each tick, and for who has none."""
-        lines = []
+        rows, cells = [], self.record["cells"]
         for who, tick in [*(("SystemTimer", tick) for tick in FINE_TICKS), ("Asio", 1_000)]:
-            columns = [Column("late, half of them", f"late-{tick}", "medianUs", "µs", 1, True),
-                       Column("99 of 100", f"late-{tick}", "p99Us", "µs", 1, True),
-                       Column("wake-ups", f"late-{tick}", "wakeUps", "for 1,000", 1_000, True),
-                       Column("processor of a timer", f"late-{tick}", "cpuNs", "ns", 1, True),
-                       Column("expiry of one among many", f"expiry-{tick}", "cpuNs", "ns", 1,
-                              True)]  # fmt: skip
             words = f"tick {length(tick * 1_000)}" if who != "Asio" else "Boost.Asio, no tick"
-            text = measuredTable(self.record, "", [who], columns, lambda _, words=words: words)
-            lines += text.splitlines() if not lines else text.splitlines()[2:]
-        return "\n".join(lines)
+            rows.append([words, *(ranged([times * n for n in cells[f"{name}-{tick}"][who][metric]])
+                                  for name, metric, times in FINE.values())])  # fmt: skip
+        return table(["", *FINE], rows)
 
     def scripts(self):
         rows = []
@@ -218,17 +203,3 @@ class Page:
                 fate = f"each is pushed back {pushBacks} times, then expires"
             rows.append([f"**{mix}**", delays(mix), length(span), fate])
         return textTable(["timeouts", "delays", "they begin within", "what becomes of them"], rows)
-
-    def values(self):
-        median, low, high = (number(ns / 1_000) for ns in self.wakeUp)
-        return {
-            "answer": self.answer, "costs": self.costs, "tolerance": self.tolerance,
-            "fine": self.fine, "scripts": self.scripts,
-            "wake-up": lambda: f"{median} µs [{low}, {high}]",
-            "few": lambda: f"{self.counts[0]:,}",
-            "many": lambda: f"{self.counts[-1]:,}",
-        }  # fmt: skip
-
-
-def render(record):
-    return Page(record).values(), {}

@@ -4,6 +4,8 @@ programs measure by themselves, and say by their exit status if something was lo
 import json
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from measure import summarised
 from tables import Column, measuredTable, number
@@ -35,10 +37,9 @@ def wrongOf(result, isQuick):
 
 def measureServer(run, options):
     isQuick, samples = options.size != "full", []
-    rounds = options.rounds or (1 if isQuick else 3)
-    for round_ in range(rounds):
+    rounds = 1 if isQuick else 3
+    for _ in run.rounds(rounds):
         for name in CONTENDERS:
-            run.say(f"round {round_ + 1} of {rounds}: {name}")
             result = asked(options.programs / "timingwheel-benchmark-server", name,
                            *["--quick"] * isQuick)  # fmt: skip
             if wrong := list(wrongOf(result, isQuick)):
@@ -53,9 +54,9 @@ def measureServer(run, options):
 def server(record):
     columns = [Column("memory of a session", "server", "bytes", "bytes"),
                Column("processor time of a packet", "server", "processor", "µs"),
-               Column("answered within, 99 of 100", "server", "p99", "µs", 1, True),
-               Column("the same in a storm", "server", "storm", "µs", 1, True),
-               Column("storm: all closed after", "server", "closing", "ms", 1, True)]  # fmt: skip
+               Column("answered within, 99 of 100", "server", "p99", "µs", True),
+               Column("the same in a storm", "server", "storm", "µs", True),
+               Column("storm: all closed after", "server", "closing", "ms", True)]  # fmt: skip
     return (f"{measuredTable(record, '', CONTENDERS, columns, CONTENDERS.get)}\n\n"
             "A server with a session for each peer, all on one UDP socket. Each session has an "
             "idle timeout, and every\npacket pushes it back. In the storm, a tenth as many "
@@ -66,20 +67,19 @@ def server(record):
 
 
 def measureCalendars(run, options):
-    times, rounds = {"full": (1_000_000, 5)}.get(options.size, (2_000, 1))
+    times, rounds = (1_000_000, 5) if options.size == "full" else (2_000, 1)
     samples = []
-    for round_ in range(rounds):
-        run.say(f"round {round_ + 1} of {rounds}")
+    for _ in run.rounds(rounds):
         found = asked(options.programs / "timingwheel-benchmark-calendars", times)
         samples += [("calendars", rule, values) for rule, values in found.items()]
     return run.record(rounds, summarised(samples), times=times)
 
 
 def calendars(record):
-    columns = [Column("in UTC", "calendars", "UTC", "ns"),
-               Column("in Zurich", "calendars", "Europe/Zurich", "ns"),
-               Column("to read the rule", "calendars", "reading", "ns")]  # fmt: skip
-    rules = list(record["cells"]["calendars"])
+    columns = [Column("in UTC", "calendars", "UTC"),
+               Column("in Zurich", "calendars", "Europe/Zurich"),
+               Column("to read the rule", "calendars", "reading")]  # fmt: skip
+    rules = record["cells"]["calendars"]
     return (f"{measuredTable(record, 'the next time', rules, columns)}\n\n"
             f"Each is the mean of {record['times']:,} next times after random ones of ten years. "
             "Rare times cost more: the search goes\nfrom month to month.")  # fmt: skip
@@ -91,31 +91,32 @@ def calendars(record):
 def measureStore(run, options):
     isFull = options.size == "full"
     rounds, part, many = (3, 1, 10_000_000) if isFull else (1, 50, 20_000)
-    program, folder = options.programs / "timingwheel-benchmark-durable", options.build / "store"
-    folder.mkdir(parents=True, exist_ok=True)
-    file, samples = folder / "timeouts.db", []
-    for round_ in range(rounds):
-        run.say(f"round {round_ + 1} of {rounds}")
-        for group, count in GROUPS.items():
-            samples += [(f"{group}", what, asked(program, what, file, group, count // part))
-                        for what in ("schedule", "raw")]  # fmt: skip
-        samples.append(("deliver", "timer", asked(program, "deliver", file, 300_000 // part)))
-        samples.append(("late", "timer", asked(program, "late", file, 1_000, 20_000 // part)))
-    run.say(f"{many:,} timeouts in a file, and starts with them")
-    asked(program, "make", file, many)
-    for _ in range(rounds):
-        found = asked(program, "start", file)
-        if found.pop("pending") != many:
-            sys.exit("some are missing")
-        samples.append(("start", "timer", found))
-    for path in folder.iterdir():
-        path.unlink()
+    samples = []
+
+    def ask(what, *numbers):
+        return asked(options.programs / "timingwheel-benchmark-durable", what,
+                     Path(folder) / "timeouts.db", *numbers)  # fmt: skip
+
+    with tempfile.TemporaryDirectory(dir=options.build) as folder:
+        for _ in run.rounds(rounds):
+            for group, count in GROUPS.items():
+                samples += [(f"{group}", what, ask(what, group, count // part))
+                            for what in ("schedule", "raw")]  # fmt: skip
+            samples.append(("deliver", "timer", ask("deliver", 300_000 // part)))
+            samples.append(("late", "timer", ask("late", 1_000, 20_000 // part)))
+        run.say(f"{many:,} timeouts in a file, and starts with them")
+        ask("make", many)
+        for _ in range(rounds):
+            found = ask("start")
+            if found.pop("pending") != many:
+                sys.exit("some are missing")
+            samples.append(("start", "timer", found))
     return run.record(rounds, summarised(samples), many=many)
 
 
 def store(record):
     def of(name, metric, unit, who="timer", isRanged=False):
-        return Column(name, name, metric, unit, 1, isRanged).cell(record, who) + f" {unit}"
+        return Column(name, name, metric, unit, isRanged).cell(record, who) + f" {unit}"
 
     rows = [[f"schedule, {group:,} in a commit",
              of(f"{group}", "perSecond", "a second", "schedule"),

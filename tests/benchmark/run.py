@@ -7,113 +7,93 @@ run.py --check [--record]                       counts instructions and shared c
 run.py pages [--check]                          writes the pages of what is recorded, or checks
 """
 
-import argparse
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE / "page"), str(HERE.parent / "support")]
+sys.path[:0] = [str(HERE.parent / name) for name in ("benchmark", "benchmark/page", "counts",
+                                                     "support")]  # fmt: skip
 import choosing  # noqa: E402
 import components  # noqa: E402
+import instructions  # noqa: E402
+import lines  # noqa: E402
 import measure  # noqa: E402
 import pages  # noqa: E402
 import performance  # noqa: E402
-from runner import between  # noqa: E402
+import runner  # noqa: E402
+from runner import ROOT  # noqa: E402
 from tables import Wrong  # noqa: E402
 
-PROGRAMS = ROOT / "build" / "release" / "tests" / "benchmark"
 MEASURED = {"performance": performance.measure, "choosing": choosing.measure,
             "server": components.measureServer, "calendars": components.measureCalendars,
             "store": components.measureStore}  # fmt: skip
 NEEDED = {"ratas": "src/timer-wheel.h", "seastar": "include/seastar/core/timer-set.hh"}
 
 
-def build(preset, options):
-    installs = ROOT / "tests" / "dev" / "need"  # what is missing; ./dev has done so without it
-    if installs.exists() and subprocess.run([installs, preset.removeprefix("bench-")]).returncode:
-        sys.exit(1)
+def built(what, target, options):
+    runner.need(what)
     rivals = [f"-DTIMINGWHEEL_{name.upper()}={path.resolve()}" for name in NEEDED
               if (path := getattr(options, name))]  # fmt: skip
-    subprocess.run(["cmake", "--preset", "release", *rivals], cwd=ROOT, check=True)
-    subprocess.run(["cmake", "--build", "--preset", preset], cwd=ROOT, check=True)
+    return runner.build("release", target, options=rivals) / "tests"
 
 
 def checkCounts(options):
-    build("bench-instructions", options)
-    folder, record = ROOT / "build" / "release" / "tests" / "counts", ["--record"] * options.record
-    for script, *arguments in (
-        ("instructions.py", folder / "timingwheel-benchmark-instructions",
-         ROOT / "build/release/CMakeCache.txt", folder / "timingwheel-benchmark-observer",
-         folder / "timingwheel-unobserved-benchmark-observer"),
-        ("lines.py", folder / "timingwheel-benchmark-lines"),
-    ):  # fmt: skip
-        command = [sys.executable, "-B", ROOT / "tests" / "counts" / script, *arguments, *record]
-        if subprocess.run(command).returncode:
-            sys.exit(1)
+    folder = built("instructions", "timingwheel-benchmark-instructions", options) / "counts"
+    instructions.check(folder, ROOT / "build/release/CMakeCache.txt", options.record)
+    lines.check(folder, options.record)
 
 
 def run(options):
     """Measures, and writes the record and the pages: a full run in their places."""
     if options.programs is None:
-        build("bench", options)
-        options.programs = PROGRAMS
-    options.java = not options.no_java and bool(shutil.which("javac"))
-    command = " ".join(["./dev bench", *sys.argv[1:]])
-    for name in NEEDED:
-        if path := getattr(options, name):
-            command = command.replace(str(path), "DIR")
+        options.programs = built("bench", "timingwheel-benchmarks", options) / "benchmark"
+    isSmoke = options.size == "smoke"
+    options.build = options.programs / "smoke" / options.what if isSmoke else ROOT / "build/bench"
+    options.java = not isSmoke and bool(shutil.which("javac"))
+    command = runner.asked("bench")
+    for path in filter(None, (options.ratas, options.seastar)):
+        command = command.replace(str(path), "DIR")
+    options.build.mkdir(parents=True, exist_ok=True)
     one = measure.Run(command, options.size, options.java and options.what == "performance")
-    record = MEASURED[options.what](one, options)
-    isFull = options.size == "full"
-    root = ROOT if isFull or options.write else options.build
-    file = (pages.RECORDED if root == ROOT else options.build) / f"{options.what}.json"
-    pages.save(record, options.build / f"{options.what}.json")
-    if root != ROOT:  # pages to write into
-        for page in [ROOT / "README.md", *ROOT.glob("docs/*.md")]:
-            copy = root / page.relative_to(ROOT)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(page, copy)
+    record = json.loads(json.dumps(MEASURED[options.what](one, options)))
+    file = f"{options.what}.json"
+    pages.save(record, options.build / file)
+    isKept = options.size == "full" or options.write
+    if not isKept:  # pages to write into
+        shutil.copytree(ROOT / "docs", options.build / "docs", dirs_exist_ok=True)
+        shutil.copy(ROOT / "README.md", options.build)
     try:
-        made = pages.made(options.what, json.loads(json.dumps(record)), root)
+        pages.write(options.what, record, ROOT if isKept else options.build)
     except Wrong as problem:
         sys.exit(f"{problem}\nNothing is written; {options.build} has what was measured.")
-    pages.save(record, file)
-    for page, text in made.items():
-        page.write_text(text, encoding="utf-8")
-        print(f"== {page}")
+    if isKept:
+        pages.save(record, pages.RECORDED / file)
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="./dev bench", allow_abbrev=False,
-                                     description=__doc__.split("\n", maxsplit=1)[0])  # fmt: skip
+    parser = runner.parser("bench", __doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("what", nargs="?", choices=[*MEASURED, "pages"], default="performance")
     size = parser.add_mutually_exclusive_group()
     for name, words in (("quick", "too short to conclude anything from; into build/bench"),
-                        ("smoke", "all with every load, hardly measured: for tests")):  # fmt: skip
-        size.add_argument(f"--{name}", dest="size", action="store_const", const=name, help=words)
-    parser.add_argument("--rounds", type=between(1, 1000),
-                        help="how many, instead of what the size says")
+                        ("smoke", "hardly measured, without Java: for tests")):  # fmt: skip
+        size.add_argument(f"--{name}", dest="size", action="store_const", const=name, help=words,
+                          default="full")  # fmt: skip
     parser.add_argument("--vast", action="store_true", help="10^8 timers too: they take 5 GB")
     parser.add_argument("--ratas", type=Path, help="a checkout of github.com/jsnell/ratas")
     parser.add_argument("--seastar", type=Path, help="a checkout of github.com/scylladb/seastar")
-    parser.add_argument("--no-java", action="store_true")
     parser.add_argument("--check", action="store_true", help="count instructions, or check pages")
     parser.add_argument("--record", action="store_true", help="write the counts down")
     parser.add_argument("--write", action="store_true", help="a quick run, too, into its place")
     parser.add_argument("--programs", type=Path, help="where they are built; else they are built")
-    parser.add_argument("--build", type=Path, default=ROOT / "build" / "bench")
-    parser.set_defaults(size="full")
     options = parser.parse_args()
     for name, file in NEEDED.items():
         if (path := getattr(options, name)) and not (path / file).exists():
-            parser.error(f"--{name} wants a checkout, with {file} in it, not \"{path}\"")
+            parser.error(f'--{name} wants a checkout, with {file} in it, not "{path}"')
     isComplete = options.ratas and options.seastar and shutil.which("javac")
-    if options.what == "performance" and options.size == "full" and not options.check \
-            and not isComplete:  # fmt: skip
+    isMeasured = options.what == "performance" and options.size == "full" and not options.check
+    if isMeasured and not isComplete:
         parser.error("a full run needs javac, --ratas and --seastar; --quick does without")
     return options
 
@@ -121,11 +101,10 @@ def parse():
 def main():
     options = parse()
     if options.what == "pages" and options.check:
-        wrong = pages.check(ROOT)
-        print("\n".join(wrong), end="\n" if wrong else "")
-        sys.exit(bool(wrong))
+        sys.exit("\n".join(pages.check(ROOT)) or 0)
     elif options.what == "pages":
-        pages.write(ROOT)
+        for name, record in pages.recorded():
+            pages.write(name, record, ROOT)
     elif options.check:
         checkCounts(options)
     else:

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Counts the wheel's instructions under callgrind and compares them with the recorded ones.
 
 Unlike nanoseconds they are the same on every quiet or busy machine, so that a change which makes
@@ -9,7 +8,6 @@ What an observer costs a timer that has none is counted beside a library in whic
 out: at most one test an operation.
 """
 
-import argparse
 import json
 import platform
 import re
@@ -20,8 +18,7 @@ from pathlib import Path
 
 RECORDED = Path(__file__).resolve().parent / "instructions.json"
 TOLERANCE = 0.02  # of the count: what a patch release of the compiler may change
-LOADS = {"W1": "reschedule", "W2": "fill", "W3a": "expire by tick", "W3b": "expire by jump",
-         "W4": "90 % rescheduled, 10 % expiring"}  # fmt: skip
+LOADS = ("W1", "W2", "W3a", "W3b", "W4")  # docs/performance.md says what they do
 # Instructions of "is there an observer": a load, a test and a jump, and what the compiler does
 # otherwise around them.
 TEST = 4
@@ -34,116 +31,77 @@ SHARED = 0.1  # of an instruction: what a chunk or a bucket does once for all it
 
 def compilerOf(cache):
     """The compiler of a build tree, as far as its code depends on it."""
-    text = cache.read_text(encoding="utf-8")
-    path = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", text, re.MULTILINE).group(1)
-    first = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
-    line = first.stdout.splitlines()[0]
-    name = "clang" if "clang" in line else "g++"
-    major = re.search(r"(\d+)\.\d+", line).group(1)
-    return f"{name} {major}, {platform.machine()}"
+    path = re.search(r"(?m)^CMAKE_CXX_COMPILER:\w+=(.*)$", cache.read_text(encoding="utf-8"))[1]
+    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    name = "clang" if "clang" in told.splitlines()[0] else "g++"
+    return f"{name} {re.search(r'([0-9]+)[.][0-9]+', told)[1]}, {platform.machine()}"
 
 
-def profiles(program):
-    """Of each load: its name, as the program gave it, and all its instructions."""
+def counted(program):
+    """{load: all its instructions, and its operations}"""
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         command = ["valgrind", "-q", "--tool=callgrind", "--collect-atstart=no",
                    f"--callgrind-out-file={folder}/profile", program]  # fmt: skip
         subprocess.run(command, check=True, timeout=300)
-        found = []
         for profile in Path(folder).iterdir():
             text = profile.read_text(encoding="utf-8")
-            named = re.search(r"^desc: Trigger: Client Request: (.+)$", text, re.MULTILINE)
-            if named:
-                total = int(re.search(r"^totals: (\d+)", text, re.MULTILINE).group(1))
-                found.append((named.group(1), total))
-    if not found:
-        sys.exit("callgrind wrote no counts")
-    return sorted(found)
+            # As the program named it.
+            if named := re.search(r"(?m)^desc: Trigger: Client Request: (.+) (\d+)$", text):
+                total = re.search(r"(?m)^totals: (\d+)", text)[1]
+                found[named[1].replace("-", " ")] = int(total), int(named[2])
+    return found
 
 
-def count(program):
-    """{load and number pending: instructions for an operation}"""
-    counts = {}
-    for name, total in profiles(program):
-        load, size, operations = name.split(" ")
+def counts(folder):
+    """{what is recorded: {load: instructions for an operation}}"""
+    wheel = counted(folder / "timingwheel-benchmark-instructions")
+    timer = counted(folder / "timingwheel-benchmark-observer")
+    without = counted(folder / "timingwheel-unobserved-benchmark-observer")
+    found = {"instructions": {}, "timer": {}, "unused observer": {}}
+    for name, (total, times) in sorted(wheel.items()):
+        load, size = name.split()
         if load in LOADS:
-            counts[f"{load}, {int(size):,} pending"] = round(total / int(operations), 2)
-    return counts
+            found["instructions"][f"{load}, {int(size):,} pending"] = round(total / times, 2)
+    for load in OPERATIONS:
+        total, times = timer[load]
+        found["timer"][load] = round(total / times, 2)
+        found["unused observer"][load] = round((total - without[load][0]) / times, 2)
+    return found
 
 
-def countObserver(observable, unobservable):
-    """{load: instructions for an operation because there could be an observer}, and all of them"""
-    costs, all_ = {}, {}
-    for (name, total), (_, without) in zip(profiles(observable), profiles(unobservable)):
-        load, operations = name.rsplit(" ", maxsplit=1)
-        costs[load.replace("-", " ")] = round((total - without) / int(operations), 2)
-        all_[load.replace("-", " ")] = round(total / int(operations), 2)
-    return {load: costs[load] for load in OPERATIONS}, all_
-
-
-def checkObserver(costs, recorded):
-    """What is wrong, a sentence for each. Some tests take two instructions: what is recorded says
-    which, so that a second test does not hide in the third."""
-    for load, cost in costs.items():
-        most = min(TEST * OPERATIONS[load], recorded.get(load, cost))
-        if cost > most + SHARED:
-            yield f"{load}: {cost} instructions for an observer that is not there, at most {most}"
-
-
-def compare(counts, recorded):
-    """What is wrong, a sentence for each."""
-    if counts.keys() != recorded.keys():
+def differences(now, recorded):
+    """A sentence for each."""
+    if now.keys() != recorded.keys():
         yield "what is counted is not what was recorded"
-        return
-    for name, now in counts.items():
-        before = recorded[name]
-        if now > before * (1 + TOLERANCE):
-            yield f"{name}: {now} instructions instead of {before}, {now / before - 1:+.1%}"
-        elif now < before * (1 - TOLERANCE):
-            yield (f"{name}: only {now} instructions instead of {before}, {now / before - 1:+.1%}: "
-                   "if that was meant, record it")  # fmt: skip
+    for name in now.keys() & recorded.keys():
+        more = now[name] / recorded[name] - 1
+        if abs(more) > TOLERANCE:
+            less = ": if that was meant, record it" if more < 0 else ""
+            yield f"{name}: {now[name]} instructions instead of {recorded[name]}, {more:+.1%}{less}"
 
 
-def printCounts(counts, costs, all_):
-    for name, now in counts.items():
-        print(f"    {name:24}{now:10.2f}   {LOADS[name.split(',')[0]]}")
-    print("of a ManualTimer's in all, and for an observer that is not there")
-    for load, cost in costs.items():
-        print(f"    {load:32}{all_[load]:8.2f}{cost:8.2f}   at most {TEST * OPERATIONS[load]}")
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("program", type=Path, help="timingwheel-benchmark-instructions")
-    parser.add_argument("cache", type=Path, help="CMakeCache.txt of its build tree")
-    parser.add_argument("observable", type=Path, help="timingwheel-benchmark-observer")
-    parser.add_argument("unobservable", type=Path, help="timingwheel-unobserved-benchmark-observer")
-    parser.add_argument("--record", action="store_true", help="write the counts down")
-    options = parser.parse_args()
-
-    compiler, counts = compilerOf(options.cache), count(options.program)
-    costs, all_ = countObserver(options.observable, options.unobservable)
-    recorded = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else None
-    print(f"{compiler}; instructions per operation")
-    printCounts(counts, costs, all_)
-    isComparable = recorded is not None and recorded["compiler"] == compiler and not options.record
-    if problems := list(checkObserver(costs, recorded["unused observer"] if isComparable else {})):
-        sys.exit("\n".join(problems))
-    if options.record:
-        text = json.dumps({"compiler": compiler, "instructions": counts, "timer": all_,
-                           "unused observer": costs}, indent=1)  # fmt: skip
+def check(folder, cache, isToBeRecorded):
+    """`folder` has the programs, `cache` is the CMakeCache.txt of their build tree."""
+    compiler, now = compilerOf(cache), counts(folder)
+    for heading, numbers in now.items():
+        print(f"{heading}: of each operation, by {compiler}")
+        print(*(f"    {load:32}{number:10.2f}" for load, number in numbers.items()), sep="\n")
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
+    isComparable = recorded["compiler"] == compiler and not isToBeRecorded
+    problems = []
+    for load, cost in now["unused observer"].items():
+        # Some tests take two instructions: what is recorded says which, so that a second test does
+        # not hide in the third.
+        most = recorded["unused observer"][load] if isComparable else TEST * OPERATIONS[load]
+        if cost > most + SHARED:
+            problems.append(f"{load}: {cost} for an observer that is not there, at most {most}")
+    for name in ("instructions", "timer") if isComparable else ():
+        problems += differences(now[name], recorded[name])
+    if problems:
+        sys.exit("\n".join([*problems, "./dev bench --check --record writes them down anew"]))
+    if isToBeRecorded:
+        text = json.dumps({"compiler": compiler, **now}, indent=1)
         RECORDED.write_text(text + "\n", encoding="utf-8")
-        print(f"recorded in {RECORDED.name}")
     elif not isComparable:
-        whose = recorded["compiler"] if recorded else "nobody"
-        print(f"left out: ./dev bench --check: what is recorded is {whose}'s")
-    else:
-        problems = [problem for name, now in (("instructions", counts), ("timer", all_))
-                    for problem in compare(now, recorded[name])]  # fmt: skip
-        if problems:
-            sys.exit("\n".join(problems + ["./dev bench --check --record writes them down anew"]))
-        print(f"all within {TOLERANCE:.0%} of what was recorded")
-
-
-if __name__ == "__main__":
-    main()
+        print(f"left out: ./dev bench --check: what is recorded is {recorded['compiler']}'s")

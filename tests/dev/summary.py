@@ -21,7 +21,7 @@ import sys
 import textwrap
 import tomllib
 import xml.etree.ElementTree as ElementTree
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 BUDGET = Path(__file__).resolve().parent / "budget.toml"
@@ -34,31 +34,27 @@ def rows(file):
     return [line.split("\t") for line in file.read_text().splitlines()] if file.exists() else []
 
 
-def notRun(file):
-    """(test, why) of each test of a file that neither passed nor failed."""
-    for case in ElementTree.parse(file).getroot().iter("testcase"):
-        if case.get("status") in ("notrun", "disabled"):
-            skipped = case.find("skipped")
-            message = skipped.get("message") if skipped is not None else ""
-            found = REASON.search(case.findtext("system-out") or "")
-            why = found and (found[1] or found[2]).strip()
-            yield (case.get("name").split("  #")[0].removeprefix("left-out."),
-                   why or f"it does not say why ({message or case.get('status')})")  # fmt: skip
-
-
 def leftOut(folder):
-    """{(what, why): parts}"""
+    """{(what neither passed nor failed, why): the parts in which that is so}"""
     found = defaultdict(set)
     for part, step, why in rows(folder / "left-out.tsv"):
         found[step, why].add(part)
     for file in folder.glob("*/*.xml"):
-        for what in notRun(file):
-            found[what].add(file.parent.name)
+        for case in ElementTree.parse(file).iter("testcase"):
+            if case.get("status") not in ("notrun", "disabled"):
+                continue
+            said = REASON.search(case.findtext("system-out") or "")
+            code = case.find("skipped[@message]")
+            why = ((said[1] or said[2]).strip() if said else
+                   f"it does not say why ({'' if code is None else code.get('message')})")
+            name = case.get("name").split("  #")[0].removeprefix("left-out.")
+            found[name, why].add(file.parent.name)
     return found
 
 
-def tellLeftOut(found, excuses, isCI):
+def tellLeftOut(folder, excuses, isCI):
     """Prints it, and returns what is wrong."""
+    found = leftOut(folder)
     print("\ndid not run:" if found else "\nno test was skipped, no step left out")
     for (what, why), parts in sorted(found.items()):
         print(textwrap.fill(f"{what} ({', '.join(sorted(parts))}): {why}", 110,
@@ -70,17 +66,15 @@ def tellLeftOut(found, excuses, isCI):
 
 def tellCosts(folder, shares, isCI):
     """Prints them, and returns what is wrong."""
-    spent, together = {}, dict.fromkeys(("build", "run", "clock"), 0)
+    spent = defaultdict(Counter)
     for part, kind, processor, seconds in rows(folder / "stages.tsv"):
-        for took in (spent.setdefault(part, dict.fromkeys(together, 0)), together):
-            took[kind] += float(processor) / 60
-            took["clock"] += float(seconds) / 60
-    shares = {**shares, "together": sum(shares.get(part, 0) for part in spent)}
-    print(f"\n{'processor minutes':<18}{'compiling':>10}{'running':>9}{'both':>7}{'share':>7}"
-          f"{'on the clock':>14}")  # fmt: skip
-    for part, took in {**spent, "together": together}.items():
-        both, share = took["build"] + took["run"], shares.get(part, 0)
-        isTooMuch = part != "together" and both > TOO_MUCH * share
+        spent[part] += Counter({kind: float(processor) / 60, "clock": float(seconds) / 60})
+    shares = {part: shares.get(part, 0) for part in spent}
+    print("\nprocessor minutes  compiling  running   both  share  on the clock")
+    for part, took, share in [*((part, took, shares[part]) for part, took in spent.items()),
+                              ("together", sum(spent.values(), Counter()), sum(shares.values()))]:
+        both = took["build"] + took["run"]
+        isTooMuch = both > TOO_MUCH * share and part != "together"
         print(f"{part:<18}{took['build']:>10.1f}{took['run']:>9.1f}{both:>7.1f}{share:>7.1f}"
               f"{took['clock']:>14.1f}{'  TOO MUCH' if isTooMuch else ''}")  # fmt: skip
         if not share and part != "together":
@@ -89,18 +83,9 @@ def tellCosts(folder, shares, isCI):
             yield f"{part} took {both:.1f} minutes, more than {TOO_MUCH} times its {share}"
 
 
-def read(file):
-    budget = tomllib.loads(file.read_text(encoding="utf-8"))
-    whole = sum(budget["share"].values())
-    assert whole <= budget["whole"], f"{file}: {whole} minutes, {budget['whole']} at most"
-    return budget
-
-
-def summarise(folder, budget, isCI):
-    return [*tellLeftOut(leftOut(folder), budget["excuses"]["all"], isCI),
-            *tellCosts(folder, budget["share"], isCI)]  # fmt: skip
-
-
 if __name__ == "__main__":
-    wrong = summarise(Path(sys.argv[1]), read(BUDGET), os.environ.get("CI") == "true")
+    budget, isCI = tomllib.loads(BUDGET.read_text("utf-8")), os.environ.get("CI") == "true"
+    assert sum(budget["share"].values()) <= budget["whole"], f"{BUDGET}: more than the whole"
+    wrong = [*tellLeftOut(Path(sys.argv[1]), budget["excuses"]["all"], isCI),
+             *tellCosts(Path(sys.argv[1]), budget["share"], isCI)]  # fmt: skip
     sys.exit("\n".join(f"wrong: {line}" for line in wrong) or None)

@@ -13,25 +13,18 @@ Exits with 77, and says why, where there is no Java or the jars cannot be had.
 import argparse
 import http.client
 import random
-import re
 import secrets
-import shutil
 import subprocess
 import sys
-import time
+import tempfile
 import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "benchmark" / "page"))
-from jvm import fetchJars  # noqa: E402
+from jvm import compileJava, fetchJars  # noqa: E402
 
 SKIPPED = 77
-OLDEST_JAVA = 17  # the recorders are written for it
-SHOWN = 12  # lines before a difference
-PATIENCE = 500  # seconds
-
-# ---- what is compared --------------------------------------------------------------------------
 
 
 def upTo(draw, most):
@@ -64,25 +57,11 @@ def nettyShape(draw):
     }
 
 
-ORIGINALS = {
-    # name: (its jars in jars.txt, folder of the recorder, recorder, shape, operations)
-    "kafka": ("kafka", "kafka", "org.apache.kafka.server.util.timer.WheelRecorder", kafkaShape,
-              5_000_000),
-    "netty-4.1": ("netty-4.1", "netty", "differential.TimerRecorder", nettyShape, 2_000_000),
-    "netty-4.2": ("netty-4.2", "netty", "differential.TimerRecorder", nettyShape, 2_000_000),
-}  # fmt: skip
-
-
-def describe(shape):
-    return ", ".join(f"{name} {value}" for name, value in shape.items())
-
-
-# ---- the recorder ------------------------------------------------------------------------------
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(SKIPPED)
+ORIGINALS = {  # name, and group in jars.txt: folder of the recorder, recorder, shape, operations
+    "kafka": ("kafka", "org.apache.kafka.server.util.timer.WheelRecorder", kafkaShape, 5_000_000),
+    "netty-4.1": ("netty", "differential.TimerRecorder", nettyShape, 2_000_000),
+    "netty-4.2": ("netty", "differential.TimerRecorder", nettyShape, 2_000_000),
+}
 
 
 def constant(text):
@@ -92,112 +71,64 @@ def constant(text):
 
 def setClockByHand(jar, classes):
     """Puts Netty's timer into `classes`, as it is but for whom it asks for the time."""
-    patched = 0
     with zipfile.ZipFile(jar) as archive:
-        for name in archive.namelist():
-            if not name.startswith("io/netty/util/HashedWheelTimer"):
-                continue
-            original = archive.read(name)
-            changed = original.replace(constant("java/lang/System"),
-                                       constant("differential/HandSetClock"))  # fmt: skip
-            patched += changed != original
-            target = classes / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(changed)
-    assert patched > 0, f"{jar} has no timer that asks System for the time"
+        names = [name for name in archive.namelist()
+                 if name.startswith("io/netty/util/HashedWheelTimer")]  # fmt: skip
+        archive.extractall(classes, names)
+    code = {classes / name: (classes / name).read_bytes() for name in names}
+    asked, set_ = constant("java/lang/System"), constant("differential/HandSetClock")
+    assert any(asked in one for one in code.values()), f"{jar}: no timer asks System for the time"
+    for file, one in code.items():
+        file.write_bytes(one.replace(asked, set_))
 
 
 def compileRecorder(original, build):
-    """The command that runs it."""
-    for program in ("javac", "java"):
-        if not shutil.which(program):
-            skip(f"there is no {program} on this machine (Debian: default-jdk-headless)")
-    said = subprocess.run(["javac", "-version"], capture_output=True, text=True, check=True)
-    version = (said.stdout + said.stderr).split()[-1]  # Java 8 says it on stderr
-    if int(re.match(r"\d+", version)[0]) < OLDEST_JAVA:
-        skip(f"javac is of Java {version}, Java {OLDEST_JAVA} is needed")
-    try:
-        jars = [jar.split("=", 1) for jar in fetchJars(build / "jars")]
-    except (OSError, http.client.HTTPException) as problem:
-        skip(f"the jars could not be had from Maven Central: {problem}")
-    group, folder, recorder, _, _ = ORIGINALS[original]
-    path = ":".join(jar for itsGroup, jar in jars if itsGroup == group)
+    """The command that runs it. Raises OSError if there is no Java, or no jar."""
+    folder, recorder, _, _ = ORIGINALS[original]
+    jars = [jar for group, jar in fetchJars(build / "jars") if group == original]
     classes = build / original / "classes"
-    shutil.rmtree(classes, ignore_errors=True)
-    sources = sorted(str(source) for source in (HERE / "java" / folder).glob("*.java"))
-    subprocess.run(["javac", "-Xlint:all", "-Werror", "-d", classes, "-cp", path, *sources],
-                   check=True)  # fmt: skip
+    compileJava(classes, jars, (HERE / "java" / folder).glob("*.java"))
     if folder == "netty":
-        setClockByHand(path, classes)
-    return ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", f"{classes}:{path}", recorder]
+        setClockByHand(*jars, classes)
+    path = ":".join([str(classes), *jars])
+    return ["java", "-Xmx512m", "-XX:+UseSerialGC", "-cp", path, recorder]
 
 
-def orders(build, chosen):
-    """What the recorder is told, as a file."""
-    file = build / "shapes.txt"
-    file.write_text("".join(" ".join(map(str, shape.values())) + "\n" for shape in chosen))
-    return open(file, encoding="ascii")
+def shapeOf(options, trace):
+    _, _, shape, _ = ORIGINALS[options.original]
+    return shape(random.Random(f"{options.seed}/{trace}"))
 
 
-# ---- the comparison ----------------------------------------------------------------------------
+def enough(options):
+    """{number of a trace: its shape}: as many as the original's number of operations takes."""
+    shapes, left = {}, ORIGINALS[options.original][3]
+    while left > 0:
+        shapes[len(shapes)] = shape = shapeOf(options, len(shapes))
+        left -= shape["operations"]
+    return shapes
 
 
-class Comparison:
-    def __init__(self, options):
-        self.original, self.replay, self.seed = options.original, options.replay, options.seed
-        self.build = options.build / self.original
-        self.recorder = compileRecorder(self.original, options.build)
+def record(recorder, shapes, **where):
+    """Starts the recorder, which reads a line for each trace."""
+    lines = "".join(" ".join(map(str, shape.values())) + "\n" for shape in shapes)
+    with tempfile.TemporaryFile("w+") as told:
+        told.write(lines)
+        told.seek(0)
+        return subprocess.Popen(recorder, stdin=told, **where)
 
-    def shape(self, trace):
-        return ORIGINALS[self.original][3](random.Random(f"{self.seed}/{trace}"))
 
-    def shapes(self, operations):
-        """As many as it takes for so many operations."""
-        found = []
-        while operations > 0:
-            found.append(self.shape(len(found)))
-            operations -= found[-1]["operations"]
-        return found
-
-    def run(self, chosen):
-        """The number of lines, or the difference: trace, line, expected and actual."""
-        log = self.build / "recorder.log"
-        with orders(self.build, chosen) as told, open(log, "w", encoding="utf-8") as errors:
-            java = subprocess.Popen(self.recorder, stdin=told, stdout=subprocess.PIPE,
-                                    stderr=errors)  # fmt: skip
-            cpp = subprocess.Popen([self.replay, self.original.split("-", maxsplit=1)[0]],
-                                   stdin=java.stdout, stdout=subprocess.PIPE,
-                                   text=True)  # fmt: skip
-            java.stdout.close()  # so that the recorder ends when the replay does
-            try:
-                said = cpp.communicate(timeout=PATIENCE)[0].splitlines()
-            except subprocess.TimeoutExpired:
-                java.kill()
-                cpp.kill()
-                sys.exit(f"with this seed there is no end after {PATIENCE} s")
-            failed = java.wait()
-        if cpp.returncode == 0 and not failed and said[0] == str(len(chosen)):
-            return int(said[1]), None
-        if cpp.returncode != 1:
-            sys.exit(f"with this seed the recorder ended with {failed} ({log}), the replay with "
-                     f"{cpp.returncode}")  # fmt: skip
-        trace, line, expected, actual = said
-        return 0, (int(trace) - 1, int(line), expected, actual)
-
-    def report(self, shape, trace, difference):
-        _, line, expected, actual = difference
-        file = self.build / f"trace-{self.seed}-{trace}.txt"
-        with orders(self.build, [shape]) as told, open(file, "w", encoding="ascii") as out:
-            subprocess.run(self.recorder, stdin=told, stdout=out, check=True)
-        before = file.read_text().splitlines()[max(0, line - 1 - SHOWN):line - 1]
-        print(f"seed {self.seed}, trace {trace} ({describe(shape)})")
-        print(f"differs in line {line} of {file}:")
-        print("".join(f"{'':12}{text}\n" for text in before), end="")
-        print(f"  {self.original:>9} {expected}")
-        print(f"  {'here':>9} {actual}")
-        print("this trace alone:")
-        print(f"  {Path(__file__).resolve()} {self.original} {self.replay.resolve()} "
-              f"{self.build.parent.resolve()} --seed {self.seed} --trace {trace}")  # fmt: skip
+def report(options, recorder, trace, line, expected, actual):
+    shape = shapeOf(options, trace)
+    file = options.build / options.original / f"trace-{options.seed}-{trace}.txt"
+    with open(file, "w", encoding="ascii") as out:
+        record(recorder, [shape], stdout=out).wait()
+    sys.exit(f"seed {options.seed}, trace {trace}, {shape}\n"
+             f"differs in line {line} of {file}:\n"
+             f"  {options.original:>9} {expected}\n"
+             f"  {'here':>9} {actual}\n"
+             "this trace alone:\n"
+             f"  {Path(__file__).resolve()} {options.original} {options.replay.resolve()} "
+             f"{options.build.resolve()} --seed {options.seed} --trace {trace}")  # fmt: skip
 
 
 def main():
@@ -206,25 +137,29 @@ def main():
     parser.add_argument("replay", type=Path, help="timingwheel-differential-replay")
     parser.add_argument("build", type=Path, help="where jars, classes and traces go")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
-    parser.add_argument("--operations", type=int, help="about so many")
     parser.add_argument("--trace", type=int, help="only this one of the seed's traces")
     options = parser.parse_args()
 
-    comparison = Comparison(options)
-    began = time.monotonic()
+    try:
+        recorder = compileRecorder(options.original, options.build)
+    except (OSError, http.client.HTTPException) as problem:
+        print(f"skipped: no Java (Debian: default-jdk-headless), or no jars: {problem}")
+        sys.exit(SKIPPED)
     print(f"seed {options.seed}", flush=True)
-    first, chosen = 0, []
-    if options.trace is None:
-        chosen = comparison.shapes(options.operations or ORIGINALS[options.original][4])
-    else:
-        first, chosen = options.trace, [comparison.shape(options.trace)]
-    lines, difference = comparison.run(chosen)
-    if difference is not None:
-        comparison.report(chosen[difference[0]], first + difference[0], difference)
-        sys.exit(1)
-    operations = sum(shape["operations"] for shape in chosen)
-    print(f"no difference: {len(chosen)} traces, {operations} operations, {lines} lines, "
-          f"{time.monotonic() - began:.0f} s")  # fmt: skip
+    alone = options.trace
+    shapes = enough(options) if alone is None else {alone: shapeOf(options, alone)}
+    java = record(recorder, shapes.values(), stdout=subprocess.PIPE)
+    cpp = subprocess.run([options.replay, options.original.split("-")[0]], stdin=java.stdout,
+                         stdout=subprocess.PIPE, text=True)  # fmt: skip
+    java.stdout.close()  # so that the recorder ends if the replay has
+    failed, said = java.wait(), cpp.stdout.splitlines()
+    if cpp.returncode == 1:
+        trace, line, expected, actual = said
+        report(options, recorder, list(shapes)[int(trace) - 1], line, expected, actual)
+    if cpp.returncode or failed or said[0] != str(len(shapes)):
+        sys.exit(f"the recorder ended with {failed}, the replay with {cpp.returncode}: {said}")
+    operations = sum(shape["operations"] for shape in shapes.values())
+    print(f"no difference: {len(shapes)} traces, {operations} operations, {said[1]} lines")
 
 
 if __name__ == "__main__":

@@ -1,51 +1,41 @@
-#!/usr/bin/env python3
 """Kills and pauses brokers and workers at random while users schedule, push back and cancel. Then
 everything is started again, the ledger must balance, and the transactions that the brokers have
-written must be whole. ./dev kafka attack calls it.
+written must be whole. ./dev kafka attack calls it."""
 
-attack.py <timingwheel-kafka> <build folder> [--minutes 10] [--seed N] [--brokers 3] [--workers 3]
-          [--rate N] [--partitions N] [--hasty] [--write]
-"""
-
-import argparse
-import bisect
 import datetime
-import fcntl
 import heapq
 import itertools
 import json
+import os
 import random
 import re
-import secrets
-import sys
+import signal
 import threading
 import time
+from array import array
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmark" / "page"))
-
-import about  # noqa: E402  (found in the folder above)
-from brokerlogs import Scan  # noqa: E402
-from children import allEnded, reserve  # noqa: E402
-from cluster import Cluster  # noqa: E402
-from ledger import CANCEL, MISTAKE, PUSH_BACK, SCHEDULE, Ledger  # noqa: E402
-from screen import Screen, bold, dim, green, red  # noqa: E402
-from timers import (  # noqa: E402
-    DEAD_LETTERS, REPLIES, STATE, TARGET, Reader, User, Worker, header, now, prepare, readReply,
-    stillPending,
+import about
+from brokerlogs import Scan
+from children import allEnded, reserve
+from cluster import Cluster
+from ledger import ENDS, Ledger
+from runner import asked
+from timers import (
+    DEAD_LETTERS, HOUR, REPLIES, SESSION, STATE, TARGET, Reader, User, Worker, everything, header,
+    now, start,
 )  # fmt: skip
 
 RECORD = Path(__file__).with_name("attacks.toml")
 BEGIN = "\n[[attack]]\n"
-KEPT = 5  # attacks
-LONG = 10  # minutes; a shorter one is not for the record
-SESSION, TRANSACTION = 6_000, 6_000  # milliseconds
 PATIENCE = 300  # seconds without anything new
 SETTLES = 10  # seconds for what should not come
 FARTHEST = 60_000  # milliseconds to what is due
 RECENT = 50_000  # timers that users still think of
-LIMITS = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000)
+QUORUM_LOST = 8  # once in so many times two brokers are paused together
+SHOWN = 5  # seconds from one line that says how it stands to the next
 
 # ---- users -------------------------------------------------------------------------------------
 
@@ -58,115 +48,58 @@ class Users(threading.Thread):
         self.user, self.rate, self.draw = User(addresses), rate, random.Random(f"{seed}/users")
         self.ledger, self.timers = Ledger(), 0
         self.isEnding = threading.Event()
-        self.failure = None
 
     def run(self):
-        try:
-            begin, done = time.monotonic(), 0
-            while not self.isEnding.is_set():
-                wanted = int((time.monotonic() - begin) * self.rate)
-                # What an outage held up is not made good in one go.
-                for _ in range(min(wanted - done, self.rate)):
-                    self.command()
-                done = wanted
-                self.user.producer.poll(0.005)
-        except Exception as problem:  # told by the main thread
-            self.failure = problem
+        begin, done = time.monotonic(), 0
+        while not self.isEnding.is_set():
+            wanted = int((time.monotonic() - begin) * self.rate)
+            # What an outage held up is not made good in one go.
+            for _ in range(min(wanted - done, self.rate)):
+                self.act()
+            done = wanted
+            self.user.producer.poll(0.005)
 
     def end(self):
         """No more commands; returns when each is confirmed."""
         self.isEnding.set()
         self.join(PATIENCE)
-        if self.failure is not None:
-            raise self.failure
         self.user.flush(PATIENCE)
         self.ledger.unsure |= self.user.unsure
 
-    def command(self):
+    def act(self):
+        """The next command."""
         kind = self.draw.random()
         if kind < 0.58 or self.timers == 0:
             self.timers += 1
-            self.schedule(self.timers, self.soon(-1_000))
+            self.command("schedule", self.timers, self.soon(-1_000))
             return
         timer = max(1, self.timers - int(self.draw.random() * RECENT))
         if kind < 0.665:
-            self.schedule(timer, self.soon(0))
+            self.command("schedule", timer, self.soon(0))
         elif kind < 0.82:
-            at = self.soon(0)
-            self.user.pushBack(keyOf(timer), at, self.ledger.command(PUSH_BACK, timer, at))
+            self.command("push-back", timer, self.soon(0))
         elif kind < 0.995:
-            self.user.cancel(keyOf(timer), self.ledger.command(CANCEL, timer))
+            self.command("cancel", timer)
         else:
-            self.mistake(timer)
+            number = self.ledger.command("mistake", timer)
+            kind, at, to = self.draw.choice([
+                ("shedule", now(), TARGET), ("schedule", "soon", TARGET),
+                ("schedule", now(), "no.such.topic"), ("schedule", now(), "not a topic"),
+            ])  # fmt: skip
+            self.user.command(kind, keyOf(timer), at, to, b"", number)
 
     def soon(self, least):
         return now() + int(self.draw.triangular(least, FARTHEST, least))
 
-    def schedule(self, timer, at):
-        self.user.schedule(keyOf(timer), at, value=valueOf(timer),
-                           number=self.ledger.command(SCHEDULE, timer, at),
-                           more=[("order", str(timer).encode())])  # fmt: skip
-
-    def mistake(self, timer):
-        number = self.ledger.command(MISTAKE, timer)
-        headers = {"timingwheel-command": "schedule", "timingwheel-at": str(now()),
-                   "timingwheel-to": TARGET, "timingwheel-reply": str(number)}  # fmt: skip
-        headers |= self.draw.choice([
-            {"timingwheel-command": "shedule"}, {"timingwheel-at": "soon"},
-            {"timingwheel-to": "no.such.topic"}, {"timingwheel-to": "not a topic"},
-        ])  # fmt: skip
-        self.user.write(keyOf(timer), [(n, text.encode()) for n, text in headers.items()],
-                        b"", number)  # fmt: skip
+    def command(self, kind, timer, at=None):
+        number, given = self.ledger.command(kind, timer, at or 0), {}
+        if kind == "schedule":
+            given = {"to": TARGET, "value": keyOf(timer), "more": [("order", keyOf(timer))]}
+        self.user.command(kind, keyOf(timer), at, reply=number, **given)
 
 
 def keyOf(timer):
     return f"timer-{timer}"
-
-
-def valueOf(timer):
-    return b"what timer %d is for" % timer
-
-
-class Watch(threading.Thread):
-    """Reads the target topic as its readers do, and notes how late they get what they get."""
-
-    def __init__(self, addresses):
-        super().__init__(daemon=True)
-        self.addresses, self.buckets = addresses, [0] * (len(LIMITS) + 1)
-        self.seen, self.latest, self.isEnding = 0, 0, threading.Event()
-        self.failure = None
-
-    def run(self):
-        try:
-            self.read()
-        except Exception as problem:  # told by the main thread
-            self.failure = problem
-
-    def read(self):
-        reader = Reader(self.addresses, [TARGET])
-        while not self.isEnding.is_set():
-            for message in reader.read(0.005, 1_000):
-                late = now() - int(header(message, "timingwheel-at"))
-                self.buckets[bisect.bisect_left(LIMITS, late)] += 1
-                self.seen += 1
-                self.latest = max(self.latest, late)
-        reader.close()
-
-    def upTo(self, limit):
-        """Part of all."""
-        return sum(self.buckets[: LIMITS.index(limit) + 1]) / max(1, self.seen)
-
-    def table(self):
-        rows, below, names = [], 0, [inWords(limit) for limit in LIMITS]
-        for name, number in zip([f"up to {n}" for n in names] + ["more"], self.buckets):
-            below += number
-            if number:
-                rows.append((name, number, below / self.seen))
-        return rows
-
-
-def inWords(milliseconds):
-    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds // 1000} s"
 
 
 # ---- bad luck ----------------------------------------------------------------------------------
@@ -180,124 +113,104 @@ class BadLuck:
     A broker that was killed is started again when others lead what it led, or at once if `isHasty`:
     docs/beyond.md says what that may cause."""
 
-    QUORUM_LOST = 8
-
     def __init__(self, cluster, workers, seed, isHasty, say):
-        self.cluster, self.workers, self.isHasty, self.say = cluster, workers, isHasty, say
+        self.cluster, self.isHasty, self.say = cluster, isHasty, say
+        self.children = [*cluster.brokers, *workers]
         self.draw = random.Random(f"{seed}/luck")
-        self.counts, self.next, self.order = Counter(), [], 0
+        self.courses, self.order = [], itertools.count()
+        self.counts, self.struck = Counter(), set()
         self.ends = []  # of what ended by itself
-        self.struck = set()
-        for worker in workers:
-            self.rest(12, lambda worker=worker: self.strikeWorker(worker))
-        self.rest(15, self.strikeBroker)
 
-    def after(self, seconds, what):
-        self.order += 1
-        heapq.heappush(self.next, (time.monotonic() + seconds, self.order, what))
-
-    def rest(self, mean, what):
-        self.after(min(self.draw.expovariate(1 / mean), 4 * mean), what)
+    def begin(self, course, seconds=0):
+        """A course of events yields how long it rests until it goes on."""
+        heapq.heappush(self.courses, (time.monotonic() + seconds, next(self.order), course))
 
     def step(self):
-        """Does what is due."""
-        while self.next and self.next[0][0] <= time.monotonic():
-            heapq.heappop(self.next)[2]()
-        self.supervise()
-
-    def supervise(self):
-        """Starts again what has ended by itself, as any supervisor does."""
-        for child in (*self.cluster.brokers, *self.workers):
+        """Does what is due, and starts again what has ended by itself, as any supervisor does."""
+        while self.courses and self.courses[0][0] <= time.monotonic():
+            _, _, course = heapq.heappop(self.courses)
+            if (seconds := next(course, None)) is not None:
+                self.begin(course, seconds)
+        for child in self.children:
             if not child.isRunning and child not in self.struck:
-                self.counts[f"{child.name.split()[0]} that ended by itself"] += 1
                 self.ends.append(f"{child.name}, with {child.process.returncode}: "
                                  f"“{child.endOfLog(1)[:200]}”")  # fmt: skip
                 self.say(f"{self.ends[-1]}: it has ended by itself")
                 self.struck.add(child)
-                self.after(1, lambda child=child: self.start(child))
+                self.begin(self.start(child), 1)
 
     def start(self, child):
-        """Now, or as soon as that does no harm."""
-        if child.isRunning or self.mayStart(child):
-            self.struck.discard(child)
-            if not child.isRunning:
-                child.start()
-        else:
-            self.after(0.5, lambda: self.start(child))
+        """As soon as that does no harm."""
+        mayHarm = child in self.cluster.brokers and not self.isHasty
+        while mayHarm and not child.isRunning and self.cluster.isLeader(child):
+            yield 0.5
+        if not child.isRunning:
+            child.start()
+        self.struck.discard(child)
 
-    def mayStart(self, child):
-        return self.isHasty or self.cluster.count == 1 or child in self.workers or \
-            not self.cluster.isLeader(child)  # fmt: skip
+    def rest(self, mean):
+        return min(self.draw.expovariate(1 / mean), 4 * mean)
 
     def strikeWorker(self, worker):
-        def goesOn(act):
-            act()
-            self.rest(30, lambda: self.strikeWorker(worker))
+        yield self.rest(12)
+        while True:
+            long = (SESSION / 1000 + 1, SESSION / 1000 + 10)
+            yield from self.strike("worker", worker, (0.2, 4), long, (0, 8))
+            yield self.rest(30)
 
-        self.strike("worker", worker, (0.2, 4), (SESSION / 1000 + 1, SESSION / 1000 + 10), (0, 8),
-                    goesOn)  # fmt: skip
+    def strikeBrokers(self):
+        yield self.rest(15)
+        while True:
+            while not self.cluster.isInStep():
+                yield 1
+            brokers = self.draw.sample(self.cluster.brokers, 2)
+            if self.draw.randrange(QUORUM_LOST) == 0:
+                yield from self.pause("losses of the quorum", brokers, (4, 15))
+            else:
+                yield from self.strike("broker", brokers[0], (0.5, 6), (10, 25), (0, 10))
+            yield self.rest(25)
 
-    def strikeBroker(self):
-        if not self.isInStep():
-            self.after(1, self.strikeBroker)
-            return
-
-        def goesOn(act):
-            act()
-            self.rest(25, self.strikeBroker)
-
-        brokers = self.draw.sample(self.cluster.brokers, min(2, self.cluster.count))
-        if self.draw.randrange(self.QUORUM_LOST) == 0:
-            away = self.draw.uniform(4, 15)
-            self.counts["losses of the quorum"] += 1
-            self.say(f"{red('SIGSTOP')} {' and '.join(b.name for b in brokers)} for {away:.1f} s")
-            for broker in brokers:
-                broker.pause()
-            self.after(away, lambda: goesOn(lambda: [broker.resume() for broker in brokers]))
-        else:
-            self.strike("broker", brokers[0], (0.5, 6), (10, 25), (0, 10), goesOn)
-
-    def strike(self, what, child, short, long, away, goesOn):
+    def strike(self, what, child, short, long, away):
         kind = self.draw.choice(("killed", "killed", "paused", "paused for long"))
         if kind == "killed":
-            seconds = self.draw.uniform(*away)
-            self.struck.add(child)
-            child.kill()
-            self.after(seconds, lambda: goesOn(lambda: self.start(child)))
+            yield from self.kill(child, self.draw.uniform(*away))
         else:
-            seconds = self.draw.uniform(*(short if kind == "paused" else long))
-            child.pause()
-            self.after(seconds, lambda: goesOn(child.resume))
-        self.counts[f"{what} {kind}"] += 1
-        sign = red("kill -9") if kind == "killed" else red("SIGSTOP")
-        self.say(f"{sign} {child.name} for {seconds:.1f} s")
+            yield from self.pause(f"{what} {kind}", [child], short if kind == "paused" else long)
 
-    def isInStep(self):
-        """Whether each broker says that all have what the others have."""
-        for broker, port in zip(self.cluster.brokers, self.cluster.ports):
-            metadata = self.cluster.metadata(port) if broker.isRunning else None
-            if metadata is None or any(
-                len(partition.isrs) < self.cluster.replication
-                for topic in metadata.topics.values() for partition in topic.partitions.values()
-            ):  # fmt: skip
-                return False
-        return True
+    def kill(self, child, seconds):
+        self.counts[f"{child.name.split()[0]} killed"] += 1
+        self.say(f"kill -9 {child.name} for {seconds:.1f} s")
+        self.struck.add(child)
+        child.kill()
+        yield seconds
+        yield from self.start(child)
+
+    def pause(self, what, children, bounds):
+        seconds = self.draw.uniform(*bounds)
+        self.counts[what] += 1
+        self.say(f"SIGSTOP {' and '.join(child.name for child in children)} for {seconds:.1f} s")
+        for child in children:
+            child.pause()
+        yield seconds
+        for child in children:
+            child.resume()
 
     def end(self):
         """All run again."""
-        self.next.clear()
-        for child in (*self.cluster.brokers, *self.workers):
+        self.courses.clear()
+        for child in self.children:
             child.resume()
-            self.start(child)
-        while self.next:
+            if not child.isRunning:
+                self.struck.add(child)
+                self.begin(self.start(child))
+        while self.courses:
             self.step()
             time.sleep(0.02)
         self.cluster.wait()
 
     def told(self):
         """How often what struck, and why anything ended that nothing had struck."""
-        names = sorted(self.counts)
-        text = ", ".join(f"{self.counts[name]} × {name}" for name in names)
+        text = ", ".join(f"{number} × {name}" for name, number in sorted(self.counts.items()))
         return f"{text}. By itself ended {'; '.join(self.ends)}" if self.ends else text
 
 
@@ -305,73 +218,84 @@ class BadLuck:
 
 
 class Attack:
-    def __init__(self, options, screen):
-        self.options, self.screen = options, screen
+    """Brokers, workers and users, and the ledger of what these are told and get."""
+
+    NAME, BROKERS, WORKERS, PARTITIONS = "attack", 3, 3, 6
+
+    def __init__(self, options):
+        self.options, self.began, self.shown = options, time.monotonic(), 0
+        self.late, self.isOver = array("q"), threading.Event()
         # Several may run on a machine.
-        number = next(n for n in itertools.count(1) if reserve(f"attack {n}"))
-        self.cluster = Cluster(options.build / f"attack-{number}", options.build / "jars",
-                               options.brokers)  # fmt: skip
-        self.workers = [
-            Worker(options.program, number + 1, self.cluster,
-                   ["--session-timeout-ms", SESSION, "--transaction-timeout-ms", TRANSACTION])
-            for number in range(options.workers)
-        ]  # fmt: skip
-        self.users = self.watch = self.luck = self.scan = None
+        number = next(n for n in itertools.count(1) if reserve(f"{self.NAME} {n}"))
+        self.cluster = Cluster(options.build / f"{self.NAME}-{number}", options.build / "jars",
+                               self.BROKERS)  # fmt: skip
+        self.workers = [Worker(options.program, number, self.cluster.folder, self.cluster.addresses)
+                        for number in range(1, self.WORKERS + 1)]  # fmt: skip
+        self.luck = BadLuck(self.cluster, self.workers, options.seed, options.hasty, self.say)
 
     def run(self):
-        """Whether the ledger balances, and the brokers' logs are right."""
-        self.screen.say(f"seed {self.options.seed}: {self.options.brokers} brokers, "
-                        f"{self.options.workers} workers, {self.options.partitions} partitions, "
-                        f"{self.options.minutes:g} minutes")  # fmt: skip
-        self.cluster.start()
-        prepare(self.cluster, self.options.partitions, self.options.program)
+        start(self.options.program, self.cluster, self.PARTITIONS)
         for worker in self.workers:
             worker.start()
-        addresses = self.cluster.addresses
-        self.users = Users(addresses, self.options.rate, self.options.seed)
-        self.watch = Watch(addresses)
+        self.users = self.makeUsers()
+        self.ledger = self.users.ledger
         self.users.start()
-        self.watch.start()
-        self.luck = BadLuck(self.cluster, self.workers, self.options.seed, self.options.hasty,
-                            self.screen.say)  # fmt: skip
+        threading.Thread(target=self.watch, daemon=True).start()
         self.strike()
-        self.screen.say("no more bad luck: all run again, and users come to their end")
+        self.say("no more bad luck: all run again, and users come to their end")
         self.luck.end()
         self.users.end()
         self.drain()
+        self.isOver.set()
+        for child in self.luck.children:
+            child.kill()
+        self.say("reads what the brokers have written")
         self.look()
-        return self.users.ledger.settle()
+        self.ledger.settle()
+
+    def watch(self):
+        """Notes by how many milliseconds readers of the target topic get late what they get."""
+        with closing(Reader(self.cluster.addresses, [TARGET])) as reader:
+            while not self.isOver.is_set():
+                self.late.extend(now() - int(header(message, "timingwheel-at"))
+                                 for message in reader.read(0.005, 1_000))  # fmt: skip
+
+    def makeUsers(self):
+        return Users(self.cluster.addresses, self.options.rate, self.options.seed)
 
     def strike(self):
-        until, drawn = time.monotonic() + 60 * self.options.minutes, 0
+        self.say(f"seed {self.options.seed}: {self.options.minutes:g} minutes")
+        for worker in self.workers:
+            self.luck.begin(self.luck.strikeWorker(worker))
+        self.luck.begin(self.luck.strikeBrokers())
+        until = time.monotonic() + 60 * self.options.minutes
         while time.monotonic() < until:
-            for thread in (self.users, self.watch):
-                if thread.failure is not None:
-                    raise thread.failure
-            self.luck.step()
-            if time.monotonic() - drawn > max(1, self.screen.pause):
-                drawn = time.monotonic()
-                self.draw()
-            time.sleep(0.02)
+            self.step()
 
-    def draw(self):
-        states = []
-        for child in (*self.cluster.brokers, *self.workers):
-            state = red("killed") if not child.isRunning else \
-                red("paused") if child.isPaused else green("runs")  # fmt: skip
-            states.append((child.name, state))
-        numbers = f"commands {len(self.users.ledger.kinds):,}  timers {self.users.timers:,}  " \
-            f"delivered {self.watch.seen:,}"  # fmt: skip
-        away = [f"{name} {state}" for name, state in states if state != green("runs")]
-        live = [f"  {name:<10} {state}" for name, state in states]
-        self.screen.draw([f"  {numbers}", "", *live], "  | ".join([numbers, *away]))
+    def step(self):
+        self.luck.step()
+        away = (f"  | {child.name} is {'paused' if child.isRunning else 'killed'}"
+                for child in self.luck.children
+                if child.isPaused or not child.isRunning)  # fmt: skip
+        self.show(f"commands {len(self.ledger.kinds):,}  timers {self.users.timers:,}  "
+                  f"delivered {len(self.late):,}{''.join(away)}")  # fmt: skip
+        time.sleep(0.02)
+
+    def say(self, text):
+        print(f"{time.monotonic() - self.began:5.0f} s  {text}", flush=True)
+
+    def show(self, text):
+        """How it stands, now and then."""
+        if time.monotonic() > self.shown + SHOWN:
+            self.shown = time.monotonic()
+            self.say(text)
 
     def drain(self):
         """Reads all that was said and delivered, until nothing more comes."""
-        ledger, letters = self.users.ledger, Counter()
+        ledger, letters = self.ledger, Counter()
         reader = Reader(self.cluster.addresses, [REPLIES, TARGET, DEAD_LETTERS])
-        last, drawn, lastDue = time.monotonic(), 0, max(ledger.ats)
-        while True:
+        last, quiet = time.monotonic(), 0
+        while quiet <= SETTLES or quiet <= PATIENCE and not self.isDone():
             self.luck.step()
             found = reader.read()
             for message in found:
@@ -379,145 +303,105 @@ class Attack:
             if found:
                 last = time.monotonic()
             quiet = time.monotonic() - last
-            isDone = ledger.unanswered() <= 0 and now() > lastDue and self.isEmpty()
-            if (isDone and quiet > SETTLES) or quiet > PATIENCE:
-                break
-            if time.monotonic() - drawn > self.screen.pause:
-                drawn = time.monotonic()
-                text = f"without reply {ledger.unanswered():,}, " \
-                    f"delivered {ledger.deliveries.total():,}"  # fmt: skip
-                self.screen.draw(["  " + text], text)
+            self.show(f"delivered {ledger.deliveries.total():,}, nothing new for {quiet:.0f} s")
         reader.close()
-        for key, at in stillPending(self.cluster.addresses).items():
-            ledger.isPending(int(key[6:]), at)
+        for message in everything(self.cluster.addresses, STATE):
+            timer = timerOf(message.key())
+            ledger.pending.pop(timer, None)
+            if message.value() is not None:
+                ledger.pending[timer] = int(header(message, "timingwheel-at"))
         for command, kind in enumerate(ledger.kinds):
-            if letters[command] != (kind == MISTAKE and ledger.outcomes[command] is not None):
+            if letters[command] != (kind == "mistake" and ledger.outcomes[command] is not None):
                 ledger.wrong("dead letters", f"{letters[command]} for command {command}")
-        self.watch.isEnding.set()
-        self.watch.join(30)
 
-    def look(self):
-        """Whether the brokers have written the transactions as they should."""
-        for child in (*self.workers, *self.cluster.brokers):
-            child.kill()
-        self.screen.say("reads what the brokers have written")
-        ledger, self.scan = self.users.ledger, Scan(self.cluster.folder,
-                                                    [TARGET, REPLIES, DEAD_LETTERS, STATE])
-        for example in self.scan.wrong:
-            ledger.wrong("a transaction that was not written", example)
-        committed = sum(number for name, number in self.scan.committed.items()
-                        if name.startswith(f"{TARGET}-"))  # fmt: skip
-        if committed != ledger.deliveries.total():
-            ledger.wrong("deliveries in the brokers' logs", f"{committed:,}")
-
-    def fates(self):
-        """By the brokers' logs, what became of timers that are told as wrong."""
-        for timer in sorted(set(re.findall(r"timer (\d+),", " ".join(
-                self.users.ledger.toldProblems())))):  # fmt: skip
-            yield f"timer {timer}: {'; '.join(self.scan.fates(keyOf(timer).encode()))}"
+    def isDone(self):
+        """Whether all is answered, and the workers say that they have each partition once, and
+        nothing pending that is not far away."""
+        far = sum(at > now() + HOUR for at in self.ledger.ats)
+        pending = [(partition, value) for worker in self.workers for (name, partition), value
+                   in worker.metrics().items() if name == "pending"]  # fmt: skip
+        return len(dict(pending)) == len(pending) == self.PARTITIONS and \
+            sum(value for _, value in pending) == far and self.ledger.unanswered() <= 0  # fmt: skip
 
     def account(self, message, letters):
-        ledger = self.users.ledger
         if message.topic() == REPLIES:
-            readReply(message, ledger)
+            self.ledger.replied(int(header(message, "timingwheel-reply")),
+                                header(message, "timingwheel-outcome"))  # fmt: skip
         elif message.topic() == DEAD_LETTERS:
             letters[int(header(message, "timingwheel-reply") or -1)] += 1
         else:
             headers = dict(message.headers())
-            timer = int(headers["timingwheel-id"][6:])
-            at, when = int(headers["timingwheel-at"]), message.timestamp()[1]
-            ledger.delivered(timer, at, when)
-            if (message.key(), message.value(), headers.get("order")) != (
-                keyOf(timer).encode(), valueOf(timer), str(timer).encode(),
-            ):  # fmt: skip
-                ledger.wrong("another key, value or header", f"timer {timer}")
+            timer = timerOf(headers["timingwheel-id"])
+            self.ledger.delivered(timer, int(headers["timingwheel-at"]), message.timestamp()[1])
+            given = (message.key(), message.value(), headers.get("order"))
+            if given != 3 * (headers["timingwheel-id"],):
+                self.ledger.wrong("another key, value or header", f"timer {timer}")
 
-    def isEmpty(self):
-        """Whether the workers say so, each partition once."""
-        pending = [(name, value) for worker in self.workers
-                   for name, value in worker.metrics().items() if name[0] == "pending"]  # fmt: skip
-        partitions = [name for name, _ in pending]
-        return len(set(partitions)) == len(partitions) == self.options.partitions and \
-            sum(value for _, value in pending) == 0  # fmt: skip
+    def look(self):
+        """Whether the brokers have written the transactions as they should."""
+        self.scan = Scan(self.cluster.folder, [TARGET, REPLIES, DEAD_LETTERS, STATE])
+        for example in self.scan.wrong:
+            self.ledger.wrong("a transaction that was not written", example)
+        committed = sum(number for name, number in self.scan.committed.items()
+                        if name.startswith(f"{TARGET}-"))  # fmt: skip
+        if committed != self.ledger.deliveries.total():
+            self.ledger.wrong("deliveries in the brokers' logs", f"{committed:,}")
+
+    def fates(self):
+        """By the brokers' logs, what became of timers that are told as wrong."""
+        wrong = re.findall(r"timer (\d+),", " ".join(self.ledger.toldProblems()))
+        return [f"timer {timer}: {'; '.join(self.scan.fates(keyOf(timer).encode()))}"
+                for timer in sorted(set(wrong))]  # fmt: skip
+
+
+def timerOf(key):
+    return int(key.removeprefix(b"timer-"))
 
 
 # ---- what is told ------------------------------------------------------------------------------
 
 
-def report(attack):
-    """For people at a terminal."""
-    ledger, watch = attack.users.ledger, attack.watch
-    print("\n" + bold("Bad luck") + "\n\n  " + attack.luck.told())
-    print("\n" + bold("The ledger") + "\n")
-    for line in ledger.told():
-        print("  " + line)
-    print("\n" + bold("How late readers got it") + "\n")
-    for name, number, below in watch.table():
-        print(f"  {name:<12} {number:>10,}  {100 * below:6.2f} %  " + dim("▇" * round(
-            40 * number / watch.seen)))  # fmt: skip
-    print(f"\n  the latest: {watch.latest / 1000:.1f} s\n")
-    print(bold("What the brokers have written") + f"\n\n  {attack.scan.told()}\n")
-    for line in ledger.toldProblems():
-        print("  " + red("wrong: ") + line)
-    for line in attack.fates():
-        print("  " + line)
-    print(f"  {green('It balances')}: none lost, none twice, none early, none after its cancel"
-          if not ledger.problems else f"  again: --seed {attack.options.seed}")  # fmt: skip
-
-
-def record(run, attack):
-    """The last five, each with its seed. Two attacks may end at the same time."""
-    ledger, watch, options = attack.users.ledger, attack.watch, attack.options
+def told(attack, machine):
+    """The attack as a table of TOML."""
+    ledger, late, options = attack.ledger, attack.late, attack.options
     row = {
-        "by": options.command, "commit": run["machine"]["commit"], "date": run["date"],
-        "seed": options.seed, "how": "hasty" if options.hasty else "gently",
-        "minutes": options.minutes,
-        "machine": "{processor}; {cores} cores; {memory}; {system}".format(**run["machine"]),
-        "children": f"{options.brokers} brokers, {options.workers} workers, "
-                    f"{options.partitions} partitions",
+        "by": asked("kafka"), "commit": machine["commit"],
+        "date": datetime.date.today().isoformat(), "seed": options.seed,
+        "how": "hasty" if options.hasty else "gently", "minutes": options.minutes,
+        "machine": "{processor}; {cores} cores; {memory}; {system}".format(**machine),
         "luck": attack.luck.told(), "commands": len(ledger.kinds),
-        **{name: ledger.counts[name] for name in ("accepted", "delivered", "cancelled", "replaced",
-           "pending", "pushed-back", "too-late", "refused")},
-        "within-a-second": f"{100 * watch.upTo(1_000):.1f} %",
-        "latest": f"{watch.latest / 1000:.1f} s", "logs": attack.scan.told(),
-        "wrong": ledger.toldProblems(), "fates": list(attack.fates()),
+        **{name: ledger.counts[name] for name in ("accepted", *ENDS, "pushed-back", "too-late",
+           "refused")},
+        "within-a-second": f"{100 * sum(ms <= 1_000 for ms in late) / len(late):.1f} %",
+        "latest": f"{max(late) / 1000:.1f} s", "logs": attack.scan.told(),
+        "wrong": ledger.toldProblems(), "fates": attack.fates(),
     }  # fmt: skip
-    text = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
                    for name, value in row.items())  # fmt: skip
-    with open(RECORD, "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        head, *rows = file.read().split(BEGIN)
-        file.seek(0)
-        file.write(BEGIN.join([head, *rows[-(KEPT - 1) :], text]))
-        file.truncate()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("program", type=Path)
-    parser.add_argument("build", type=Path)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9))
-    parser.add_argument("--brokers", type=int, choices=(1, 3), default=3)
-    parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--partitions", type=int, default=6)
-    parser.add_argument("--rate", type=int, default=3_000, help="commands a second")
-    parser.add_argument("--hasty", action="store_true", help="start killed brokers again at once")
-    parser.add_argument("--write", action="store_true", help=f"into {RECORD.name}")
-    parser.add_argument("--command", default="./dev kafka attack", help="what the record says")
-    options = parser.parse_args()
-    if options.write and options.minutes < LONG:
-        parser.error(f"--write wants {LONG} minutes or more")
-    run = {"machine": about.describeMachine(), "date": datetime.date.today().isoformat()}
-    with allEnded(), Screen() as screen:
-        attack = Attack(options, screen)
-        isRight = attack.run()
-    report(attack)
-    if options.write:
-        record(run, attack)
+def endAll(failure):
+    """A thread that fails ends the attack."""
+    threading.__excepthook__(failure)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def accountOf(attack, isWritten=False):
+    """Its exit status. The record keeps the last five attacks, each with its seed."""
+    threading.excepthook = endAll
+    machine = about.describeMachine()
+    with allEnded():
+        attack.run()
+    row = told(attack, machine)
+    print(f"\n{row}")
+    if not attack.ledger.problems:
+        print("It balances: none lost, none twice, none early, none after its cancel")
+    if isWritten:
+        head, *rows = RECORD.read_text("utf-8").split(BEGIN)
+        RECORD.write_text(BEGIN.join([head, *rows[-4:], row]), "utf-8")
         print(f"== written into {RECORD.name}")
-    return 0 if isRight else 1
+    return 1 if attack.ledger.problems else 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def main(options):
+    return accountOf(Attack(options), options.write)

@@ -12,7 +12,6 @@ brokerlogs.py self-test    each of these is noticed
 
 import re
 import struct
-import sys
 import tempfile
 from collections import Counter, namedtuple
 from pathlib import Path
@@ -46,11 +45,8 @@ def batches(partition):
 
 def cleaned(broker):
     """name of a partition: the offset up to which compaction has removed records."""
-    found = {}
-    for line in (broker / "cleaner-offset-checkpoint").read_text().splitlines()[2:]:
-        topic, number, offset = line.split()
-        found[f"{topic}-{number}"] = int(offset)
-    return found
+    lines = (broker / "cleaner-offset-checkpoint").read_text().splitlines()[2:]
+    return {f"{topic}-{number}": int(offset) for topic, number, offset in map(str.split, lines)}
 
 
 class Scan:
@@ -91,9 +87,8 @@ class Scan:
         self.committed[partition.name] = max(self.committed[partition.name], committed)
 
     def told(self):
-        return "{:,} batches, {:,} commits and {:,} aborts in {} copies of partitions".format(
-            *(self.counts[name] for name in ("batches", "COMMIT", "ABORT")), len(self.partitions)
-        )
+        counts = "{batches:,} batches, {COMMIT:,} commits and {ABORT:,} aborts"
+        return counts.format_map(self.counts) + f" in {len(self.partitions)} copies of partitions"
 
     def fates(self, key):
         """What became of each batch with this key, for people."""
@@ -136,36 +131,26 @@ def scanOf(*batchesOf, cleanedTo=0):
 
 
 def selfTest():
-    failures = []
     first, again = (1, 0), (1, 1)  # a producer, and its next epoch
     begun, ended, dropped = (*first, None), (*first, COMMIT), (*first, ABORT)
     for what, story, cleanedTo, wanted in (
-        ("what is right", (begun, ended, ended, begun, dropped, again, (*again, COMMIT)), 0, ""),
-        ("two producers", (begun, (2, 0), dropped, (2, 0, COMMIT)), 0, ""),
-        ("a fence, by the next epoch", (begun, (*again, ABORT), (1, 2), (1, 2, COMMIT)), 0, ""),
-        ("what compaction has removed", (begun, ended, ended), 2, ""),
+        ("what is right", (begun, ended, ended, begun, dropped, again, (*again, COMMIT)), 0, None),
+        ("two producers", (begun, (2, 0), dropped, (2, 0, COMMIT)), 0, None),
+        ("a fence, by the next epoch", (begun, (*again, ABORT), (1, 2), (1, 2, COMMIT)), 0, None),
+        ("what compaction has removed", (begun, ended, ended), 2, None),
         ("a sequence used twice", (begun, dropped, ended), 0, "after an ABORT, of 0"),
         ("a producer that goes on", (begun, dropped, begun, ended), 0, "after an ABORT, of 2"),
         ("nothing that is committed", (ended,), 0, "without a batch"),
         ("nothing of this epoch", (begun, dropped, (*again, COMMIT)), 0, "without a batch"),
     ):
-        scan = scanOf(*story, cleanedTo=cleanedTo)
-        found = " ".join(scan.wrong)
-        if (wanted not in found) if wanted else found:
-            failures.append(f"{what}: {found or 'not noticed'}")
+        found = scanOf(*story, cleanedTo=cleanedTo).wrong
+        assert wanted in " ".join(found) if wanted else not found, f"{what}: {found}"
     scan = scanOf((*first, None, b"x\x02k"), dropped, (*again, None, b"\x02k"), (*again, COMMIT),
                   (*first, None, b"\x04kk"))  # fmt: skip
-    if scan.committed["t-0"] != 2 or scan.counts["batches"] != 3:
-        failures.append(f"counts {scan.committed} and {scan.counts}")
+    assert (scan.committed["t-0"], scan.counts["batches"]) == (2, 3), (scan.committed, scan.counts)
     fates = " ".join(scan.key)
-    if not re.fullmatch(r"t-0 at 0: ABORT .*, epoch 0 t-0 at 2: COMMIT .*, epoch 1", fates):
-        failures.append(f"the fates of a key: {fates}")
-    return failures
+    assert re.fullmatch(r"t-0 at 0: ABORT .*, epoch 0 t-0 at 2: COMMIT .*, epoch 1", fates), fates
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["self-test"]:
-        sys.exit(__doc__)
-    for failure in (wrong := selfTest()):
-        print(failure)
-    sys.exit(1 if wrong else 0)
+    selfTest()

@@ -8,8 +8,6 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 20  # seconds for what is asked to end; then it is killed
-
 _children, _reserved = [], []
 
 
@@ -20,10 +18,9 @@ class Child:
     kernel kills it when the thread that started it ends.
     """
 
-    def __init__(self, name, command, log, environment=None):
+    def __init__(self, name, command, log):
         self.name, self.command, self.log = name, [str(word) for word in command], log
-        self.environment = environment
-        self.process = None
+        self.environment = self.process = None
         self.isPaused = False
         _children.append(self)
 
@@ -42,8 +39,7 @@ class Child:
 
     def signal(self, number):
         if self.isRunning:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+            os.killpg(self.process.pid, number)
 
     def kill(self):
         """As a machine that loses its power."""
@@ -63,52 +59,35 @@ class Child:
         self.signal(signal.SIGCONT)
         self.isPaused = False
 
-    def stop(self, patience=PATIENCE):
-        """Asks it to end; its exit status, or None where it had to be killed."""
-        if not self.isRunning:
-            return None if self.process is None else self.process.returncode
-        self.resume()
+    def stop(self):
+        """Asks it to end; its exit status."""
         self.signal(signal.SIGTERM)
-        try:
-            return self.process.wait(patience)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return None
+        return self.process.wait(timeout=20)
+
+    def said(self):
+        """All that it has written."""
+        return self.log.read_text(errors="replace")
 
     def endOfLog(self, lines=15):
-        with contextlib.suppress(OSError):
-            return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
-        return ""
-
-    def residentBytes(self):
-        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
-            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-class AskedToEnd(KeyboardInterrupt):
-    """By a signal. unittest lets it pass, as it does not SystemExit."""
+        return "\n".join(self.said().splitlines()[-lines:])
 
 
 @contextlib.contextmanager
 def allEnded():
     """Ends all children at the end of the block, also at Ctrl-C, SIGTERM and SIGHUP."""
-
-    def end(number, _):
-        raise AskedToEnd(number)
-
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in signals:
-        signal.signal(number, end)
+        # unittest lets KeyboardInterrupt pass, as it does not SystemExit.
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
-    except AskedToEnd as asked:
-        sys.exit(128 + asked.args[0])
+    except KeyboardInterrupt:
+        sys.exit(130)
     finally:
         for number in signals:
             signal.signal(number, signal.SIG_IGN)
         for child in _children:
             child.kill()
-        _children.clear()
 
 
 def reserve(name):
@@ -137,12 +116,11 @@ def freePorts(count):
 
 
 def waitUntil(condition, seconds, what, every=0.1):
-    """What the condition returns, once that is true. Gives up with an error."""
+    """Returns once the condition holds. Gives up with an error."""
     until = time.monotonic() + seconds
-    while not (result := condition()):
+    while not condition():
         if time.monotonic() > until:
             ended = [f"{child.name} has ended:\n{child.endOfLog()}" for child in _children
-                     if child.process is not None and not child.isRunning]  # fmt: skip
+                     if child.process and child.process.poll() not in (None, 0, -9)]  # fmt: skip
             raise TimeoutError("\n".join([f"after {seconds} s: {what}", *ended]))
         time.sleep(every)
-    return result

@@ -6,47 +6,46 @@ docs/beyond.md has the table of failures, and names these tests. Where none is n
 TIMINGWHEEL_ONE_IN=2 runs half of them: others for each TIMINGWHEEL_EXPLORE_FROM.
 """
 
+import asyncio
 import collections
 import contextlib
+import operator
 import os
 import re
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import threading
 import time
 import unittest
-import urllib.request
 import zlib
+from functools import partial
 from pathlib import Path
 
-from children import Child, allEnded, freePorts, waitUntil
-from cluster import Cluster
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ConfigResource,
-    NewPartitions,
-    ResourcePatternType,
-    ResourceType,
-)
+    AclBinding, AclBindingFilter, AclOperation, AclPermissionType, NewPartitions, OffsetSpec,
+    ResourcePatternType, ResourceType,
+)  # fmt: skip
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(1, str(HERE.parent / "benchmark/page"))
+from children import allEnded, freePorts, waitUntil  # noqa: E402
+from cluster import Cluster, finish  # noqa: E402
+from timers import SESSION, User, Worker, everything, first, header, now  # noqa: E402
+
 PAGE = HERE.parents[1] / "docs" / "beyond.md"
-RESHARD = PAGE.with_suffix("") / "reshard.py"
 SOON = 60  # seconds, for what must happen
+DAY = 86_400_000  # milliseconds
+FAR = 600_000  # milliseconds to what is not due while a test runs
 PARTITIONS = 2
-PROGRAM = WORK = None
-
-
-def now():
-    return int(time.time() * 1000)
+OWN = ("commands", "state", "dead-letters", "replies")  # topics that workers can make
+IDS = [f"t{i}" for i in range(20)]  # they are in both partitions
+MANY = [f"t{i}" for i in range(20_000)]  # a transaction of them is still written when one fails
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
+TRANSACTIONAL_ID = ResourceType.TRANSACTIONAL_ID
+PROGRAM, WORK = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
 
 
 class Proxy:
@@ -55,68 +54,64 @@ class Proxy:
     that adds the group's offsets to the transaction becomes an error."""
 
     PRODUCE, LIST_OFFSETS, ADD_OFFSETS = 0, 2, 25
-    GROUP_AUTHORIZATION_FAILED = struct.pack(">h", 30)  # the client may abort, and go on
+    GROUP_AUTHORIZATION_FAILED = (30).to_bytes(2)  # the client may abort, and go on
 
     def __init__(self, brokerPort):
-        self.brokerPort, self.topic = brokerPort, None
+        self.brokerPort, self.topic, self.isCut = brokerPort, None, asyncio.Event()
         self.asked = collections.Counter()  # by their kinds, requests
-        self.isCut = threading.Event()
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        threading.Thread(target=asyncio.run, args=[self.serve(listener)], daemon=True).start()
 
     def arm(self, topic):
         # With its length: headers of other topics' records name it, too.
-        self.topic = struct.pack(">h", len(topic)) + topic.encode()
+        self.topic = len(topic).to_bytes(2) + topic.encode()
 
-    def accept(self):
-        while True:
-            client, _ = self.listener.accept()
-            try:
-                broker = socket.create_connection(("127.0.0.1", self.brokerPort))
-            except OSError:
-                client.close()
-                continue
-            special = {}  # by their numbers, what is asked
-            for way in ((client, broker, special, True), (broker, client, special, False)):
-                threading.Thread(target=self.pump, args=way, daemon=True).start()
+    async def serve(self, listener):
+        server = await asyncio.start_server(self.accept, sock=listener)
+        await server.serve_forever()
 
-    def pump(self, source, to, special, isOfClient):
+    async def accept(self, fromClient, toClient):
         try:
-            with source, to, source.makefile("rb") as stream:
-                while len(size := stream.read(4)) == 4:
-                    data = stream.read(struct.unpack(">i", size)[0])
-                    if isOfClient:
-                        self.look(data, special)
-                    elif (kind := special.pop(data[:4], None)) == self.PRODUCE:
-                        self.isCut.set()
-                        break
-                    elif kind == self.ADD_OFFSETS:
-                        threading.Thread(target=self.refuse, args=(to, size, data)).start()
-                        continue
-                    to.sendall(size + data)
+            fromBroker, toBroker = await asyncio.open_connection("127.0.0.1", self.brokerPort)
         except OSError:
-            pass
-        finally:
-            for end in (source, to):
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
+            toClient.close()
+            return
+        special = {}  # by their numbers, what is asked
+        await asyncio.gather(self.pump(fromClient, toBroker, special, True),
+                             self.pump(fromBroker, toClient, special, False))  # fmt: skip
+
+    async def pump(self, source, to, special, isOfClient):
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                size = await source.readexactly(4)
+                data = await source.readexactly(int.from_bytes(size))
+                if isOfClient:
+                    self.look(data, special)
+                elif (kind := special.pop(data[:4], None)) == self.PRODUCE:
+                    self.isCut.set()
+                    break
+                elif kind == self.ADD_OFFSETS:
+                    self.refusal = asyncio.create_task(self.refuse(to, size, data))
+                    continue
+                to.write(size + data)
+                await to.drain()
+        to.close()
 
     def look(self, data, special):
-        kind = struct.unpack(">h", data[:2])[0]
+        kind = int.from_bytes(data[:2])
         self.asked[kind] += 1
         if self.topic and not self.isCut.is_set() and (
             kind == self.ADD_OFFSETS or kind == self.PRODUCE and self.topic in data
         ):  # fmt: skip
             special[data[4:8]] = kind
 
-    def refuse(self, to, size, data):
-        self.isCut.wait(SOON)
+    async def refuse(self, to, size, data):
+        await self.isCut.wait()
         # The client notes the cut, and does not send again yet. A worker that is right is so
         # whatever comes first.
-        time.sleep(0.3)
-        with contextlib.suppress(OSError):
-            to.sendall(size + data[:8] + self.GROUP_AUTHORIZATION_FAILED + data[10:])
+        await asyncio.sleep(0.3)
+        to.write(size + data[:8] + self.GROUP_AUTHORIZATION_FAILED + data[10:])
 
 
 class Guarded(Cluster):
@@ -141,218 +136,174 @@ class Guarded(Cluster):
         }  # fmt: skip
 
 
-class World:
-    """Topics of one test's own, its workers, and a user of them."""
+class World(unittest.TestCase):
+    """Brokers that all tests of a class share; and of each test topics, workers, and a user."""
 
-    def __init__(self, cluster, name):
-        self.cluster, self.name, self.group = cluster, name, name
-        self.folder = WORK / "failures" / name
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = cls.makeCluster()
+        for broker in cls.cluster.brokers:
+            cls.addClassCleanup(broker.kill)
+        cls.cluster.start()
+
+    def setUp(self):
+        self.name = self.group = self._testMethodName.removeprefix("test")
+        self.folder = WORK / "failures" / self.name
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.topics = {part: f"{name}.{part}" for part in
-                       ("commands", "state", "dead-letters", "replies", "target")}  # fmt: skip
-        self.producer = Producer({"bootstrap.servers": cluster.addresses, "log_level": 0,
-                                  "partitioner": "murmur2_random", "enable.idempotence": True})
-        cluster.createTopic(self.topics["target"], PARTITIONS)
+        self.topics = {part: f"{self.name}.{part}" for part in (*OWN, "target")}
+        self.makeTopic("target")
+        self.user = User(self.cluster.addresses, self.topics["commands"])
         self.workers = []
 
-    def worker(self, *options, create=True, brokers=None, session=6_000):
+    def makeTopic(self, part, partitions=PARTITIONS, **settings):
+        """Its name."""
+        topic = self.topics.setdefault(part, f"{self.name}.{part}")
+        self.cluster.createTopic(topic, partitions, **settings)
+        return topic
+
+    def removeTopic(self, part):
+        finish(self.cluster.admin.delete_topics([self.topics[part]]))
+
+    def worker(self, *options, create=PARTITIONS, brokers=None, session=SESSION):
         """Starts one more."""
-        number = len(self.workers)
-        port = freePorts(1)[0]
-        command = [PROGRAM, "--brokers", brokers or self.cluster.addresses, "--group", self.group,
-                   "--session-timeout-ms", session, "--transaction-timeout-ms", "5000",
-                   "--metrics", f"127.0.0.1:{port}"]  # fmt: skip
-        for part in ("commands", "state", "dead-letters", "replies"):
-            command += [f"--{part}", self.topics[part]]
+        mine = ["--group", self.group]
+        for part in OWN:
+            mine += [f"--{part}", self.topics[part]]
         if create:
-            command += ["--create-topics", PARTITIONS, "--replication", self.cluster.replication]
-        worker = Child(f"worker {number}", [*command, *options], self.folder / f"worker-{number}")
-        worker.metricsPort = port
+            mine += ["--create-topics", create, "--replication", self.cluster.replication]
+        worker = Worker(PROGRAM, len(self.workers), self.folder, brokers or self.cluster.addresses,
+                        [*mine, *options], session)  # fmt: skip
+        self.addCleanup(worker.kill)
         worker.start()
         self.workers.append(worker)
         return worker
 
-    def ready(self, *options):
+    def ready(self, *options, **how):
         """A worker that has taken all partitions over."""
-        worker = self.worker(*options)
-        self.awaitLog(worker, "taken over", PARTITIONS)
+        worker = self.worker(*options, **how)
+        self.awaitLog(worker, "taken over", how.get("create") or PARTITIONS)
         return worker
 
-    def log(self, worker):
-        return worker.log.read_text() if worker.log.exists() else ""
-
     def awaitLog(self, worker, words, times=1):
-        waitUntil(lambda: self.log(worker).count(words) >= times, SOON,
-                  f"{worker.name} does not say {words!r}:\n{worker.endOfLog()}")  # fmt: skip
+        waitUntil(lambda: worker.said().count(words) >= times, SOON,
+                  f"{worker.log} does not say {words!r}")  # fmt: skip
 
-    def samples(self, worker, name):
-        with urllib.request.urlopen(f"http://127.0.0.1:{worker.metricsPort}/metrics") as answer:
-            found = re.findall(rf"^timingwheel_{name}(?:{{.*}})? (\S+)$", answer.read().decode(),
-                               re.M)  # fmt: skip
-        return list(map(float, found))
+    def awaitMetric(self, worker, name, wanted=None, above=None):
+        isSo = partial(operator.eq, wanted) if above is None else partial(operator.lt, above)
+        waitUntil(lambda: isSo(worker.value(name)), SOON, f"{name} is not {wanted or 'more'}")
 
-    def metric(self, worker, name):
-        return sum(self.samples(worker, name))
-
-    def fires(self, worker, alert):
-        """Whether what a rule of docs/beyond.md asks is so now, of any partition. A total was 0."""
+    def awaitAlert(self, worker, alert, fires=True):
+        """Until what a rule of docs/beyond.md asks is so of any partition. A total was 0."""
         ((name, sign, bound),) = re.findall(
             rf"alert: {alert}, expr: '?(?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
             r" (==|>) (\d+)", PAGE.read_text())  # fmt: skip
-        is_ = {"==": float.__eq__, ">": float.__gt__}[sign]
-        return any(is_(sample, float(bound)) for sample in self.samples(worker, name))
-
-    def awaitAlert(self, worker, alert, fires=True):
-        waitUntil(lambda: self.fires(worker, alert) == fires, SOON,
+        is_ = {"==": operator.eq, ">": operator.gt}[sign]
+        waitUntil(lambda: fires == any(is_(value, float(bound))
+                                       for value in worker.values(name)), SOON,
                   f"{alert} {'does not fire' if fires else 'fires'}")  # fmt: skip
 
     def command(self, kind, key, at=None, to="target", value=b"payload", partition=-1, **headers):
-        """Produces one. Headers of the user's come by name."""
-        own = [("timingwheel-command", kind), ("timingwheel-reply", "asked")]
-        if at is not None:
-            own.append(("timingwheel-at", str(at)))
-        if kind == "schedule":
-            own.append(("timingwheel-to", self.topics.get(to, to)))
-        self.raw(key, value, [*own, *headers.items()], partition)
+        """Writes one, which asks for a reply. Headers of the user's come by name."""
+        to = self.topics.get(to, to) if kind == "schedule" else None
+        self.user.command(kind, key, at, to, value, "asked", headers.items(), partition)
+        self.user.flush()
 
-    def schedule(self, ids, at, to="target", value=b"payload"):
-        """Produces many."""
-        for key in ids:
-            self.producer.produce(self.topics["commands"], key=key, value=value, headers=[
-                ("timingwheel-command", "schedule"), ("timingwheel-at", str(at)),
-                ("timingwheel-to", self.topics.get(to, to))])
-            self.producer.poll(0)
-        self.producer.flush()
+    def schedule(self, ids, at, to="target", value=b"payload", every=0):
+        """Writes many, whose times are so many milliseconds apart. They ask for no reply."""
+        for number, key in enumerate(ids):
+            self.user.command("schedule", key, at + int(number * every), self.topics[to], value)
+        self.user.flush()
 
-    def raw(self, key, value, headers, partition=-1):
-        self.producer.produce(self.topics["commands"], key=key, value=value, headers=headers,
-                              partition=partition)  # fmt: skip
-        self.producer.flush()
+    def takeIn(self, worker, ids, at, **how):
+        """Returns when these alone are pending."""
+        self.schedule(ids, at, **how)
+        self.awaitMetric(worker, "pending", len(ids))
 
-    def read(self, part, isolation="read_committed"):
-        """All that is in a topic now, as a list of (key, value, headers, time)."""
-        consumer = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": "reader",
-                             "isolation.level": isolation, "enable.partition.eof": True,
-                             "log_level": 0})
-        topic = self.topics[part]
-        partitions = consumer.list_topics(topic, timeout=20).topics[topic].partitions
-        consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
-        found, ended, until = [], set(), time.monotonic() + SOON
-        while len(ended) < len(partitions) and time.monotonic() < until:
-            message = consumer.poll(1)
-            if message is None:
-                continue
-            if message.error():
-                ended.add(message.partition())
-                continue
-            ended.discard(message.partition())
-            headers = {name: value and value.decode() for name, value in message.headers() or []}
-            key = message.key() and message.key().decode()
-            found.append((key, message.value(), headers, message.timestamp()[1]))
-        consumer.close()
-        return found
+    def leave(self, ids, milliseconds, **how):
+        """A worker takes in what is due so much later, and stops."""
+        worker = self.ready()
+        self.takeIn(worker, ids, now() + milliseconds, **how)
+        self.assertEqual(worker.stop(), 0)
 
-    def await_(self, part, count):
-        """The records of a topic, once there are so many; and no more come."""
-        waitUntil(lambda: len(self.read(part)) >= count, SOON,
-                  f"{part}: {len(self.read(part))} of {count} records")  # fmt: skip
-        time.sleep(0.5)
-        return self.read(part)
+    def read(self, part):
+        """All that is in a topic now."""
+        return list(everything(self.cluster.addresses, self.topics[part]))
+
+    def awaitRecords(self, part, count):
+        """Those of a topic, once there are so many; and no more come."""
+        return first(self.cluster.addresses, self.topics[part], count, SOON)
 
     def outcomes(self, count):
-        return [headers["timingwheel-outcome"] for _, _, headers, _ in
-                self.await_("replies", count)]  # fmt: skip
+        return [header(each, "timingwheel-outcome") for each in self.awaitRecords("replies", count)]
 
-
-class Failures(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = Guarded(WORK / "failures/cluster", WORK / "jars")
-        cls.cluster.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        for broker in cls.cluster.brokers:
-            broker.kill()
-
-    def setUp(self):
-        name = re.sub("^test", "", self._testMethodName)
-        self.world = World(self.cluster, name)
-
-    def tearDown(self):
-        for worker in self.world.workers:
-            worker.kill()
-
-    def assertDelivered(self, ids):
+    def assertDelivered(self, ids, part="target"):
         """Each once, none before its time."""
-        delivered = self.world.await_("target", len(ids))
-        self.assertEqual(sorted(headers["timingwheel-id"] for _, _, headers, _ in delivered),
-                         sorted(ids))  # fmt: skip
-        for _, _, headers, written in delivered:
-            self.assertGreaterEqual(written, int(headers["timingwheel-at"]))
+        delivered = self.awaitRecords(part, len(ids))
+        self.assertEqual(sorted(header(each, "timingwheel-id") for each in delivered), sorted(ids))
+        for each in delivered:
+            self.assertGreaterEqual(each.timestamp()[1], int(header(each, "timingwheel-at")))
+
+    def assertDeadLetter(self, key, value, reason=""):
+        """It is the only one."""
+        (letter,) = self.awaitRecords("dead-letters", 1)
+        self.assertEqual((letter.key(), letter.value()), (key.encode(), value))
+        self.assertIn(reason, header(letter, "timingwheel-reason").lower())
+
+
+class Failures(World):
+    @classmethod
+    def makeCluster(cls):
+        return Guarded(WORK / "failures/cluster", WORK / "jars")
 
     # -- nothing fails
 
     def testNothing(self):
-        world = self.world
-        worker = world.ready()
+        worker = self.ready()
         at = now() + 1500
-        world.command("schedule", "a", at, colour="red")
-        world.command("schedule", "b", at, value=None)
-        world.command("push-back", "b", at + 500)
-        world.command("schedule", "c", at)
-        world.command("cancel", "c")
-        world.command("cancel", "nobody")
+        self.command("schedule", "a", at, colour="red")
+        self.command("schedule", "b", at, value=None)
+        self.command("push-back", "b", at + 500)
+        self.command("schedule", "c", at)
+        self.command("cancel", "c")
+        self.command("cancel", "nobody")
         self.assertDelivered(["a", "b"])
-        records = {key: (value, headers) for key, value, headers, _ in world.read("target")}
-        self.assertEqual(records["a"][0], b"payload")
-        self.assertEqual(records["a"][1]["colour"], "red")
-        self.assertEqual(records["a"][1]["timingwheel-at"], str(at))
-        self.assertIsNone(records["b"][0])
-        self.assertEqual(sorted(world.outcomes(6)), ["cancelled", "pushed-back", "scheduled",
-                                                     "scheduled", "scheduled", "too-late"])
-        self.assertEqual(world.metric(worker, "delivered_total"), 2)
-        self.assertEqual(world.metric(worker, "pending"), 0)
+        delivered = {each.key(): each for each in self.read("target")}
+        self.assertEqual(delivered[b"a"].value(), b"payload")
+        self.assertEqual(header(delivered[b"a"], "colour"), "red")
+        self.assertEqual(header(delivered[b"a"], "timingwheel-at"), str(at))
+        self.assertIsNone(delivered[b"b"].value())
+        self.assertEqual(sorted(self.outcomes(6)), ["cancelled", "pushed-back", "scheduled",
+                                                    "scheduled", "scheduled", "too-late"])
+        self.assertEqual(worker.value("delivered_total"), 2)
+        self.assertEqual(worker.value("pending"), 0)
         self.assertEqual(worker.stop(), 0)
 
     # -- workers
 
     def testAWorkerIsKilled(self):
-        world = self.world
-        first, ids = world.ready(), [f"t{i}" for i in range(2_000)]
-        for number, key in enumerate(ids):
-            world.producer.produce(world.topics["commands"], key=key, value=b"", headers=[
-                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
-                ("timingwheel-at", str(now() + number % 4_000))])
-        world.producer.flush()
-        waitUntil(lambda: world.metric(first, "delivered_total") > 0, SOON, "nothing delivered")
-        first.kill()
-        world.worker()
+        worker, ids = self.ready(), MANY[:2_000]
+        self.schedule(ids, now(), value=b"", every=2)
+        self.awaitMetric(worker, "delivered_total", above=0)
+        worker.kill()
+        self.worker()
         self.assertDelivered(ids)
 
     def testAWorkerIsPaused(self):
-        world = self.world
-        first = world.ready()
-        for i in range(20):
-            world.command("schedule", f"t{i}", now() + 4_000)
-        first.pause()
-        second = world.worker()
-        world.awaitLog(second, "taken over", PARTITIONS)
-        waitUntil(lambda: world.metric(second, "delivered_total") == 20, SOON, "not delivered")
-        first.resume()  # it believes that it owns them, and that they are due
-        world.awaitLog(first, "lost")
-        self.assertDelivered([f"t{i}" for i in range(20)])
+        paused = self.ready()
+        self.schedule(IDS, now() + 4_000)
+        paused.pause()
+        self.awaitMetric(self.ready(), "delivered_total", len(IDS))
+        paused.resume()  # it believes that it owns them, and that they are due
+        self.awaitLog(paused, "lost")
+        self.assertDelivered(IDS)
 
     def testAWorkerIsStopped(self):
-        world = self.world
-        first = world.ready()
-        second = world.worker()
-        world.awaitLog(second, "taken over")
-        for i in range(20):
-            world.command("schedule", f"t{i}", now() + 3_000)
-        self.assertEqual(first.stop(), 0)
-        world.awaitLog(second, "taken over", PARTITIONS)
-        self.assertDelivered([f"t{i}" for i in range(20)])
+        stopped, other = self.ready(), self.worker()
+        self.awaitLog(other, "taken over")
+        self.schedule(IDS, now() + 3_000)
+        self.assertEqual(stopped.stop(), 0)
+        self.awaitLog(other, "taken over", PARTITIONS)
+        self.assertDelivered(IDS)
 
     # -- brokers
 
@@ -367,835 +318,630 @@ class Failures(unittest.TestCase):
             self.cluster.wait()
 
     def testABrokerIsKilled(self):
-        world = self.world
-        worker = world.ready()
-        for i in range(20):
-            world.command("schedule", f"t{i}", now() + 2_000)
-        waitUntil(lambda: len(world.read("replies")) == 20, SOON, "not taken in")
+        worker = self.ready()
+        self.schedule(IDS, now() + 2_000)
+        self.awaitMetric(worker, "scheduled_total", len(IDS))
         with self.brokerIsKilled():
-            world.awaitAlert(worker, "TimersAreOverdue")
-            world.awaitAlert(worker, "PartitionStandsStill")
-        self.assertDelivered([f"t{i}" for i in range(20)])
-        self.awaitReady(worker)
-        world.awaitAlert(worker, "TimersAreOverdue", False)
-
-    def awaitReady(self, worker):
-        waitUntil(lambda: self.world.metric(worker, "ready") == PARTITIONS, SOON, "it is not ready")
+            self.awaitAlert(worker, "TimersAreOverdue")
+            self.awaitAlert(worker, "PartitionStandsStill")
+        self.assertDelivered(IDS)
+        self.awaitMetric(worker, "ready", PARTITIONS)
+        self.awaitAlert(worker, "TimersAreOverdue", False)
 
     def checkReadiness(self, session, words=""):
         """Of a worker that has nothing to do, while a broker is away."""
-        world = self.world
-        worker = world.worker(session=session)
-        world.awaitLog(worker, "taken over", PARTITIONS)
-        self.awaitReady(worker)
+        worker = self.ready(session=session)
+        self.awaitMetric(worker, "ready", PARTITIONS)
         with self.brokerIsKilled():
-            world.awaitLog(worker, words)
-            world.awaitAlert(worker, "PartitionStandsStill")
-        self.awaitReady(worker)
+            self.awaitLog(worker, words)
+            self.awaitAlert(worker, "PartitionStandsStill")
+        self.awaitMetric(worker, "ready", PARTITIONS)
 
     def testABrokerIsKilledWhileNothingIsDue(self):
         self.checkReadiness(session=600_000)
 
     def testABrokerIsKilledAndPartitionsAreLost(self):
-        self.checkReadiness(6_000, "lost: partition")
+        self.checkReadiness(SESSION, "lost: partition")
 
     def testATransactionFailsWhoseBatchIsWritten(self):
         """A broker must not take what is sent anew for what was aborted."""
-        world = self.world
         proxy = self.cluster.proxy
-        worker = world.worker("--librdkafka", "retry.backoff.ms=1000",
-                              brokers=f"127.0.0.1:{proxy.port}")  # fmt: skip
-        world.awaitLog(worker, "taken over", PARTITIONS)
-        world.command("schedule", "a", now())
+        worker = self.ready("--librdkafka", "retry.backoff.ms=1000",
+                            brokers=f"127.0.0.1:{proxy.port}")  # fmt: skip
+        self.command("schedule", "a", now())
         self.assertDelivered(["a"])
-        proxy.arm(world.topics["target"])
-        world.command("schedule", "a", now())  # taken in and delivered by one transaction
-        waitUntil(lambda: world.metric(worker, "delivered_total") == 2, SOON, "not delivered")
+        proxy.arm(self.topics["target"])
+        self.command("schedule", "a", now())  # taken in and delivered by one transaction
+        self.awaitMetric(worker, "delivered_total", 2)
         self.assertTrue(proxy.isCut.is_set())
-        self.assertGreater(world.metric(worker, "aborted_transactions_total"), 0)
+        self.assertGreater(worker.value("aborted_transactions_total"), 0)
         self.assertDelivered(["a", "a"])
 
     def testNoBrokerIsThere(self):
-        worker = self.world.worker(brokers="127.0.0.1:1", create=False)
-        self.assertEqual(worker.process.wait(SOON), 1)
-        self.assertIn("to ask 127.0.0.1:1 for the topics", self.world.log(worker))
+        worker = self.worker(brokers="127.0.0.1:1", create=0)
+        self.assertRefused(worker, "to ask 127.0.0.1:1 for the topics")
 
     # -- commands
 
     def testACommandIsMalformed(self):
-        world = self.world
-        world.ready()
-        world.raw(None, b"x", [])
-        world.raw("a", b"x", [("timingwheel-command", "explode")])
-        world.command("schedule", "b", "soon")
-        world.command("schedule", "c", now(), to="no such topic")
-        world.command("schedule", "d", now(), to="nowhere")
-        world.command("schedule", "e", now(), to="commands")
-        world.command("schedule", "f", now() + 4_000 * 86_400_000)
-        world.command("schedule", "g", now() // 1000)
-        world.command("schedule", "good", now())
+        self.ready()
+        self.user.write(None, b"x", [])
+        self.command("explode", "a")
+        self.command("schedule", "b", "soon")
+        self.command("schedule", "c", now(), to="no such topic")
+        self.command("schedule", "d", now(), to="nowhere")
+        self.command("schedule", "e", now(), to="commands")
+        self.command("schedule", "f", now() + 4_000 * DAY)
+        self.command("schedule", "g", now() // 1000)
+        for partition in range(PARTITIONS):
+            self.command("schedule", "good", now(), partition=partition)
         self.assertDelivered(["good"])
-        letters = world.await_("dead-letters", 8)
-        reasons = " ".join(headers["timingwheel-reason"] for _, _, headers, _ in letters)
+        letters = self.awaitRecords("dead-letters", 9)
+        reasons = " ".join(header(letter, "timingwheel-reason") for letter in letters)
         for part in ("the key is empty", '"explode"', '"soon"', '"no such topic"',
                      "nowhere: there is no such topic", "a topic of the timers' own",
-                     "the latest is", "the earliest is"):  # fmt: skip
+                     "the latest is", "the earliest is", "murmur2"):  # fmt: skip
             self.assertIn(part, reasons)
 
-    def testACommandIsInAnotherPartition(self):
-        world = self.world
-        world.ready()
-        for partition in range(PARTITIONS):
-            world.command("schedule", "a", now(), partition=partition)
-        self.assertDelivered(["a"])
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertIn("murmur2", letter[2]["timingwheel-reason"])
-
     def testAnIdIsScheduledAgain(self):
-        world = self.world
-        world.ready()
-        world.command("schedule", "a", now())
+        self.ready()
+        self.command("schedule", "a", now() - 3_650 * DAY)  # long past: at once
         self.assertDelivered(["a"])
-        world.command("schedule", "a", now() + 60_000)
-        world.command("schedule", "a", now() + 500)
+        self.command("schedule", "a", now() + 60_000)
+        self.command("schedule", "a", now() + 500)
         self.assertDelivered(["a", "a"])
-        self.assertEqual(world.outcomes(3), ["scheduled", "scheduled", "replaced"])
+        self.assertEqual(self.outcomes(3), ["scheduled", "scheduled", "replaced"])
 
-    def testATimeIsLongPast(self):
-        world = self.world
-        world.ready()
-        world.command("schedule", "a", now() - 3_650 * 86_400_000)
-        self.assertDelivered(["a"])
+    def userOfTransactions(self):
+        user = User(self.cluster.addresses, self.topics["commands"],
+                    **{"transactional.id": f"{self.name}-user",
+                       "transaction.timeout.ms": 600_000})  # fmt: skip
+        user.producer.init_transactions()
+        return user
 
     def testAUsersTransactionStaysOpen(self):
-        world = self.world
-        worker = world.ready()
-        user = Producer({"bootstrap.servers": self.cluster.addresses,
-                         "partitioner": "murmur2_random", "transactional.id": world.name + "-user"})
-        user.init_transactions()
-        user.begin_transaction()
-        headers = [("timingwheel-command", "schedule"), ("timingwheel-at", str(now())),
-                   ("timingwheel-to", world.topics["target"])]
+        worker, user = self.ready(), self.userOfTransactions()
+        user.producer.begin_transaction()
         for _ in range(1_000):
-            user.produce(world.topics["commands"], key="a", headers=headers)
+            user.command("schedule", "a", now(), self.topics["target"])
         user.flush()
-        world.command("schedule", "a", now())  # behind it
-        world.awaitAlert(worker, "CommandsWait")
-        self.assertEqual(world.read("target"), [])
-        user.abort_transaction()
+        self.command("schedule", "a", now())  # behind it
+        self.awaitAlert(worker, "CommandsWait")
+        self.assertEqual(self.read("target"), [])
+        user.producer.abort_transaction()
         self.assertDelivered(["a"])
-        world.awaitAlert(worker, "CommandsWait", False)
+        self.awaitAlert(worker, "CommandsWait", False)
 
     def testAUsersTransactionsCostNoRequests(self):
         """Their ends are offsets without a command."""
-        world, proxy = self.world, self.cluster.proxy
-        worker = world.worker(brokers=f"127.0.0.1:{proxy.port}")
-        world.awaitLog(worker, "taken over", PARTITIONS)
-        user = Producer({"bootstrap.servers": self.cluster.addresses,
-                         "partitioner": "murmur2_random", "transactional.id": world.name + "-user"})
-        user.init_transactions()
-        ids = [f"t{i}" for i in range(10)]
-        for key in ids:
-            user.begin_transaction()
-            user.produce(world.topics["commands"], key=key, headers=[
-                ("timingwheel-command", "schedule"), ("timingwheel-at", str(now())),
-                ("timingwheel-to", world.topics["target"])])
-            user.commit_transaction()
-            if key == ids[0]:
-                self.assertDelivered(ids[:1])
+        proxy = self.cluster.proxy
+        worker, user = self.ready(brokers=f"127.0.0.1:{proxy.port}"), self.userOfTransactions()
+        for key in IDS:
+            user.producer.begin_transaction()
+            user.command("schedule", key, now(), self.topics["target"])
+            user.producer.commit_transaction()
+            if key == IDS[0]:
+                self.assertDelivered([key])
                 asked = proxy.asked[proxy.LIST_OFFSETS]
                 self.assertGreater(asked, 0)
-        self.assertDelivered(ids)
-        world.awaitAlert(worker, "CommandsWait", False)
+        self.assertDelivered(IDS)
+        self.awaitAlert(worker, "CommandsWait", False)
         self.assertEqual(proxy.asked[proxy.LIST_OFFSETS], asked)
-        self.assertEqual(world.metric(worker, "lost_commands_total"), 0)
+        self.assertEqual(worker.value("lost_commands_total"), 0)
 
     # -- deliveries
 
+    def checkOthersAreDelivered(self, to, value, reason):
+        """The target refuses one timer, but not the others of its transaction."""
+        self.ready()
+        at = now() + 5_000
+        self.command("schedule", "refused", at, to=to, value=value)
+        self.schedule(MANY, at)
+        self.assertDelivered(MANY)
+        self.assertDeadLetter("refused", value, reason)
+
     def testADeliveryIsTooLarge(self):
-        world = self.world
-        self.cluster.createTopic(world.name + ".small", 1, max_message_bytes=2_000)
-        world.ready()
-        # So many that their transaction fails while it is still being written.
-        at, ids = now() + 5_000, [f"t{i}" for i in range(20_000)]
-        world.command("schedule", "large", at, to=world.name + ".small", value=b"x" * 10_000)
-        world.schedule(ids, at)
-        self.assertDelivered(ids)
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertEqual((letter[0], letter[1]), ("large", b"x" * 10_000))
-        self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
+        self.makeTopic("small", 1, max_message_bytes=2_000)
+        self.checkOthersAreDelivered("small", b"x" * 10_000, "too large")
+
+    def testAWorkerMayNotWrite(self):
+        closed = self.makeTopic("closed", 1)
+        self.forbid(TOPIC, [closed], AclOperation.WRITE)
+        self.checkOthersAreDelivered("closed", b"payload", "authorization failed")
 
     def testABatchIsTooLarge(self):
         """A broker refuses a batch of records for the sum of them, or for one of them."""
-        world = self.world
-        target = world.topics["narrow"] = world.name + ".narrow"
-        self.cluster.createTopic(target, 1, max_message_bytes=20_000)
-        world.ready()
-        together, beside = [f"t{i}" for i in range(200)], [f"s{i}" for i in range(20)]
-        world.schedule(together, now() + 3_000, to="narrow", value=b"x" * 1_000)
-        world.await_("narrow", len(together))
-        self.assertEqual(world.read("dead-letters"), [])
-        at = now() + 3_000
-        world.schedule(beside[:10], at, to="narrow", value=b"x")
-        world.schedule(["large"], at, to="narrow", value=b"x" * 30_000)
-        world.schedule(beside[10:], at, to="narrow", value=b"x")
-        delivered = world.await_("narrow", len(together) + len(beside))
-        self.assertEqual(sorted(key for key, *_ in delivered), sorted(together + beside))
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertEqual((letter[0], letter[1]), ("large", b"x" * 30_000))
+        self.makeTopic("narrow", 1, max_message_bytes=20_000)
+        self.ready()
+        together, beside = MANY[:200], [f"s{i}" for i in range(20)]
+        self.schedule(together, now() + 3_000, to="narrow", value=b"x" * 1_000)
+        self.assertDelivered(together, "narrow")
+        self.assertEqual(self.read("dead-letters"), [])
+        at, large = now() + 3_000, b"x" * 30_000
+        self.schedule(beside[:10], at, to="narrow", value=b"x")
+        self.schedule(["large"], at, to="narrow", value=large)
+        self.schedule(beside[10:], at, to="narrow", value=b"x")
+        self.assertDelivered(together + beside, "narrow")
+        self.assertDeadLetter("large", large)
 
     def testADeadLetterIsTooLarge(self):
-        world = self.world
-        self.cluster.createTopic(world.topics["dead-letters"], 1, max_message_bytes=5_000)
-        self.cluster.createTopic(world.name + ".small", 1, max_message_bytes=2_000)
-        world.ready()
-        at, ids = now() + 2_000, [f"t{i}" for i in range(20)]
-        world.schedule(["large"], at, to=world.name + ".small", value=b"x" * 10_000)
-        world.schedule(["medium"], at, to=world.name + ".small", value=b"x" * 3_000)
-        world.schedule(ids, at)
-        self.assertDelivered(ids)
-        letters = {key: value for key, value, *_ in world.await_("dead-letters", 2)}
-        self.assertEqual(letters, {"large": None, "medium": b"x" * 3_000})
+        self.makeTopic("dead-letters", 1, max_message_bytes=5_000)
+        self.makeTopic("small", 1, max_message_bytes=2_000)
+        self.ready()
+        at = now() + 2_000
+        self.schedule(["large"], at, to="small", value=b"x" * 10_000)
+        self.schedule(["medium"], at, to="small", value=b"x" * 3_000)
+        self.schedule(IDS, at)
+        self.assertDelivered(IDS)
+        letters = {each.key(): each.value() for each in self.awaitRecords("dead-letters", 2)}
+        self.assertEqual(letters, {b"large": None, b"medium": b"x" * 3_000})
 
     def testTheDeadLettersAreGone(self):
         """What should go there is not dropped, and its offset not committed."""
-        world = self.world
-        worker, topic = world.ready(), world.topics["dead-letters"]
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        admin.delete_topics([topic])[topic].result(20)
-        world.command("schedule", "a", "soon")
-        world.awaitLog(worker, "begins anew: the state and the dead letters must be written")
-        self.cluster.createTopic(topic, 1)
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertIn('"soon"', letter[2]["timingwheel-reason"])
+        worker = self.ready()
+        self.removeTopic("dead-letters")
+        self.command("schedule", "a", "soon")
+        self.awaitLog(worker, "begins anew: the state and the dead letters must be written")
+        self.makeTopic("dead-letters", 1)
+        self.assertDeadLetter("a", b"payload", '"soon"')
 
     def testACommandIsTooLargeForTheState(self):
-        world = self.world
-        self.cluster.createTopic(world.topics["state"], PARTITIONS, cleanup_policy="compact",
-                                 max_message_bytes=5_000)  # fmt: skip
-        worker = world.ready()
-        at, ids = now() + 6_000, [f"t{i}" for i in range(20)]
-        world.command("schedule", "a", at)
-        waitUntil(lambda: world.metric(worker, "pending") == 1, SOON, "not taken in")
-        world.schedule(ids[:10], at)
-        world.command("schedule", "a", at + 60_000, value=b"x" * 20_000)
-        world.schedule(ids[10:], at)
-        self.assertDelivered(["a", *ids])
-        self.assertEqual(world.outcomes(2), ["scheduled", "refused"])
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertEqual((letter[0], letter[1]), ("a", b"x" * 20_000))
-        self.assertIn("too large", letter[2]["timingwheel-reason"].lower())
+        self.makeTopic("state", cleanup_policy="compact", max_message_bytes=5_000)
+        worker = self.ready()
+        at, large = now() + 6_000, b"x" * 20_000
+        self.command("schedule", "a", at)
+        self.awaitMetric(worker, "pending", 1)
+        self.schedule(IDS[:10], at)
+        self.command("schedule", "a", at + 60_000, value=large)
+        self.schedule(IDS[10:], at)
+        self.assertDelivered(["a", *IDS])
+        self.assertEqual(self.outcomes(2), ["scheduled", "refused"])
+        self.assertDeadLetter("a", large, "too large")
 
     def testATargetIsNew(self):
         """Made after somebody has named another that is not there, and used at once."""
-        world = self.world
-        world.ready()
-        targets = [world.name + f".new{i}" for i in range(10)]
-        for number, target in enumerate(targets):
-            world.command("schedule", f"nowhere{number}", now(), to="nowhere")
-            self.cluster.createTopic(target, 1)
-            waitUntil(lambda name=target: name in world.producer.list_topics(timeout=20).topics,
-                      SOON, "the broker does not know the topic")  # fmt: skip
-            world.command("schedule", f"t{number}", now(), to=target)
-        letters = world.await_("dead-letters", len(targets))
-        self.assertEqual({headers["timingwheel-to"] for _, _, headers, _ in letters}, {"nowhere"})
-        self.assertEqual(world.outcomes(2 * len(targets)).count("scheduled"), len(targets))
+        self.ready()
+        for number in range(10):
+            self.command("schedule", f"nowhere{number}", now(), to="nowhere")
+            self.command("schedule", f"t{number}", now(), to=self.makeTopic(f"new{number}", 1))
+        letters = self.awaitRecords("dead-letters", 10)
+        self.assertEqual({header(each, "timingwheel-to") for each in letters}, {"nowhere"})
+        self.assertEqual(self.outcomes(20).count("scheduled"), 10)
 
     def testATargetIsRemoved(self):
-        world = self.world
-        self.cluster.createTopic(world.name + ".brief", 1)
-        worker = world.ready()
+        """One that is new to the worker's client, and one that it knows: it goes on to ask for that
+        one's leader."""
+        for part in ("brief", "known"):
+            self.makeTopic(part, 1)
+        worker = self.ready()
+        self.schedule(["first"], now(), to="known")
+        self.assertDelivered(["first"], "known")
         at = now() + 3_000
-        world.command("schedule", "lost", at, to=world.name + ".brief")
-        for i in range(20):
-            world.command("schedule", f"t{i}", at)
-        waitUntil(lambda: world.metric(worker, "pending") == 21, SOON, "not taken in")
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        admin.delete_topics([world.name + ".brief"])[world.name + ".brief"].result(20)
-        self.assertDelivered([f"t{i}" for i in range(20)])
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertEqual(letter[0], "lost")
-
-    def testATargetIsRemovedAfterADelivery(self):
-        """The worker's client knows the topic, and goes on to ask for its leader."""
-        world = self.world
-        brief = world.topics["brief"] = world.name + ".brief"
-        self.cluster.createTopic(brief, 1)
-        worker = world.ready()
-        world.schedule(["first"], now(), to="brief")
-        world.await_("brief", 1)
-        at = now() + 3_000
-        world.schedule(["lost"], at, to="brief")
-        world.schedule([f"t{i}" for i in range(20)], at)
-        waitUntil(lambda: world.metric(worker, "pending") == 21, SOON, "not taken in")
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        admin.delete_topics([brief])[brief].result(20)
-        self.assertDelivered([f"t{i}" for i in range(20)])
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertEqual(letter[0], "lost")
-
-    def testAWorkerMayNotWrite(self):
-        world = self.world
-        self.cluster.createTopic(world.name + ".closed", 1)
-        deny = AclBinding(ResourceType.TOPIC, world.name + ".closed", ResourcePatternType.LITERAL,
-                          "User:ANONYMOUS", "*", AclOperation.WRITE, AclPermissionType.DENY)
-        see = AclBinding(ResourceType.TOPIC, world.name + ".closed", ResourcePatternType.LITERAL,
-                         "User:*", "*", AclOperation.DESCRIBE, AclPermissionType.ALLOW)
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        for done in admin.create_acls([deny, see]).values():
-            done.result(20)
-        world.ready()
-        # So many that their transaction fails while it is still being written.
-        at, ids = now() + 5_000, [f"t{i}" for i in range(20_000)]
-        world.command("schedule", "refused", at, to=world.name + ".closed")
-        world.schedule(ids, at)
-        self.assertDelivered(ids)
-        (letter,) = world.await_("dead-letters", 1)
-        self.assertEqual(letter[0], "refused")
-        self.assertIn("authorization failed", letter[2]["timingwheel-reason"].lower())
+        self.schedule(["lost"], at, to="brief")
+        self.schedule(["lost, too"], at, to="known")
+        self.schedule(IDS, at)
+        self.awaitMetric(worker, "pending", 2 + len(IDS))
+        for part in ("brief", "known"):
+            self.removeTopic(part)
+        self.assertDelivered(IDS)
+        letters = self.awaitRecords("dead-letters", 2)
+        self.assertEqual(sorted(each.key() for each in letters), [b"lost", b"lost, too"])
 
     # -- topics
 
-    def assertRefused(self, worker, words):
+    def assertRefused(self, worker, *words):
         self.assertEqual(worker.process.wait(SOON), 1)
-        self.assertIn(words, self.world.log(worker))
+        for each in words:
+            self.assertIn(each, worker.said())
 
     def testATopicIsMissing(self):
-        worker = self.world.worker(create=False)
-        self.assertRefused(worker, "is not there")
-        self.assertIn("--create-topics", self.world.log(worker))
+        self.assertRefused(self.worker(create=0), "is not there", "--create-topics")
 
     def testTheStateIsNotCompacted(self):
-        self.cluster.createTopic(self.world.topics["state"], PARTITIONS)
-        self.assertRefused(self.world.worker(), "cleanup.policy is delete: it must be compact")
+        self.makeTopic("state")
+        self.assertRefused(self.worker(), "cleanup.policy is delete: it must be compact")
 
     def testTombstonesAreRemovedTooSoon(self):
-        self.cluster.createTopic(self.world.topics["state"], PARTITIONS, cleanup_policy="compact",
-                                 delete_retention_ms=1000)  # fmt: skip
-        self.assertRefused(self.world.worker(), "delete.retention.ms is 1000: it must be an hour")
+        self.makeTopic("state", cleanup_policy="compact", delete_retention_ms=1000)
+        self.assertRefused(self.worker(), "delete.retention.ms is 1000: it must be an hour")
 
     def testTheCommandsAreCompacted(self):
-        self.cluster.createTopic(self.world.topics["commands"], PARTITIONS,
-                                 cleanup_policy="compact")  # fmt: skip
-        self.assertRefused(self.world.worker(), "cleanup.policy is compact: it must be delete")
+        self.makeTopic("commands", cleanup_policy="compact")
+        self.assertRefused(self.worker(), "cleanup.policy is compact: it must be delete")
 
     def testTheTopicsHaveOtherNumbersOfPartitions(self):
-        self.cluster.createTopic(self.world.topics["commands"], PARTITIONS + 1)
-        self.assertRefused(self.world.worker(), "they must have as many")
+        self.makeTopic("commands", PARTITIONS + 1)
+        self.assertRefused(self.worker(), "they must have as many")
 
     def testTheNumberOfPartitionsIsChanged(self):
-        world = self.world
-        first = world.ready()
-        for i in range(20):
-            world.command("schedule", f"t{i}", now() + 600_000)
-        waitUntil(lambda: world.metric(first, "pending") == 20, SOON, "not taken in")
-        first.stop()
+        self.leave(IDS, FAR)
         # An offset that was set by hand does not say by how many partitions it was.
-        user = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": world.group})
-        places = [TopicPartition(world.topics["commands"], number) for number in range(PARTITIONS)]
+        user = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": self.group})
+        places = [TopicPartition(self.topics["commands"], number) for number in range(PARTITIONS)]
         user.commit(offsets=[TopicPartition(place.topic, place.partition, place.offset)
-                             for place in user.committed(places, 20)], asynchronous=False)
+                             for place in user.committed(places, 20)],
+                    asynchronous=False)  # fmt: skip
         user.close()
         self.addPartitions(PARTITIONS + 1, "commands", "state")
-        world.awaitLog(world.worker(), "the number of partitions was changed: a timer is in")
+        self.awaitLog(self.worker(), "the number of partitions was changed: a timer is in")
+
+    def removeCommands(self):
+        """All that are there, as retention does."""
+        ends = [TopicPartition(self.topics["commands"], number, -1) for number in range(PARTITIONS)]
+        finish(self.cluster.admin.delete_records(ends))
 
     def testRetentionRemovesCommands(self):
-        world = self.world
-        first = world.ready()
-        for i in range(20):
-            world.command("schedule", f"before{i}", now() + 600_000)
-        waitUntil(lambda: world.metric(first, "pending") == 20, SOON, "not taken in")
-        first.stop()
-        for i in range(20):
-            world.command("schedule", f"lost{i}", now())
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        ends = [TopicPartition(world.topics["commands"], i, -1) for i in range(PARTITIONS)]
-        for done in admin.delete_records(ends).values():
-            done.result(20)
-        second = world.ready()
-        self.assertIn("are lost: retention removed them unread", world.log(second))
-        self.assertEqual(world.metric(second, "lost_commands_total"), 20)
-        self.assertEqual(world.metric(second, "pending"), 20)
-        world.command("schedule", "after", now())
+        self.leave(IDS, FAR)
+        self.schedule([f"lost{i}" for i in range(20)], now())
+        self.removeCommands()
+        worker = self.ready()
+        self.assertIn("are lost: retention removed them unread", worker.said())
+        self.assertEqual(worker.value("lost_commands_total"), 20)
+        self.assertEqual(worker.value("pending"), len(IDS))
+        self.command("schedule", "after", now())
         self.assertDelivered(["after"])
 
     def testRetentionRemovesCommandsOfAFullWorker(self):
         """The worker runs on, and its client leaps over what is not there any more."""
-        world = self.world
-        worker = world.ready("--memory-mb", "1", "--batch", "100")
-        ids = [f"t{i}" for i in range(6_000)]
-        world.schedule(ids, now() + 10_000, value=b"x" * 400)
-        waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        ends = [TopicPartition(world.topics["commands"], i, -1) for i in range(PARTITIONS)]
-        for done in admin.delete_records(ends).values():
-            done.result(20)
-        for number in range(20):
-            world.command("schedule", f"after{number}", now())
-        waitUntil(lambda: world.metric(worker, "lost_commands_total") > 0, SOON, "none is lost")
-        waitUntil(lambda: world.metric(worker, "commands_lag") == 0, SOON, "not taken in")
-        lost = int(world.metric(worker, "lost_commands_total"))
-        self.assertIn("are lost: retention removed them unread", world.log(worker))
-        waitUntil(lambda: world.metric(worker, "delivered_total") == len(ids) + 20 - lost, SOON,
-                  f"{lost} are lost, and more are not delivered")  # fmt: skip
+        worker = self.ready("--memory-mb", "1", "--batch", "100")
+        self.schedule(MANY, now() + 10_000, value=b"x" * 400)  # more than it reads ahead
+        self.awaitMetric(worker, "memory_bytes", above=1e6)
+        self.removeCommands()
+        self.schedule([f"after{i}" for i in range(20)], now())
+        self.awaitMetric(worker, "lost_commands_total", above=0)
+        self.awaitMetric(worker, "commands_lag", 0)
+        lost = worker.value("lost_commands_total")
+        self.assertIn("are lost: retention removed them unread", worker.said())
+        self.awaitMetric(worker, "delivered_total", len(MANY) + 20 - lost)
 
     def testTheOffsetIsGone(self):
-        world = self.world
-        first = world.ready()
-        world.command("schedule", "a", now() + 600_000)
-        waitUntil(lambda: world.metric(first, "pending") == 1, SOON, "not taken in")
-        first.stop()
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        admin.delete_consumer_groups([world.name])[world.name].result(20)
-        second = world.worker()
-        world.awaitLog(second, "has no offset in")
-        world.awaitAlert(second, "TakeOversFail")
-        world.awaitAlert(second, "PartitionStandsStill")
+        self.leave(["a"], FAR)
+        finish(self.cluster.admin.delete_consumer_groups([self.group]))
+        worker = self.worker()
+        self.awaitLog(worker, "has no offset in")
+        self.awaitAlert(worker, "TakeOversFail")
+        self.awaitAlert(worker, "PartitionStandsStill")
 
     # -- in the middle of something
 
-    def openTransactions(self, topic):
-        """Whether there are any."""
+    def openTransactions(self):
+        """Whether deliveries have any."""
+        latest = {TopicPartition(self.topics["target"], number): OffsetSpec.latest()
+                  for number in range(PARTITIONS)}  # fmt: skip
         ends = []
-        for isolation in ("read_uncommitted", "read_committed"):
-            reader = Consumer({"bootstrap.servers": self.cluster.addresses, "group.id": "reader",
-                               "isolation.level": isolation, "log_level": 0})
-            ends.append([reader.get_watermark_offsets(TopicPartition(topic, number), 20)[1]
-                         for number in range(PARTITIONS)])  # fmt: skip
-            reader.close()
+        for isolation in IsolationLevel:
+            found = self.cluster.admin.list_offsets(latest, isolation_level=isolation)
+            ends.append([end.result(20).offset for end in found.values()])
         return ends[0] != ends[1]
 
     def testAWorkerIsPausedWithATransactionOpen(self):
-        world = self.world
-        first, begin, ids = world.ready(), now() + 6_000, [f"t{i}" for i in range(20_000)]
-        for number, key in enumerate(ids):
-            world.producer.produce(world.topics["commands"], key=key, value=b"x", headers=[
-                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
-                ("timingwheel-at", str(begin + number // 3))])
-        world.producer.flush()
-        waitUntil(lambda: world.metric(first, "delivered_total") > 0, SOON, "nothing delivered")
-        first.pause()
-        while not self.openTransactions(world.topics["target"]):
+        paused, begin = self.ready(), now() + 6_000
+        self.schedule(MANY, begin, value=b"x", every=1 / 3)
+        self.awaitMetric(paused, "delivered_total", above=0)
+        paused.pause()
+        while not self.openTransactions():
             self.assertLess(now(), begin + 6_000, "it is never in the middle of a transaction")
-            first.resume()
+            paused.resume()
             time.sleep(0.01)
-            first.pause()
-        second = world.worker()
-        world.awaitLog(second, "taken over", PARTITIONS)
-        first.resume()  # and goes on with its transaction
-        world.awaitLog(first, "lost")
-        self.assertDelivered(ids)
+            paused.pause()
+        self.ready()
+        paused.resume()  # and goes on with its transaction
+        self.awaitLog(paused, "lost")
+        self.assertDelivered(MANY)
 
     def testTheClockIsSet(self):
-        world = self.world
-        worker, at = world.worker(), now() + 1_800_000
+        worker, at = self.worker(), now() + 1_800_000
         worker.kill()
-        library, isAhead = self.world.folder / "ahead.so", self.world.folder / "is-ahead"
+        library, isAhead = self.folder / "ahead.so", self.folder / "is-ahead"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, HERE / "clock.c"], check=True)
         worker.environment = os.environ | {"LD_PRELOAD": str(library),
                                            "AN_HOUR_AHEAD_IF": str(isAhead)}  # fmt: skip
         worker.start()
-        world.awaitLog(worker, "taken over", PARTITIONS)
-        world.command("schedule", "a", at)
-        waitUntil(lambda: world.metric(worker, "pending") == 1, SOON, "not taken in")
+        self.awaitLog(worker, "taken over", PARTITIONS)
+        self.takeIn(worker, ["a"], at)
         isAhead.touch()
-        ((key, *_),) = world.await_("target", 1)
-        self.assertEqual(key, "a")
+        (delivered,) = self.awaitRecords("target", 1)
+        self.assertEqual(delivered.key(), b"a")
         isAhead.unlink()
-        world.command("schedule", "b", now() + 3_000)
-        world.command("schedule", "c", at)
-        _, (key, _, headers, written) = world.await_("target", 2)
-        self.assertEqual(key, "b")
-        self.assertGreaterEqual(written, int(headers["timingwheel-at"]))
-        self.assertEqual(world.metric(worker, "pending"), 1)
+        self.command("schedule", "b", now() + 3_000)
+        self.command("schedule", "c", at)
+        (delivered,) = (each for each in self.awaitRecords("target", 2) if each.key() != b"a")
+        self.assertEqual(delivered.key(), b"b")
+        self.assertGreaterEqual(delivered.timestamp()[1], int(header(delivered, "timingwheel-at")))
+        self.assertEqual(worker.value("pending"), 1)
 
     # -- rights
 
-    def acls(self, kind, name, operation):
-        """That all may do all there, but workers not this."""
-        def rule(user, what, permission):
-            return AclBinding(kind, name, ResourcePatternType.LITERAL, user, "*", what, permission)
+    def rule(self, kind, name, user, operation, permission=AclPermissionType.ALLOW):
+        return AclBinding(kind, name, ResourcePatternType.LITERAL, user, "*", operation, permission)
 
-        return [rule("User:*", AclOperation.ALL, AclPermissionType.ALLOW),
-                rule("User:ANONYMOUS", operation, AclPermissionType.DENY)]  # fmt: skip
+    def forbid(self, kind, names, operation):
+        """All may do all there, but workers not this."""
+        rules = []
+        for name in names:
+            rules += [self.rule(kind, name, "User:*", AclOperation.ALL),
+                      self.rule(kind, name, "User:ANONYMOUS", operation, AclPermissionType.DENY)]
+        finish(self.cluster.admin.create_acls(rules))
 
-    def checkRight(self, kind, names, operation, words):
+    def checkRight(self, operation, kind, *names):
         """A worker without it says so, and goes on when it has it. Nothing is lost meanwhile."""
-        world = self.world
-        before, meanwhile = ([f"{name}{i}" for i in range(8)] for name in ("before", "meanwhile"))
-        worker, at = world.ready(), now() + 15_000  # they are in both partitions
-        for key in before:
-            world.command("schedule", key, at)
-        waitUntil(lambda: world.metric(worker, "pending") == len(before), SOON, "not taken in")
-        worker.stop()
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        for done in admin.create_acls([acl for name in names for acl in
-                                       self.acls(kind, name, operation)]).values():  # fmt: skip
-            done.result(20)
-        worker = world.worker(create=False)
-        for key in meanwhile:
-            world.command("schedule", key, now())
-        world.awaitLog(worker, words)
+        what = kind.name.replace("_", " ").title()
+        meanwhile = [f"meanwhile{i}" for i in range(20)]
+        self.leave(IDS, 15_000)
+        self.forbid(kind, names, operation)
+        worker = self.worker(create=0)
+        self.schedule(meanwhile, now())
+        self.awaitLog(worker, f"{what} authorization failed")
         time.sleep(1)
-        self.assertTrue(worker.isRunning, self.world.log(worker))
-        self.assertEqual(world.read("target"), [])
-        filters = [AclBindingFilter(kind, name, ResourcePatternType.LITERAL, None, None,
-                                    AclOperation.ANY, AclPermissionType.ANY)
-                   for name in names]  # fmt: skip
-        for done in admin.delete_acls(filters).values():
-            done.result(20)
-        self.assertDelivered(before + meanwhile)
-        self.assertEqual(world.read("dead-letters"), [])
+        self.assertTrue(worker.isRunning, worker.said())
+        self.assertEqual(self.read("target"), [])
+        rules = [AclBindingFilter(kind, name, ResourcePatternType.LITERAL, None, None,
+                                  AclOperation.ANY, AclPermissionType.ANY)
+                 for name in names]  # fmt: skip
+        finish(self.cluster.admin.delete_acls(rules))
+        self.assertDelivered(IDS + meanwhile)
+        self.assertEqual(self.read("dead-letters"), [])
 
     def testAWorkerMayNotWriteTheState(self):
-        self.checkRight(ResourceType.TOPIC, [self.world.topics["state"]], AclOperation.WRITE,
-                        "Topic authorization failed")  # fmt: skip
+        self.checkRight(AclOperation.WRITE, TOPIC, self.topics["state"])
 
     def testAWorkerMayNotReadTheState(self):
-        self.checkRight(ResourceType.TOPIC, [self.world.topics["state"]], AclOperation.READ,
-                        "Topic authorization failed")  # fmt: skip
+        self.checkRight(AclOperation.READ, TOPIC, self.topics["state"])
 
     def testAWorkerMayNotReadTheCommands(self):
-        self.checkRight(ResourceType.TOPIC, [self.world.topics["commands"]], AclOperation.READ,
-                        "Topic authorization failed")  # fmt: skip
+        self.checkRight(AclOperation.READ, TOPIC, self.topics["commands"])
 
     def testAWorkerMayNotJoinTheGroup(self):
-        self.checkRight(ResourceType.GROUP, [self.world.name], AclOperation.READ,
-                        "Group authorization failed")  # fmt: skip
+        self.checkRight(AclOperation.READ, GROUP, self.group)
 
     def testAWorkerMayNotUseTransactions(self):
-        ids = [f"{self.world.name}-{partition}" for partition in range(PARTITIONS)]
-        self.checkRight(ResourceType.TRANSACTIONAL_ID, ids, AclOperation.WRITE,
-                        "Transactional Id authorization failed")  # fmt: skip
+        self.checkRight(AclOperation.WRITE, TRANSACTIONAL_ID, f"{self.group}-0", f"{self.group}-1")
 
     def testAWorkerMayNotSeeTheSettings(self):
-        world = self.world
-        world.ready().stop()
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        acls = self.acls(ResourceType.TOPIC, world.topics["state"], AclOperation.DESCRIBE_CONFIGS)
-        for done in admin.create_acls(acls).values():
-            done.result(20)
-        self.assertRefused(world.worker(create=False), f"the settings of topic {world.name}.state")
+        self.ready().stop()
+        state = self.topics["state"]
+        self.forbid(TOPIC, [state], AclOperation.DESCRIBE_CONFIGS)
+        self.assertRefused(self.worker(create=0), f"the settings of topic {state}")
 
     def testAWorkerHasNoMoreRightsThanItNeeds(self):
-        # Those of docs/beyond.md's table.
-        world, all_ = self.world, AclOperation.ALL
+        """Those of docs/beyond.md's table."""
         see, settings = AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS
         read, write = AclOperation.READ, AclOperation.WRITE
-        rights = {(ResourceType.TOPIC, world.topics[part]): operations for part, operations in {
-            "commands": (read, see, settings), "state": (read, write, see, settings),
-            "dead-letters": (write, see, settings), "replies": (write, see, settings),
-            "target": (write, see)}.items()}  # fmt: skip
-        rights[ResourceType.GROUP, world.name] = (read, see)
-        rights[ResourceType.TRANSACTIONAL_ID, world.name + "-"] = (write, see)
-        acls = []
-        for (kind, name), operations in rights.items():
-            shape = ResourcePatternType.PREFIXED if kind == ResourceType.TRANSACTIONAL_ID else \
-                ResourcePatternType.LITERAL  # fmt: skip
-            wanted = [("User:worker", operation) for operation in operations]
-            acls += [AclBinding(kind, name, shape, user, "*", operation, AclPermissionType.ALLOW)
-                     for user, operation in (*wanted, ("User:ANONYMOUS", all_))]  # fmt: skip
-        world.ready().stop()  # the topics are there
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        for done in admin.create_acls(acls).values():
-            done.result(20)
-        named = {"security.protocol": "sasl_plaintext", "sasl.mechanisms": "PLAIN",
-                 "sasl.username": "worker", "sasl.password": "secret"}  # fmt: skip
-        options = [word for item in named.items() for word in ("--librdkafka", "=".join(item))]
-        worker = world.worker(*options, create=False,
-                              brokers=f"127.0.0.1:{self.cluster.namedPort}")  # fmt: skip
-        world.awaitLog(worker, "taken over", PARTITIONS)
-        world.command("schedule", "a", now() + 500)
-        world.command("push-back", "a", now() + 1_000)
-        world.command("schedule", "nonsense", "soon")
+        rights = {
+            (TOPIC, self.topics["commands"]): (read, see, settings),
+            (TOPIC, self.topics["state"]): (read, write, see, settings),
+            (TOPIC, self.topics["dead-letters"]): (write, see, settings),
+            (TOPIC, self.topics["replies"]): (write, see, settings),
+            (TOPIC, self.topics["target"]): (write, see),
+            (GROUP, self.group): (read, see),
+            **{(TRANSACTIONAL_ID, f"{self.group}-{partition}"): (write, see)
+               for partition in range(PARTITIONS)},
+        }  # fmt: skip
+        rules = [self.rule(*right, "User:ANONYMOUS", AclOperation.ALL) for right in rights]
+        rules += [self.rule(*right, "User:worker", operation)
+                  for right, operations in rights.items() for operation in operations]  # fmt: skip
+        self.ready().stop()  # the topics are there
+        finish(self.cluster.admin.create_acls(rules))
+        worker = self.ready(
+            "--librdkafka", "security.protocol=sasl_plaintext", "sasl.mechanisms=PLAIN",
+            "sasl.username=worker", "sasl.password=secret", create=0,
+            brokers=f"127.0.0.1:{self.cluster.namedPort}",
+        )  # fmt: skip
+        self.command("schedule", "a", now() + 500)
+        self.command("push-back", "a", now() + 1_000)
+        self.command("schedule", "nonsense", "soon")
         self.assertDelivered(["a"])
-        self.assertEqual(len(world.await_("dead-letters", 1)), 1)
-        self.assertNotIn("authorization", world.log(worker).lower())
+        self.assertDeadLetter("nonsense", b"payload")
+        self.assertNotIn("authorization", worker.said().lower())
 
     # -- what is in the topics, and how they are set
 
     def testSettingsCouldBeBetter(self):
-        world, days = self.world, 2 * 86_400_000
-        self.cluster.createTopic(world.topics["commands"], PARTITIONS, retention_ms=60_000)
-        self.cluster.createTopic(world.topics["state"], PARTITIONS, cleanup_policy="compact",
-                                 segment_ms=days, segment_bytes=2**31 - 1,
-                                 min_compaction_lag_ms=days)  # fmt: skip
-        worker = world.ready()
-        for topic, setting in (("commands", "retention.ms is 60000"),
-                               ("state", f"segment.ms is {days}"),
-                               ("state", f"segment.bytes is {2**31 - 1}"),
-                               ("state", f"min.compaction.lag.ms is {days}")):
-            self.assertRegex(world.log(worker), f"warning topic {world.topics[topic]}: {setting}: ")
+        days = 2 * DAY
+        self.makeTopic("commands", retention_ms=60_000)
+        self.makeTopic("state", cleanup_policy="compact", segment_ms=days,
+                       segment_bytes=2**31 - 1, min_compaction_lag_ms=days)  # fmt: skip
+        worker = self.ready()
+        for part, setting in (("commands", "retention.ms is 60000"),
+                              ("state", f"segment.ms is {days}"),
+                              ("state", f"segment.bytes is {2**31 - 1}"),
+                              ("state", f"min.compaction.lag.ms is {days}")):  # fmt: skip
+            self.assertIn(f"warning topic {self.topics[part]}: {setting}: ", worker.said())
 
     def testTheStateHasAMalformedRecord(self):
-        world = self.world
-        first = world.ready()
-        at, ids = now() + 6_000, [f"a{i}" for i in range(8)]  # in both partitions
-        for key in ids:
-            world.command("schedule", key, at)
-        waitUntil(lambda: world.metric(first, "pending") == len(ids), SOON, "not taken in")
-        first.stop()
-        for headers in ([], [("timingwheel-at", "soon"), ("timingwheel-to", "target")]):
-            world.producer.produce(world.topics["state"], key="stranger", value=b"?",
-                                   headers=headers)  # fmt: skip
-        world.producer.flush()
-        second = world.ready()
-        self.assertIn("is not of ours, and left", world.log(second))
-        world.command("schedule", "stranger", now())
-        self.assertDelivered([*ids, "stranger"])
+        self.leave(IDS, 6_000)
+        stranger = User(self.cluster.addresses, self.topics["state"])
+        stranger.write("stranger", b"?", [])
+        stranger.write("stranger", b"?", [("timingwheel-at", "soon"), ("timingwheel-to", "target")])
+        stranger.flush()
+        self.assertIn("is not of ours, and left", self.ready().said())
+        self.command("schedule", "stranger", now())
+        self.assertDelivered([*IDS, "stranger"])
 
     def testATakeOverDoesNotFitIntoMemory(self):
-        world = self.world
-        first, at, ids = world.ready(), now() + 15_000, [f"t{i}" for i in range(20_000)]
-        for key in ids:
-            world.producer.produce(world.topics["commands"], key=key, value=b"x" * 400, headers=[
-                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
-                ("timingwheel-at", str(at))])
-        world.producer.flush()
-        waitUntil(lambda: world.metric(first, "pending") == len(ids), SOON, "not taken in")
-        first.stop()
-        second = world.worker("--memory-mb", "1")
-        world.awaitLog(second, "does not fit into --memory-mb 1", 2)
-        world.awaitAlert(second, "PartitionStandsStill")
-        self.assertGreater(world.metric(second, "pending"), 0)
-        world.awaitAlert(second, "TimersAreOverdue")
-        self.assertEqual(second.stop(), 0)
-        world.ready()
-        self.assertDelivered(ids)
+        self.leave(MANY, 15_000, value=b"x" * 400)
+        worker = self.worker("--memory-mb", "1")
+        self.awaitLog(worker, "does not fit into --memory-mb 1", 2)
+        self.awaitAlert(worker, "PartitionStandsStill")
+        self.assertGreater(worker.value("pending"), 0)
+        self.awaitAlert(worker, "TimersAreOverdue")
+        self.assertEqual(worker.stop(), 0)
+        self.ready()
+        self.assertDelivered(MANY)
 
     # -- partitions are added
 
     def addPartitions(self, number, *parts):
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        more = [NewPartitions(self.world.topics[part], number) for part in parts]
-        for done in admin.create_partitions(more).values():
-            done.result(20)
+        more = [NewPartitions(self.topics[part], number) for part in parts]
+        finish(self.cluster.admin.create_partitions(more))
 
     def awaitStandstill(self, worker, partitions):
         for partition in range(partitions):
-            self.world.awaitLog(worker, f"partition {partition}: begins anew: the number of "
-                                "partitions was changed")  # fmt: skip
-        self.world.awaitAlert(worker, "PartitionStandsStill")
-        self.world.awaitAlert(worker, "TakeOversFail")
+            self.awaitLog(worker, f"partition {partition}: begins anew: the number of partitions "
+                          "was changed")  # fmt: skip
+        self.awaitAlert(worker, "PartitionStandsStill")
+        self.awaitAlert(worker, "TakeOversFail")
 
     def startWith(self, partitions):
-        """A worker, 100 timers, and the options that make topics."""
-        world, ids = self.world, [f"t{i}" for i in range(100)]
-        make = ("--replication", self.cluster.replication, "--create-topics")
-        worker = world.worker(*make, partitions, create=False)
-        world.awaitLog(worker, "taken over", partitions)
+        """A worker and 100 timers."""
+        worker, ids = self.ready(create=partitions), MANY[:100]
         for key in ids:
             value = key.encode() if key != "t1" else None
-            world.command("schedule", key, now() + 600_000, value=value, colour="red")
-        waitUntil(lambda: world.metric(worker, "pending") == len(ids), SOON, "not taken in")
-        return worker, ids, make
+            self.command("schedule", key, now() + FAR, value=value, colour="red")
+        self.awaitMetric(worker, "pending", len(ids))
+        return worker, ids
 
     def cancelSome(self, ids):
         """By one who knows how many partitions there are now."""
-        self.world.producer = Producer(
-            {"bootstrap.servers": self.cluster.addresses, "log_level": 0,
-             "partitioner": "murmur2_random", "enable.idempotence": True})  # fmt: skip
+        self.user = User(self.cluster.addresses, self.topics["commands"])
         for key in ids[::2]:
-            self.world.command("cancel", key)
+            self.command("cancel", key)
 
-    def checkMoved(self, ids, make):
+    def checkMoved(self, ids):
         """Timers move, as docs/beyond.md says, and each cancel wins and is answered once."""
-        world, kept = self.world, ids[1::2]
-        for worker in world.workers:
+        kept = ids[1::2]
+        for worker in self.workers:
             worker.stop()
-        old, world.group = dict(world.topics), f"{world.name}-new"
-        world.topics |= {part: f"{world.name}.new-{part}" for part in ("commands", "state")}
-        self.assertEqual(world.worker(*make, 5, "--check", create=False).process.wait(SOON), 0)
-        subprocess.run([sys.executable, "-B", RESHARD, self.cluster.addresses, world.name,
-                        old["state"], old["commands"], world.topics["commands"]],
+        old, self.group = dict(self.topics), f"{self.name}-new"
+        self.topics |= {part: f"{self.name}.new-{part}" for part in ("commands", "state")}
+        self.assertEqual(self.worker("--check", create=5).process.wait(SOON), 0)
+        subprocess.run([sys.executable, "-B", PAGE.with_name("beyond") / "reshard.py",
+                        self.cluster.addresses, self.name,
+                        old["state"], old["commands"], self.topics["commands"]],
                        check=True, timeout=SOON, capture_output=True)  # fmt: skip
-        world.worker(create=False)
+        self.worker(create=0)
+        self.user = User(self.cluster.addresses, self.topics["commands"])
         for key in kept:
-            world.command("push-back", key, now())
+            self.command("push-back", key, now())
         self.assertDelivered(kept)
-        for key, value, headers, _ in world.read("target"):
-            self.assertEqual(value, key.encode() if key != "t1" else None)
-            self.assertEqual(headers["colour"], "red")
-        outcomes = collections.Counter(world.outcomes(2 * len(ids)))
+        for each in self.read("target"):
+            self.assertEqual(each.value(), each.key() if each.key() != b"t1" else None)
+            self.assertEqual(header(each, "colour"), "red")
+        outcomes = collections.Counter(self.outcomes(2 * len(ids)))
         self.assertEqual(outcomes, {"scheduled": len(ids), "cancelled": len(ids) - len(kept),
                                     "pushed-back": len(kept)})  # fmt: skip
-        self.assertEqual(world.read("dead-letters"), [])
+        self.assertEqual(self.read("dead-letters"), [])
 
     def testTwoPartitionsBecomeThree(self):
         """Of the commands, and they come at once."""
-        worker, ids, make = self.startWith(2)
+        worker, ids = self.startWith(2)
         self.addPartitions(3, "commands")
         self.cancelSome(ids)
         self.awaitStandstill(worker, 2)
-        self.checkMoved(ids, make)
+        self.checkMoved(ids)
 
     def testThreePartitionsBecomeFour(self):
         """Of both topics. Nobody writes before it is noticed; and a worker takes the new ones."""
-        worker, ids, make = self.startWith(3)
+        worker, ids = self.startWith(3)
         self.addPartitions(4, "commands", "state")
         self.awaitStandstill(worker, 3)
-        self.assertEqual(self.world.metric(worker, "pending"), len(ids))
+        self.assertEqual(worker.value("pending"), len(ids))
         self.cancelSome(ids)
         worker.stop()
-        self.awaitStandstill(self.world.worker(create=False), 4)
-        self.checkMoved(ids, make)
+        self.awaitStandstill(self.worker(create=0), 4)
+        self.checkMoved(ids)
 
     def testNobodyMayAddPartitions(self):
         """As docs/beyond.md has it forbidden."""
-        world = self.world
-        world.ready()
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        topic = world.topics["commands"]
-        for done in admin.create_acls(self.acls(ResourceType.TOPIC, topic,
-                                                AclOperation.ALTER)).values():  # fmt: skip
-            done.result(20)
+        self.ready()
+        self.forbid(TOPIC, [self.topics["commands"]], AclOperation.ALTER)
         with self.assertRaisesRegex(KafkaException, "TOPIC_AUTHORIZATION_FAILED"):
             self.addPartitions(PARTITIONS + 1, "commands")
-        world.command("schedule", "a", now())
+        self.command("schedule", "a", now())
         self.assertDelivered(["a"])
 
     # -- memory
 
     def testMemoryIsFull(self):
-        world = self.world
-        worker = world.ready("--memory-mb", "1", "--batch", "500")
-        at, ids = now() + 8_000, [f"t{i}" for i in range(6_000)]
-        for key in ids:
-            world.producer.produce(world.topics["commands"], key=key, value=b"x" * 400, headers=[
-                ("timingwheel-command", "schedule"), ("timingwheel-to", world.topics["target"]),
-                ("timingwheel-at", str(at))])
-        world.producer.flush()
-        waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
-        self.assertLess(world.metric(worker, "memory_bytes"), 2e6)
+        worker, ids = self.ready("--memory-mb", "1", "--batch", "500"), MANY[:6_000]
+        self.schedule(ids, now() + 8_000, value=b"x" * 400)
+        self.awaitMetric(worker, "memory_bytes", above=1e6)
+        self.assertLess(worker.value("memory_bytes"), 2e6)
         self.assertDelivered(ids)
 
     def testAFullWorkerTakesCancels(self):
         """Those of one partition, while another waits for memory; and they make room for it."""
-        world = self.world
-        worker = world.ready("--memory-mb", "1", "--batch", "100")
-        at, value, count = now() + 600_000, b"x" * 600, 1_000
-        cancel, keys = [("timingwheel-command", "cancel")], ([], [])
-        for number in range(3 * count):  # of timers that are not there: to learn their partitions
-            world.producer.produce(world.topics["commands"], key=f"t{number}", headers=cancel,
-                                   on_delivery=lambda _, m: keys[m.partition()].append(m.key()))
-        world.producer.flush()
+        worker = self.ready("--memory-mb", "1", "--batch", "100")
+        at, value, count = now() + FAR, b"x" * 600, 1_000
+        for key in MANY[: 3 * count]:  # of timers that are not there: to learn their partitions
+            self.user.command("cancel", key)
+        self.user.flush()
+        keys = [[], []]
+        for each in self.read("commands"):
+            keys[each.partition()].append(each.key())
         cancelled, waiting = (each[:count] for each in keys)
-        world.schedule(cancelled, at, value=value)
-        waitUntil(lambda: world.metric(worker, "pending") == count, SOON, "not taken in")
-        world.schedule(waiting, at, value=value)
-        waitUntil(lambda: world.metric(worker, "memory_bytes") > 1e6, SOON, "memory is not full")
-        world.command("push-back", cancelled[0], at + 1)
-        self.assertEqual(world.outcomes(1), ["pushed-back"])
-        self.assertGreater(world.metric(worker, "commands_lag"), 0)
+        self.takeIn(worker, cancelled, at, value=value)
+        self.schedule(waiting, at, value=value)
+        self.awaitMetric(worker, "memory_bytes", above=1e6)
+        self.command("push-back", cancelled[0], at + 1)
+        self.assertEqual(self.outcomes(1), ["pushed-back"])
+        self.assertGreater(worker.value("commands_lag"), 0)
         for key in cancelled:
-            world.producer.produce(world.topics["commands"], key=key, headers=cancel)
-        world.producer.flush()
-        waitUntil(lambda: world.metric(worker, "cancelled_total") == count
-                  and world.metric(worker, "pending") == count, SOON, "not taken in")
+            self.user.command("cancel", key)
+        self.user.flush()
+        self.awaitMetric(worker, "cancelled_total", count)
+        self.awaitMetric(worker, "pending", count)
 
 
-class Disk(unittest.TestCase):
+class Disk(World):
     """With a broker of its own, whose files cannot grow: as if its disk were full."""
 
-    def testTheDiskIsFull(self):
+    @classmethod
+    def makeCluster(cls):
         cluster = Cluster(WORK / "failures/full", WORK / "jars")
         (broker,) = cluster.brokers
-        unlimited = broker.command
-        broker.command = ["prlimit", "--fsize=30000000", "--", *unlimited]
-        cluster.start()
-        world, confirmed = World(cluster, "DiskIsFull"), []
-        try:
-            world.ready()
-            headers = [("timingwheel-command", "schedule"), ("timingwheel-at", str(now() + 20_000)),
-                       ("timingwheel-to", world.topics["target"])]
-            until = time.monotonic() + SOON
-            for number in range(1_000):
-                world.producer.produce(
-                    world.topics["commands"], key=f"t{number}", value=b"x" * 300_000,
-                    headers=headers,
-                    on_delivery=lambda error, message: error or confirmed.append(message.key()))
-                world.producer.poll(0.05)
-                if not broker.isRunning or time.monotonic() > until:
-                    break
-            waitUntil(lambda: not broker.isRunning, SOON, "the broker has room for all of it")
-            self.assertGreater(len(confirmed), 20)
-            broker.command = unlimited
-            broker.start()
-            cluster.wait()
-            wanted = {key.decode() for key in confirmed}
-            waitUntil(lambda: wanted <= {key for key, *_ in world.read("target")}, 3 * SOON,
-                      "what was confirmed is not delivered", every=1)  # fmt: skip
-            delivered = [key for key, *_ in world.read("target")]
-            self.assertEqual(len(delivered), len(set(delivered)))
-        finally:
-            for child in (*world.workers, broker):
-                child.kill()
+        cls.unlimited = broker.command
+        broker.command = ["prlimit", "--fsize=30000000", "--", *broker.command]
+        return cluster
+
+    def testTheDiskIsFull(self):
+        (broker,) = self.cluster.brokers
+        self.ready()
+        at, until, written = now() + 20_000, time.monotonic() + SOON, []
+        while broker.isRunning and time.monotonic() < until:
+            key = f"t{len(written)}"
+            self.user.command("schedule", key, at, self.topics["target"], b"x" * 300_000)
+            self.user.producer.poll(0.05)
+            written.append(key)
+        self.assertFalse(broker.isRunning, "the broker has room for all of it")
+        self.assertGreater(len(written), 20)
+        broker.command = self.unlimited
+        broker.start()
+        self.cluster.wait()
+        self.user.flush()
+        self.assertEqual(self.user.unsure, set())
+        self.assertDelivered(written)
 
 
-class Durable(Cluster):
-    """Three brokers, which by themselves would let one confirm alone."""
-
-    def _settings(self, number):
-        return super()._settings(number) | {"min.insync.replicas": 1}
-
-
-class Three(unittest.TestCase):
-    """With three brokers of their own."""
+class Three(World):
+    """With three brokers of their own, which by themselves would let one confirm alone."""
 
     @classmethod
-    def setUpClass(cls):
-        cls.cluster = Durable(WORK / "failures/three", WORK / "jars", 3)
-        cls.cluster.start()
-
-    @classmethod
-    def tearDownClass(cls):
-        for broker in cls.cluster.brokers:
-            broker.kill()
-
-    def setUp(self):
-        self.world = World(self.cluster, re.sub("^test", "", self._testMethodName))
-
-    def tearDown(self):
-        for worker in self.world.workers:
-            worker.kill()
-
-    assertDelivered = Failures.assertDelivered
-
-    def testTopicsAreMadeToSurviveABroker(self):
-        world = self.world
-        worker = world.ready()
-        admin = AdminClient({"bootstrap.servers": self.cluster.addresses})
-        topics = [world.topics[part] for part in ("commands", "state", "dead-letters", "replies")]
-        for name in topics:
-            resource = ConfigResource(ConfigResource.Type.TOPIC, name)
-            settings = admin.describe_configs([resource])[resource].result(20)
-            self.assertEqual(settings["min.insync.replicas"].value, "2", name)
-        self.assertNotIn("min.insync.replicas", world.log(worker))
+    def makeCluster(cls):
+        return Cluster(WORK / "failures/three", WORK / "jars", 3, {"min.insync.replicas": 1})
 
     def testATopicDoesNotSurviveABroker(self):
-        world = self.world
-        for part in ("commands", "dead-letters"):
-            self.cluster.createTopic(world.topics[part], PARTITIONS, min_insync_replicas=1)
-        worker = world.ready()
-        for part in ("commands", "dead-letters"):
-            self.assertRegex(world.log(worker), f"warning topic {world.topics[part]}: "
-                             "min.insync.replicas is 1: ")  # fmt: skip
-        self.assertEqual(world.log(worker).count("min.insync.replicas"), 2)
+        parts = ("commands", "dead-letters")
+        for part in parts:
+            self.makeTopic(part, min_insync_replicas=1)
+        said = self.ready().said()
+        for part in parts:
+            self.assertIn(f"warning topic {self.topics[part]}: min.insync.replicas is 1: ", said)
+        self.assertEqual(said.count("min.insync.replicas"), 2)
 
     def testTheQuorumIsLost(self):
-        world, ids = self.world, []
-        worker = world.ready()
+        worker, ids = self.ready(), []
+        self.assertNotIn("min.insync.replicas", worker.said())  # it has set what is right
         for away in ("paused", "killed"):
-            ids += (new := [f"{away}{i}" for i in range(20)])
+            new = [f"{away}{i}" for i in range(20)]
+            ids += new
             at = now() + 5_000
-            for key in new:
-                world.command("schedule", key, at)
-            waitUntil(lambda: world.metric(worker, "pending") == 20, SOON, "not taken in")
+            self.takeIn(worker, new, at)
             for broker in self.cluster.brokers[1:]:
                 broker.pause() if away == "paused" else broker.kill()
             time.sleep(max(0, at - now()) / 1000 + 10)  # they are due while there is no quorum
             self.assertTrue(worker.isRunning)
-            self.assertLess(world.metric(worker, "delivered_total"), len(ids))
+            self.assertLess(worker.value("delivered_total"), len(ids))
             for broker in self.cluster.brokers[1:]:
                 broker.resume() if away == "paused" else broker.start()
             self.cluster.wait()
@@ -1206,19 +952,12 @@ def load_tests(_loader, suites, _pattern):
     """A part of them, by lot."""
     oneIn, seed = (int(os.environ.get(f"TIMINGWHEEL_{name}", 1)) for name in
                    ("ONE_IN", "EXPLORE_FROM"))  # fmt: skip
-    tests = [test for suite in suites for test in suite]
-    tests = [test for test in tests if zlib.crc32(f"{seed} {test.id()}".encode()) % oneIn == 0]
-    if oneIn > 1:
-        print(f"one in {oneIn}, by seed {seed}: {len(tests)} tests")
+    tests = [test for suite in suites for test in suite
+             if zlib.crc32(f"{seed} {test.id()}".encode()) % oneIn == 0]  # fmt: skip
+    print(f"one in {oneIn}, by seed {seed}: {len(tests)} tests")
     return unittest.TestSuite(tests)
 
 
-def main():
-    global PROGRAM, WORK
-    PROGRAM, WORK = (Path(sys.argv.pop(1)).resolve() for _ in range(2))
+if __name__ == "__main__":
     with allEnded():
         unittest.main(verbosity=2)
-
-
-if __name__ == "__main__":
-    main()

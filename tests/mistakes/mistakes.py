@@ -17,52 +17,40 @@ import sys
 from pathlib import Path
 
 MOST_LINES = 10
-# Macros alone, which any mode of the compiler may ask.
-OF_ANY_MODE = "timingwheel/version.h"
 
 
-def said(text, what):
-    found = re.search(rf"^// {re.escape(what)}: (.*)$", text, re.MULTILINE)
-    return found and found.group(1)
+def publicHeaders(folder):
+    names = (path.relative_to(folder).as_posix() for path in Path(folder).rglob("*.h"))
+    return sorted(name for name in names if "/detail/" not in name)
 
 
-def programs(text, folder):
-    """The name and the text of each program that is to be refused."""
-    headers = sorted(path.relative_to(folder).as_posix() for path in Path(folder).rglob("*.h")
-                     if "detail" not in path.parts)  # fmt: skip
-    if said(text, "headers") != "each":
-        return [("", text)]
-    return [(header, re.sub("(?m)^#include <.*>$", f"#include <{header}>", text))
-            for header in headers if header != OF_ANY_MODE]  # fmt: skip
-
-
-def complaint(compiler, folders, text):
-    """What the compiler prints from its first error or warning on."""
-    options = (said(text, "options") or "-std=c++20").split()
+def complaint(compiler, folders, text, options="-std=c++20"):
+    """What the compiler says from its first error or warning on."""
     # The library's own folder, then those of Boost, which may be the system's.
-    includes = ["-I", folders[0]]
-    for folder in folders[1:]:
-        includes += ["-idirafter", folder]
-    printed = subprocess.run(
-        [compiler, *options, *includes, "-fsyntax-only", "-fdiagnostics-color=never", "-xc++", "-"],
-        input=text, capture_output=True, text=True, check=False).stderr.splitlines()  # fmt: skip
-    first = next((i for i, line in enumerate(printed) if re.search(r"\b(error|warning):", line)),
-                 None)  # fmt: skip
-    if first is None:
-        return []
-    isInclude = re.compile(r"(In file included| +)from .*[:,]$")
-    return [line for line in printed[first:] if not isInclude.match(line)]
+    includes = ["-I", folders[0], *(word for one in folders[1:] for word in ("-idirafter", one))]
+    said = subprocess.run(
+        [compiler, *options.split(), *includes, "-fsyntax-only", "-fdiagnostics-color=never",
+         "-xc++", "-"],
+        input=text, capture_output=True, text=True, check=False).stderr  # fmt: skip
+    found = re.search(r"^.*\b(error|warning):(.|\n)*", said, re.MULTILINE)
+    lines = found[0].splitlines() if found else []
+    return [line for line in lines if not re.match(r"(In file included| +)from .*[:,]$", line)]
 
 
 def main(compiler, *rest):
     *folders, file = rest
     text = Path(file).read_text()
+    told = dict(re.findall(r"^// ([\w+ ]+): (.*)$", text, re.MULTILINE))
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
     kind = "clang++" if "clang" in version.stdout else "g++"
-    wanted = said(text, f"{kind} says") or said(text, "says")
-    for name, program in programs(text, folders[0]):
-        lines = complaint(compiler, folders, program)
-        print("\n".join([name, *lines] if lines else [name, "it compiles"]))
+    wanted = told.get(f"{kind} says") or told["says"]
+    programs = {"": text}
+    if told.get("headers") == "each":  # but the one of macros alone, which any mode may ask
+        programs = {name: re.sub("(?m)^#include <.*>$", f"#include <{name}>", text)
+                    for name in publicHeaders(folders[0]) if name != "timingwheel/version.h"}
+    for name, program in programs.items():
+        lines = complaint(compiler, folders, program, told.get("options", "-std=c++20"))
+        print("\n".join([name, *lines]))
         if not lines:
             sys.exit(f"{Path(file).name} compiles without a word")
         if wanted not in lines[0]:

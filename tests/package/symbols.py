@@ -34,36 +34,27 @@ def defined(nm, library):
     options = [] if library.endswith(".a") else ["--dynamic"]
     command = [nm, "--demangle", "--defined-only", "--format=bsd", *options, library]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    for line in printed.splitlines():
-        parts = re.fullmatch(r"[0-9a-f]* +([A-Za-z]) (.+)", line)
-        # Of the small letters these are not local: unique ones, weak ones, indirect functions.
-        if parts and (parts[1].isupper() or parts[1] in "uvwi"):
-            yield parts[2]
+    # Of the small letters u, v, w and i are not local: unique ones, weak ones, indirect functions.
+    return set(re.findall(r"(?m)^[0-9a-f]* +[A-Zuvwi] (.+)", printed))
 
 
-def is_allowed(name):
+def isAllowed(name):
     namespaces = set(OUTERMOST.findall(name))
     if not namespaces:
-        return bool(SYSTEMS.fullmatch(name))
+        return SYSTEMS.fullmatch(name)
     return namespaces <= STANDARD or any(type_ in name for type_ in OURS_ALONE)
 
 
-def isWrong(nm, library):
-    names = sorted(set(defined(nm, library)))
-    wrong = [name for name in names if not is_allowed(name)]
-    for name in wrong:
-        print(f"{library}: defines {name}")
-    if len(names) < FEWEST:
-        print(f"{library}: {nm} shows only {len(names)} names")
-    print(f"{library}: {len(names)} names, {len(wrong)} of them neither timingwheel's nor the "
-          "platform's")  # fmt: skip
-    return bool(wrong) or len(names) < FEWEST
-
-
-def main():
-    nm, *libraries = sys.argv[1:]
-    return 1 if any([isWrong(nm, library) for library in libraries]) else 0
+def main(nm, *libraries):
+    wrong = []
+    for library in libraries:
+        names = defined(nm, library)
+        print(f"{library}: {len(names)} names")
+        wrong += [f"{library}: defines {name}" for name in sorted(names) if not isAllowed(name)]
+        if len(names) < FEWEST:
+            wrong.append(f"{library}: {nm} shows only {len(names)} names")
+    return "\n".join(wrong) or 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

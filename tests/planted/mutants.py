@@ -16,22 +16,14 @@ import tree_sitter_cpp
 KINDS = ["condition", "comparison", "statement", "off by one", "arithmetic", "wrong member",
          "wrong state", "memory order", "lock"]  # fmt: skip
 
-# Where the compiler has to know the value, or where a mistake would be none of the library's.
-FIXED = set("""ERROR static_assert_declaration template_argument_list enumerator enumerator_list
-    noexcept requires_clause concept_definition alignas_qualifier decltype array_declarator
-    bitfield_clause template_parameter_list attribute_declaration preproc_def preproc_function_def
-    preproc_include preproc_if preproc_elif sizeof_expression alignof_expression
-    requires_expression constraint_conjunction friend_declaration using_declaration
-    default_method_clause""".split())
+# Where the compiler has to know the value, or where a mistake would be none of the library's. What
+# is missing here does not compile, and is drawn anew.
+FIXED = {"ERROR", "static_assert_declaration", "template_argument_list", "requires_clause",
+         "concept_definition", "friend_declaration", "enumerator_list"}  # fmt: skip
 # checkInvariants() and what it calls is, like an assertion, no part of what timers do.
-CHECK = re.compile(r"\b(?:check(?!ed)\w*|broken)\(")
+CHECK = re.compile(r"\bcheck(?!ed)\w*\(")
 LOOPS = {"while_statement", "for_statement", "do_statement", "for_range_loop"}
-CALLS = {"call_expression", "assignment_expression", "update_expression", "delete_expression",
-         "co_await_expression"}  # fmt: skip
-# Where an identifier is declared, or names no member.
-DECLARING = {"function_declarator", "parameter_declaration", "field_initializer", "declaration",
-             "qualified_identifier", "designated_initializer",
-             "optional_parameter_declaration"}  # fmt: skip
+CALLS = {"call_expression", "assignment_expression", "update_expression", "delete_expression"}
 COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPUTED = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "<<": ">>", ">>": "<<", "&": "|",
             "|": "&"}  # fmt: skip
@@ -56,22 +48,21 @@ class Place:
     new: str = ""
     number: int = 0  # among all places of these sources
 
-    def text(self):
+    def told(self):
         new = f" -> {self.new}" if self.new else ""
         what = {"statement": "left out: ", "lock": "not held: "}.get(self.form, "")
-        return f"{what}{self.old}{new}"
+        return f"{self.number:>5} {self.file}:{self.line}: {self.kind}: {what}{self.old}{new}"
 
 
 def flat(text):
     """On one line, without comments."""
-    text = re.sub(rb"//[^\n]*|/\*.*?\*/", b"", text, flags=re.DOTALL)
+    text = re.sub(rb"//[^\n]*", b"", text)
     return re.sub(r"\s+", " ", text.decode()).strip()
 
 
 def parsed(source):
     """The tree; what would confuse the parser is blank for it. An `#else` is not looked into."""
-    for pattern in (rb"^#else.*?^#endif", rb"\bTIMINGWHEEL_(?:EXPORT|NO_INLINE|API)\b|\[\[\w+\]\]",
-                    rb"^[ ]*#[^\n]*$"):  # fmt: skip
+    for pattern in (rb"^#else.*?^#endif", rb"\bTIMINGWHEEL_(?:EXPORT|API)\b", rb"^[ ]*#[^\n]*$"):
         source = re.sub(pattern, lambda found: re.sub(rb"[^\n]", b" ", found[0]), source,
                         flags=re.DOTALL | re.MULTILINE)  # fmt: skip
     language = tree_sitter.Language(tree_sitter_cpp.language())
@@ -97,6 +88,17 @@ def walk(node):
         yield from walk(child)
 
 
+def declared(member):
+    """The names that a declaration of members declares, each with its type."""
+    for declarator in member.children_by_field_name("declarator"):
+        kind = [*sorted(words(member)), text(field(member, "type"))]
+        while declarator.type in ("pointer_declarator", "array_declarator"):
+            kind.append(declarator.type)
+            declarator = field(declarator, "declarator")
+        if declarator.type == "field_identifier":
+            yield text(declarator), kind
+
+
 class Names:
     """Members that have one type, and enumerators of one enumeration: each instead of another."""
 
@@ -111,28 +113,16 @@ class Names:
                                           if one.type == "enumerator"])  # fmt: skip
             elif node.type in ("class_specifier", "struct_specifier"):
                 for member in body.named_children:
-                    self.readMember(member, self.members[name.split("<")[0]])
-
-    def readMember(self, member, mine):
-        if member.type != "field_declaration" or "static" in words(member):
-            return
-        for declarator in member.children_by_field_name("declarator"):
-            kind = [*sorted(words(member)), text(field(member, "type"))]
-            while declarator.type in ("pointer_declarator", "array_declarator"):
-                kind.append(declarator.type)
-                declarator = field(declarator, "declarator") or declarator.children[-1]
-            if declarator.type == "field_identifier":
-                mine[text(declarator)] = kind
+                    if member.type == "field_declaration" and "static" not in words(member):
+                        self.members[name] |= dict(declared(member))
 
     def others(self, node, isPrivate):
         """Members that might be meant instead of the one that the node names."""
         name, scope = text(node), scopeOf(node)
-        homes = [one for one, members in self.members.items() if name in members]
-        if scope in homes:
-            homes = [scope]
-        if len(homes) != 1:
+        homes = {one: members for one, members in self.members.items() if name in members}
+        if scope not in homes and len(homes) != 1:
             return []
-        mine = self.members[homes[0]]
+        mine = homes.get(scope) or homes.popitem()[1]
         return [other for other in mine if other != name and mine[other] == mine[name]
                 and other.endswith("_") == isPrivate]  # fmt: skip
 
@@ -172,12 +162,9 @@ def changes(node, names):
         while condition is not None and condition.type in ("condition_clause",
                                                            "parenthesized_expression"):
             condition = field(condition, "value") or condition.named_children[0]
-        if condition is not None and condition.type not in ("declaration", "true", "false",
-                                                            "condition_declaration"):
-            choices = ["false"]
-            if kind == "if_statement":
-                choices = ["true", "false", f"!({text(condition)})"]
-            yield "condition", condition, choices, "condition"
+        if condition is not None and condition.type != "declaration":
+            others = ["true", "false", f"!({text(condition)})"]
+            yield "condition", condition, others if kind not in LOOPS else ["false"], "condition"
     elif kind == "conditional_expression":
         condition = field(node, "condition")
         yield "condition", condition, [f"!({text(condition)})"], "condition"
@@ -185,9 +172,9 @@ def changes(node, names):
         yield from ofBinary(node)
     elif kind == "unary_expression":
         operator, operand = text(field(node, "operator")), field(node, "argument")
-        if operator in ("!", "not"):
+        if operator == "!":
             yield "condition", node, [text(operand)], "condition"
-        elif operator == "-" and operand.type != "number_literal":
+        elif operator == "-":
             yield "arithmetic", node, [text(operand)], ""
     elif kind in ("true", "false"):
         yield "condition", node, ["false" if kind == "true" else "true"], ""
@@ -196,8 +183,8 @@ def changes(node, names):
         if found and parent.type != "subscript_argument_list" and text(
                 field(parent, "operator")) not in ("+", "-", "<<", ">>"):  # fmt: skip
             number = int(found[1].replace("'", ""))
-            yield "off by one", node, [f"{n}{found[2]}" for n in (number + 1, number - 1)
-                                       if n >= 0], ""  # fmt: skip
+            wrong = [number + 1, number - 1] if number else [1]
+            yield "off by one", node, [f"{n}{found[2]}" for n in wrong], ""
     elif kind == "expression_statement" and node.named_children:
         if node.named_children[0].type in CALLS and not re.match(
                 r"static_cast<void>|assert\b|static_assert\b", text(node)):  # fmt: skip
@@ -205,32 +192,28 @@ def changes(node, names):
     elif kind == "continue_statement" or (kind == "return_statement" and not node.named_children):
         yield "statement", node, [""], "statement"
     elif kind == "break_statement":
-        while parent is not None and parent.type not in LOOPS | {"case_statement"}:
+        while parent.type not in LOOPS | {"case_statement"}:
             parent = parent.parent
-        if parent is not None and parent.type in LOOPS:
+        if parent.type in LOOPS:
             yield "statement", node, [""], "statement"
     elif kind == "call_expression":
         function, arguments = text(field(node, "function")), field(node, "arguments")
         if function in ("std::min", "std::max"):
             other = "std::max" if function == "std::min" else "std::min"
             yield "comparison", node, [other + text(arguments)], ""
-        isInner = any("memory_order" in text(one) for child in arguments.children
+        isOuter = any("memory_order" in text(one) for child in arguments.children
                       for one in walk(child) if one.type == "call_expression")  # fmt: skip
-        if not isInner:
-            whole, start = text(node), len(function)
-            weaker = [f"{whole[:one.start(1)]}relaxed{whole[one.end(1):]}"
-                      for one in ORDER.finditer(whole, start)]  # fmt: skip
-            yield "memory order", node, weaker, ""
+        whole = text(node)
+        weaker = [f"{whole[:one.start(1)]}relaxed{whole[one.end(1):]}"
+                  for one in ORDER.finditer(whole, len(function))]  # fmt: skip
+        yield "memory order", node, [] if isOuter else weaker, ""
     elif kind == "identifier" and text(node).endswith("_"):
-        isDeclared = parent.type in DECLARING or (
-            parent.type == "init_declarator" and field(parent, "declarator") == node)
-        if not isDeclared:
+        if parent.type != "declaration":
             yield "wrong member", node, names.others(node, isPrivate=True), ""
     elif kind == "field_expression":
         name, isOurs = field(node, "field"), text(field(node, "argument")) == "this"
         isCalled = parent.type == "call_expression" and field(parent, "function") == node
-        if not isCalled and name.type == "field_identifier" and (
-                isOurs or not text(name).endswith("_")):  # fmt: skip
+        if not isCalled and (isOurs or not text(name).endswith("_")):
             base = text(node)[: -len(text(name))]
             yield "wrong member", node, [base + other for other in names.others(name, isOurs)], ""
     elif kind == "qualified_identifier" and parent.type not in (kind, "case_statement"):
@@ -265,17 +248,10 @@ def visit(node, names):
     if isFixed(node):
         return
     yield from changes(node, names)
-    skipped = None
-    if node.type == "case_statement":
-        skipped = field(node, "value")
-    elif node.type == "if_statement" and isConstexpr(node):
-        skipped = field(node, "condition")
+    known = isConstexpr(node) and field(node, "condition")
     for child in node.children:
-        if child != skipped:
+        if child != known:
             yield from visit(child, names)
-
-
-# ---- drawing -----------------------------------------------------------------------------------
 
 
 def find(sources):
@@ -287,7 +263,7 @@ def find(sources):
         for kind, node, choices, form in visit(tree, names):
             old, row = sources[file][node.start_byte : node.end_byte], node.start_point[0]
             isPure = re.search(rb"\bvirtual\b.*= 0;$", lines[row])
-            if choices and b"\n#" not in old and not isPure:
+            if choices and not isPure:
                 places.append(Place(file, kind, node.start_byte, node.end_byte, row + 1,
                                     flat(lines[row]), flat(old), choices, form,
                                     number=len(places) + 1))  # fmt: skip
@@ -315,9 +291,6 @@ def draw(order, count, dropped=frozenset()):
             if mine and len(drawn) < count:
                 drawn.append(mine.pop(0))
     return sorted(drawn, key=lambda place: place.number)
-
-
-# ---- rewriting ---------------------------------------------------------------------------------
 
 
 def wrapped(place, old):

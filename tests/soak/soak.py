@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Uses timers of all kinds in all ways with four threads, and accounts for every timeout.
 
-Ten minutes or more are written into record.md, with the date and the machine. A shorter run, or one
-that found something, is kept in build/soak.
+Ten minutes or more are written into record.md, with the date and the machine. The report of each
+run is kept in build/soak.
 """
 
 import datetime
-import os
 import signal
 import subprocess
 import sys
@@ -24,25 +23,12 @@ PAGE = Path(__file__).with_name("record.md")
 FULL = 600
 
 
-def section(run, report):
-    machine = run["machine"]
-    parts = [machine["processor"], f"{machine['cores']} cores", machine["memory"],
-             machine["system"], machine["compiler"]]  # fmt: skip
-    paragraphs = [about.generated(run), f"On {'; '.join(parts)}.", about.warnings(run),
-                  report.strip()]  # fmt: skip
-    return seal.sealed("\n" + "\n\n".join(filter(None, paragraphs)))
-
-
-def parse():
+def main():
     made = parser("soak", __doc__)
     made.add_argument("minutes", nargs="?", type=between(0.01, 10_000, float), help="10")
     made.add_argument("--seed", type=between(0, 999_999_999), help="of everything random")
     made.add_argument("--short", action="store_true", help="some seconds, as the test does")
     made.parse_args()
-
-
-def main():
-    parse()
     need("test")
     program = build("release", "timingwheel-soak") / "tests/soak/timingwheel-soak"
     folder = ROOT / "build/soak"
@@ -54,21 +40,15 @@ def main():
     status = subprocess.Popen([program, *sys.argv[1:], "--report", report]).wait()
     if status != 0 or not report.exists():
         return status
-    run = {
-        "command": asked("soak"),
-        "date": datetime.date.today().isoformat(),
-        "seconds": round(time.monotonic() - began),
-        "machine": machine | {"loadAfter": os.getloadavg()[0]},
-        "size": "full",
-    }
-    text = section(run, report.read_text(encoding="utf-8"))
-    if run["seconds"] >= FULL:
+    seconds = round(time.monotonic() - began)
+    run = {"command": asked("soak"), "date": datetime.date.today().isoformat(),
+           "seconds": seconds, "machine": machine, "size": "full"}  # fmt: skip
+    paragraphs = [about.generated(run), f"On {about.machine(run)}.", about.warnings(run),
+                  report.read_text(encoding="utf-8").strip()]  # fmt: skip
+    text = seal.sealed("\n" + "\n\n".join(filter(None, paragraphs)))
+    if seconds >= FULL:
         seal.writePart(PAGE, "./dev soak", text)
         print(f"== written into {PAGE.relative_to(ROOT)}")
-    else:
-        kept = folder / "section.md"
-        kept.write_text(text, encoding="utf-8")
-        print(f"== written to {kept}: less than {FULL // 60} minutes are not for the page")
     return 0
 
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -15,14 +16,11 @@ LONG = 120  # seconds: after them a program hangs, however busy the machine is
 
 
 def start(command, environment=(), **where):
-    # A shell that starts something in the background has it ignore Ctrl-C.
-    def asInTheForeground():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, encoding="utf-8",
         env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **dict(environment)},
-        preexec_fn=asInTheForeground,
+        # A shell that starts something in the background has it ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **where},
     )  # fmt: skip
 
@@ -38,13 +36,9 @@ def killedIfItHangs(process):
 
 
 def end(process):
-    """Waits until it ends: exit status, standard output and standard error."""
-    try:
-        out, err = process.communicate(timeout=LONG)
-    except subprocess.TimeoutExpired:
-        process.kill()
+    """Waits until it ends: exit status, -9 if it was killed; standard output and error."""
+    with killedIfItHangs(process):
         out, err = process.communicate()
-        raise AssertionError(f"it does not end: {out}{err}") from None
     return process.returncode, out, err
 
 
@@ -76,10 +70,10 @@ def pause(process):
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
 
-def onATerminal(command, rows=24, columns=80, until=None):
-    """Exit status, and what it writes. Once it has written `until` it gets a Ctrl-C."""
+def onATerminal(command, until=None):
+    """Exit status, and what it writes on 24 x 80. Once it has written `until` it gets a Ctrl-C."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = start(command, stdout=theirs, stderr=theirs)
     os.close(theirs)
     written = b""
@@ -95,3 +89,9 @@ def onATerminal(command, rows=24, columns=80, until=None):
         status = process.wait()
     os.close(ours)
     return status, written.decode()
+
+
+def linesOf(written):
+    """Without colours. What goes to a row, another screen or a line's beginning begins a line."""
+    text = re.sub(r"\033\[[?\d;]*([A-Za-z])", lambda m: "\n" * (m[1] in "Hhl"), written)
+    return re.split(r"[\r\n]+", text)

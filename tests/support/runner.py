@@ -2,17 +2,27 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# A test of GoogleTest's in a source: its suite, and its name.
+TEST = re.compile(r"^(?:TYPED_)?TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", re.MULTILINE)
 
 
 def need(*what):
     """Installs what is missing, or ends with what tests/dev/need says."""
     if subprocess.run([ROOT / "tests/dev/need", *what], check=False).returncode:
         sys.exit(1)
+
+
+def git(*arguments):
+    """What git says of this project; nothing where it fails."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True,
+                          check=False).stdout.strip()  # fmt: skip
 
 
 def build(preset, *targets, options=()):
@@ -24,10 +34,10 @@ def build(preset, *targets, options=()):
     return ROOT / "build" / preset
 
 
-def run(*command, **where):
+def run(*command):
     """Takes the place of this process's end: its exit status is that of the command."""
     sys.stdout.flush()
-    sys.exit(subprocess.run(list(map(str, command)), cwd=ROOT, check=False, **where).returncode)
+    sys.exit(subprocess.run(list(map(str, command)), cwd=ROOT, check=False).returncode)
 
 
 def pythonOf(venv):
@@ -39,13 +49,10 @@ def between(least, most, kind=int):
     """A number of a command line, for argparse: what is refused names its bounds."""
 
     def convert(written):
-        try:
-            value = kind(written)
-        except ValueError:
-            value = None
-        if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f'"{written}" is not from {least} to {most}')
-        return value
+        with suppress(ValueError):
+            if least <= kind(written) <= most:
+                return kind(written)
+        raise argparse.ArgumentTypeError(f'"{written}" is not from {least} to {most}')
 
     return convert
 

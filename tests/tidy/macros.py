@@ -2,14 +2,15 @@
 """macros.py <compiler> <include folder>...: other people's macros leave the public headers alone.
 
 Compiles every public header after macros that well-known headers define. What our headers include
-of others comes before them: those look after themselves. Needs of a component's other libraries are
-none, as no public header includes them.
+of others comes before them: those look after themselves.
 """
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mistakes"))
+from mistakes import complaint, publicHeaders  # noqa: E402
 
 # Of windows.h; X11; Qt; glibc; Arduino; curses; gettext; what people write themselves.
 NAMES = """
@@ -34,18 +35,13 @@ FUNCTIONS = """
 
 
 def main(compiler, *folders):
-    root = Path(folders[0])
-    ours, others = [], set()
-    for header in sorted(root.rglob("*.h")):
-        ours.append(header.relative_to(root).as_posix())
-        others |= set(re.findall(r"(?m)^# *include <(?!timingwheel/)(.*)>", header.read_text()))
-    program = [f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in sorted(others)]
-    program += [f"#define {name} a macro of others" for name in NAMES.split()]
-    program += [f"#define {name}(a, b) a macro of others" for name in FUNCTIONS.split()]
-    program += [f"#include <{name}>" for name in ours if "/detail/" not in name]
-    includes = [option for folder in folders[1:] for option in ("-idirafter", folder)]
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-I", root, *includes, "-xc++", "-"]
-    sys.exit(subprocess.run(command, input="\n".join(program), text=True, check=False).returncode)
+    texts = [path.read_text() for path in Path(folders[0]).rglob("*.h")]
+    others = re.findall(r"(?m)^# *include <(?!timingwheel/)(.*)>", "\n".join(texts))
+    lines = [f"#if __has_include(<{name}>)\n#include <{name}>\n#endif" for name in set(others)]
+    lines += [f"#define {name} a macro of others" for name in NAMES.split()]
+    lines += [f"#define {name}(a, b) a macro of others" for name in FUNCTIONS.split()]
+    lines += [f"#include <{name}>" for name in publicHeaders(folders[0])]
+    sys.exit("\n".join(complaint(compiler, folders, "\n".join(lines))) or None)
 
 
 if __name__ == "__main__":

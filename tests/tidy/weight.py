@@ -12,7 +12,7 @@ BOUNDS = [  # what, its files, what is counted there, at most
     ("lines of README.md", ("README.md",), r"\n", 150),
     ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 12_288),
     ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 18_432),
-    ("lines of Python", ("[!b]*/**/*.py", "*.py"), r"\n", 11_700),
+    ("lines of Python", ("[!b]*/**/*.py", "*.py"), r"\n", 9_000),
     ("lines of tests/benchmark", ("tests/benchmark/**/*",), r"\n", 6_000),
     ("files of contenders", ("tests/benchmark/contenders/*.cpp",), r"\A", 11),
     ("lines of dev", ("dev",), r"\n", 300),
@@ -37,6 +37,6 @@ if __name__ == "__main__":
     rows = [(what, count(files, counted), most) for what, files, counted, most in BOUNDS]
     print(f"{'what':44}{'now':>8}{'at most':>9}")
     for what, now, most in rows:
-        print(f"{what:44}{now:8,}{most:9,}{'  TOO MUCH' if now > most else ''}")
-    wrong = [f"{what}: there is nothing to count" for what, now, _ in rows if not now]
-    sys.exit("\n".join(wrong) or any(now > most for _, now, most in rows))
+        verdict = "" if 0 < now <= most else "  TOO MUCH" if now else "  nothing is counted"
+        print(f"{what:44}{now:8,}{most:9,}{verdict}")
+    sys.exit(any(not 0 < now <= most for _, now, most in rows))

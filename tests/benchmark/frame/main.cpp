@@ -101,6 +101,10 @@ private:
 /// Each line of standard input is a command line, each answer a line of standard output.
 void serve() {
     for (std::string line; std::getline(std::cin, line);) {
+        if (line == "--list") {
+            std::cout << describe() << std::endl;
+            continue;
+        }
         CLI::App app;
         Command command{app};
         nlohmann::json result;

@@ -2,14 +2,16 @@
 
 import os
 import platform
+import re
 import subprocess
 from pathlib import Path
+
+from tables import CLAIM
 
 ROOT = Path(__file__).resolve().parents[3]
 # The folders that a command measures: its figures are stale once one of these has changed.
 CORE = ("include/timingwheel", "src/base", "src/context", "src/driver", "src/facade",
         "src/platform", "src/run", "src/timeout", "src/wheel")  # fmt: skip
-KAFKA = ("src/apps/kafka", "include/timingwheel/kafka")
 MEASURES = {
     "./dev bench": (*CORE, "tests/benchmark/contenders", "tests/benchmark/loads"),
     "./dev bench choosing": (*CORE, "tests/benchmark/choosing", "tests/benchmark/loads"),
@@ -17,7 +19,7 @@ MEASURES = {
     "./dev bench calendars": ("include/timingwheel/calendar", "src/calendar",
                               "tests/benchmark/calendars"),
     "./dev bench store": ("include/timingwheel/store", "src/store", "tests/benchmark/durable"),
-    "./dev kafka": KAFKA,
+    "./dev kafka": ("src/apps/kafka", "include/timingwheel/kafka"),
     "./dev soak": CORE,
 }  # fmt: skip
 
@@ -29,18 +31,13 @@ def measuredBy(command):
 
 
 def firstLine(*command):
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=ROOT)
-        return (run.stdout + run.stderr).strip().splitlines()[0]
-    except (OSError, IndexError):
-        return ""
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return (run.stdout + run.stderr).partition("\n")[0]
 
 
 def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
+    named = re.search(r"(?m)^model name\s*: (.+)", Path("/proc/cpuinfo").read_text())
+    return named[1] if named else platform.machine()
 
 
 def describeMachine(javaRuns=False):
@@ -86,3 +83,19 @@ def machine(run):
     parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
              about["compiler"], about.get("java")]  # fmt: skip
     return "; ".join(filter(None, parts))
+
+
+class Page:
+    """Its attributes, and what its methods return, stand for the {{placeholders}} of their names.
+    These are of every page."""
+
+    def __init__(self, record):
+        self.record, self.rounds = record, record.get("rounds")
+        self.claim = f"{100 * CLAIM:.0f}"
+
+    def valueOf(self, placeholder):
+        if placeholder in ("generated", "warnings", "machine"):
+            return globals()[placeholder](self.record)
+        value = getattr(self, placeholder)
+        value = value() if callable(value) else value
+        return f"{value:,}" if isinstance(value, int) else value

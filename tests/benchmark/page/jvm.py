@@ -10,11 +10,10 @@ SOURCES = Path(__file__).resolve().parents[1] / "java"
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
 
-def fetchJars(folder):
-    """The jars of java/jars.txt as `group=path`; downloads those that are not there yet."""
+def fetchJars(folder, wanted=SOURCES / "jars.txt"):
+    """The jars of a list, each with its group; downloads those that are not there yet."""
     folder.mkdir(parents=True, exist_ok=True)
-    jars = []
-    for line in (SOURCES / "jars.txt").read_text().splitlines():
+    for line in wanted.read_text().splitlines():
         if not line or line.startswith("#"):
             continue
         group, digest, path = line.split()
@@ -27,18 +26,18 @@ def fetchJars(folder):
         if found != digest:
             jar.unlink()
             raise OSError(f"{jar.name}: its SHA-256 is {found} instead of {digest}")
-        jars.append(f"{group}={jar}")
-    return jars
+        yield group, str(jar)
+
+
+def compileJava(classes, jars, sources):
+    shutil.rmtree(classes, ignore_errors=True)
+    subprocess.run(["javac", "-Xlint:all,-try", "-Werror", "-d", classes, "-cp", ":".join(jars),
+                    *sources], check=True)  # fmt: skip
 
 
 def command(build):
     """Compiles the program; what starts it."""
-    jars = [jar.split("=", 1)[1] for jar in fetchJars(build / "jars")
-            if not jar.startswith("netty-4.1=")]  # fmt: skip
-    classes = build / "classes"
-    shutil.rmtree(classes, ignore_errors=True)
-    sources = [str(source) for source in sorted(SOURCES.rglob("*.java"))]
-    subprocess.run(["javac", "-Xlint:all,-try", "-Werror", "-d", str(classes), "-cp",
-                    ":".join(jars), *sources], check=True)  # fmt: skip
+    jars = [jar for group, jar in fetchJars(build / "jars") if group != "netty-4.1"]
+    compileJava(build / "classes", jars, SOURCES.rglob("*.java"))
     # With so much room for young objects hardly a collection falls into a measurement.
-    return ["java", "-Xmx8g", "-Xmn3g", "-cp", str(classes), "compare.Main", *jars]
+    return ["java", "-Xmx8g", "-Xmn3g", "-cp", str(build / "classes"), "compare.Main", *jars]

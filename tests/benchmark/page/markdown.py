@@ -1,6 +1,8 @@
-"""Tables, sentences, and pages with {{placeholders}}."""
+"""Tables, sentences, pages with {{placeholders}}, and parts of pages between marks."""
 
 import re
+
+MARKS = "<!-- written by {0}: begin -->\n", "<!-- written by {0}: end -->"
 
 
 def table(header, rows, left=1):
@@ -22,3 +24,10 @@ def fill(template, valueOf):
     """The template with what `valueOf(what stands in the braces)` says."""
     text = re.sub(r"{{(.*?)}}", lambda match: valueOf(match.group(1)), template)
     return re.sub(r"\n{3,}", "\n\n", text)
+
+
+def withPart(page, command, text):
+    """The page with what belongs between the marks of a command. REQUIRES: it has them."""
+    begin, end = (mark.format(command) for mark in MARKS)
+    before, rest = page.split(begin)
+    return f"{before}{begin}{text}{end}{rest.split(end)[1]}"

@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 
 import jvm
@@ -38,14 +40,15 @@ class Measurement:
                 and self.options.get("count", 0) <= contender.get("largest", 10**9)
                 and (self.rounds is None or round_ < self.rounds))  # fmt: skip
 
-    def commandLine(self, contender, round_):
+    def ask(self, contender, round_):
         options = {"contender": contender["id"], "load": self.load, "seed": round_ + 1,
                    **self.options}  # fmt: skip
-        return " ".join(f"--{name} {value}" for name, value in options.items())
+        line = " ".join(f"--{name} {value}" for name, value in options.items())
+        return contender["program"].ask(line)
 
 
 class Program:
-    """A program that answers each line with a line of JSON."""
+    """A program that answers each line with a line of JSON, and ends when its input does."""
 
     def __init__(self, command, log):
         self.command, self.log = command, log
@@ -56,33 +59,43 @@ class Program:
                                         stdout=subprocess.PIPE, stderr=self.log)  # fmt: skip
 
     def ask(self, line):
-        """The answer; if none comes, an error, and the program is started anew."""
-        try:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # then it does not answer either
-        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        answer = self.process.stdout.readline() if ready else ""
-        if answer:
-            return json.loads(answer)
-        self.process.kill()
-        status = self.process.wait()
-        self.start()
-        return {"error": f"no answer (exit status {status}) to {line}"}
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=60)
+        """The answer. A program that was ended from outside is started anew and asked again."""
+        for _ in range(2):
+            with suppress(BrokenPipeError):  # then it does not answer either
+                self.process.stdin.write(line + "\n")
+            ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+            if ready and (answer := self.process.stdout.readline()):
+                values = json.loads(answer)
+                return sys.exit(f"{line}: {values['error']}") if "error" in values else values
+            self.process.kill()
+            status = self.process.wait()
+            self.start()
+        sys.exit(f"no answer (exit status {status}) to {line}")
 
 
 def summary(values):
     """[median, lower quartile, upper quartile] of the rounds; of fewer than five, the ends."""
-    values = sorted(values)
-    if len(values) < 5:
-        return [statistics.median(values), values[0], values[-1]]
-    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
-    return [median, low, high]
+    low, median, high = min(values), statistics.median(values), max(values)
+    if len(values) >= 5:
+        low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return [float(f"{value:.4g}") for value in (median, low, high)]
+
+
+def summarised(samples):
+    """The cells of [(measurement, contender, values)]."""
+    lists = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for name, who, values in samples:
+        for metric, value in values.items():
+            lists[name][who][metric].append(value)
+    return {name: {who: {metric: summary(values) for metric, values in metrics.items()}
+                   for who, metrics in found.items()} for name, found in lists.items()}  # fmt: skip
+
+
+def wide(samples, claimed):
+    """The (measurement, contender) whose rounds spread more than a table claims."""
+    return {(name, who) for name, found in summarised(samples).items()
+            for who, metrics in found.items() for metric, values in metrics.items()
+            if (name, metric) in claimed and isWide(values)}  # fmt: skip
 
 
 class Run:
@@ -95,6 +108,11 @@ class Run:
     def say(self, what):
         print(f"== {time.monotonic() - self.began:4.0f} s: {what}", flush=True)
 
+    def rounds(self, count):
+        for round_ in range(count):
+            self.say(f"round {round_ + 1} of {count}")
+            yield
+
     def record(self, rounds, cells, **more):
         """`cells` is {measurement: {who: {metric: summary}}}."""
         self.machine["loadAfter"] = round(os.getloadavg()[0], 2)
@@ -104,69 +122,38 @@ class Run:
                 "machine": self.machine, **more, "cells": cells}  # fmt: skip
 
 
-def summarised(samples):
-    """The cells of [(measurement, contender, values)]."""
-    lists, cells = {}, {}
-    for name, who, values in samples:
-        for metric, value in values.items():
-            lists.setdefault((name, who, metric), []).append(value)
-    for (name, who, metric), values in lists.items():
-        digits = [float(f"{value:.4g}") for value in summary(values)]
-        cells.setdefault(name, {}).setdefault(who, {})[metric] = digits
-    return cells
+def started(options, log, hasJava):
+    """The contenders, each with its program."""
+    commands = [[options.programs / f"timingwheel-benchmark-{name}", "--serve"]
+                for name in ("timers", "queues")]  # fmt: skip
+    if hasJava:
+        commands.append(jvm.command(options.build))
+    programs = [Program(command, log) for command in commands]
+    return [{**one, "program": program} for program in programs for one in program.ask("--list")]
 
 
-def conduct(run, paths, measurements, rounds, build, hasJava=False, claimed=()):
+def conduct(run, options, measurements, rounds, hasJava=False, claimed=()):
     """(cells, {who: (title, usage)}) of all rounds; ends the program if a measurement failed.
-    `paths` are programs in C++; `claimed`, of which (measurement, metric) a table claims that the
-    rounds do not spread."""
-    build.mkdir(parents=True, exist_ok=True)
-    samples, problems, known = [], [], {}
-    with open(build / "stderr.log", "w", encoding="utf-8") as log:
-        programs = [Program([path, "--serve"], log) for path in paths]
-        contenders = []
-        for path, program in zip(paths, programs):
-            listed = subprocess.run([path, "--list"], capture_output=True, check=True).stdout
-            contenders += [{**one, "program": program} for one in json.loads(listed)]
-        if hasJava:
-            java = Program(jvm.command(build), log)
-            programs.append(java)
-            contenders += [{**one, "program": java} for one in java.ask("--list")]
-            for contender in contenders:
-                for measurement in measurements:  # so that the Java compiler is done
-                    if contender["program"] is java and measurement.wants(contender, 0):
-                        java.ask(measurement.commandLine(contender, 0))
-        def ask(measurement, contender, round_):
-            known[contender["id"]] = contender["title"], contender["usage"]
-            for _ in range(2):  # a program that was ended from outside is asked once more
-                values = contender["program"].ask(measurement.commandLine(contender, round_))
-                if "error" not in values:
-                    break
-            if "error" in values:
-                problems.append(f"{contender['id']}, {measurement.name}: {values['error']}")
-            else:
-                samples.append((measurement.name, contender["id"], values))
-
+    `claimed`, of which (measurement, metric) a table claims that the rounds do not spread: where
+    they do there are up to twice as many."""
+    samples, known = [], {}
+    with open(options.build / "stderr.log", "w", encoding="utf-8") as log:
+        contenders = started(options, log, hasJava)
+        for measurement in measurements:
+            for contender in contenders:  # once before, so that the Java compiler is done
+                if contender["program"].command[0] == "java" and measurement.wants(contender, 0):
+                    measurement.ask(contender, 0)
         for round_ in range(2 * rounds):
-            first, wide = round_ % len(contenders), None
-            if round_ >= rounds:  # once more where they spread more than a table claims
-                wide = {(name, who) for name, found in summarised(samples).items()
-                        for who, metrics in found.items() for metric, summary in metrics.items()
-                        if (name, metric) in claimed and isWide(summary)}  # fmt: skip
-                if not wide or run.size != "full":
-                    break
-            run.say(f"round {round_ + 1}" + (f", of {len(wide)} that spread" if wide else ""))
+            spread = wide(samples, claimed) if round_ >= rounds else set()
+            if round_ >= rounds and (run.size != "full" or not spread):
+                break
+            run.say(f"round {round_ + 1}" + (f", of {len(spread)} that spread" if spread else ""))
+            first = round_ % len(contenders)
             for measurement in measurements:
                 for contender in contenders[first:] + contenders[:first]:
-                    isWanted = not wide or (measurement.name, contender["id"]) in wide
+                    who = contender["id"]
+                    isWanted = not spread or (measurement.name, who) in spread
                     if isWanted and measurement.wants(contender, round_):
-                        ask(measurement, contender, round_)
-        for program in programs:
-            program.close()
-    if problems:
-        sys.exit("\n".join(problems))
-    cells = summarised(samples)
-    for measurement in measurements:
-        if measurement.name not in {name for name, _, _ in samples}:
-            sys.exit(f"nothing was measured: {measurement.name}")
-    return cells, known
+                        samples.append((measurement.name, who, measurement.ask(contender, round_)))
+                        known[who] = contender["title"], contender["usage"]
+    return summarised(samples), known

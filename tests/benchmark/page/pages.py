@@ -8,20 +8,15 @@ import about
 import choosing
 import components
 import performance
-from markdown import fill
-from tables import CLAIM, Wrong
+from markdown import fill, withPart
+from tables import Wrong
 
 BENCHMARKS = Path(__file__).resolve().parents[1]
 RECORDED = BENCHMARKS / "recorded"
-WHOLE = {"performance": performance, "choosing": choosing}
-PARTS = {"server": ("asio.md", components.server), "calendars": ("clocks.md", components.calendars),
-         "store": ("store.md", components.store)}  # fmt: skip
-MARKS = "<!-- written by {0}: begin -->\n", "<!-- written by {0}: end -->"
-OF_README = "<!-- numbers: ./dev bench writes them -->\n", "<!-- end of the numbers -->"
-
-
-def commandOf(name):
-    return "./dev bench" if name == "performance" else f"./dev bench {name}"
+WHOLE = {"performance": performance.Performance, "choosing": choosing.Choosing}
+PARTS = {"server": ("docs/asio.md", components.server),
+         "calendars": ("docs/clocks.md", components.calendars),
+         "store": ("docs/store.md", components.store)}  # fmt: skip
 
 
 def save(record, file):
@@ -30,62 +25,45 @@ def save(record, file):
     file.write_text("{" + ",\n ".join(lines) + "}\n", encoding="utf-8")
 
 
-def withPart(page, marks, text):
-    begin, end = marks
-    if begin not in page or end not in page:
-        raise Wrong(f"there is no {begin.strip()}")
-    before, _, rest = page.partition(begin)
-    return f"{before}{begin}{text}{end}{rest.partition(end)[2]}"
-
-
 def made(name, record, root):
     """{file: text} of all that a record is shown in."""
+
+    def renewed(page, command, text):
+        return {root / page: withPart((root / page).read_text(encoding="utf-8"), command, text)}
+
     if name in PARTS:
         page, render = PARTS[name]
         text = "\n\n".join(filter(None, (
             about.generated(record), about.warnings(record), render(record),
             f"Medians of {record['rounds']} rounds, in brackets the least and the most, on "
             f"{about.machine(record)}.")))  # fmt: skip
-        file = root / "docs" / page
-        marks = [mark.format(commandOf(name)) for mark in MARKS]
-        return {file: withPart(file.read_text(encoding="utf-8"), marks, f"\n{text}\n\n")}
-    values, parts = WHOLE[name].render(record)
-    values |= {
-        "generated": lambda: about.generated(record),
-        "warnings": lambda: about.warnings(record),
-        "machine": lambda: about.machine(record),
-        "rounds": lambda: str(record["rounds"]),
-        "claim": lambda: f"{100 * CLAIM:.0f}",
-    }
-    template = BENCHMARKS / f"{name}.md.in"
-    text = fill(template.read_text(encoding="utf-8"), lambda what: values[what]())
-    files = {root / "docs" / f"{name}.md": text.strip() + "\n"}
-    for page, render in parts.items():
-        old = (root / page).read_text(encoding="utf-8")
-        files[root / page] = withPart(old, OF_README, f"{render()}\n")
+        return renewed(page, f"./dev bench {name}", f"\n{text}\n\n")
+    page = WHOLE[name](record)
+    template = (BENCHMARKS / f"{name}.md.in").read_text(encoding="utf-8")
+    files = {root / "docs" / f"{name}.md": fill(template, page.valueOf).strip() + "\n"}
+    if name == "performance":
+        files |= renewed("README.md", "./dev bench", f"{page.readme()}\n")
     return files
+
+
+def write(name, record, root):
+    """Writes all of its pages, or, if one is wrong, none."""
+    for file, text in made(name, record, root).items():
+        file.write_text(text, encoding="utf-8")
+        print(f"== {file}")
 
 
 def recorded():
     for name in (*WHOLE, *PARTS):
-        file = RECORDED / f"{name}.json"
-        yield name, json.loads(file.read_text(encoding="utf-8"))
-
-
-def write(root):
-    for name, record in recorded():
-        for file, text in made(name, record, root).items():
-            file.write_text(text, encoding="utf-8")
+        yield name, json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def check(root):
     """What is wrong: a page that is not what its record makes of it."""
-    wrong = []
     for name, record in recorded():
         try:
-            wrong += [f"{file.relative_to(root)} is not what {name}.json makes of it: run.py pages"
-                      for file, text in made(name, record, root).items()
-                      if not file.exists() or file.read_text(encoding="utf-8") != text]  # fmt: skip
+            for file, text in made(name, record, root).items():
+                if file.read_text(encoding="utf-8") != text:
+                    yield f"{file} is not what {name}.json makes of it: run.py pages"
         except Wrong as problem:
-            wrong += [f"{name}: {line}" for line in str(problem).splitlines()]
-    return wrong
+            yield f"{name}: {problem}"

@@ -4,6 +4,7 @@ that has a row or a column without a number, is an error. Run, this tests that."
 
 import math
 import sys
+from dataclasses import dataclass
 
 from markdown import table
 
@@ -23,14 +24,14 @@ def number(value):
     return f"{value:,.{min(max(digits, 0), 2)}f}".replace("-", "\N{MINUS SIGN}")
 
 
+def ranged(summary):
+    """The median, and in brackets the quartiles."""
+    median, low, high = map(number, summary)
+    return f"{median} [{low}, {high}]" if summary[1] < summary[2] else median
+
+
 def power(n):
-    exponent = len(str(int(n))) - 1
-    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(exponent))
-
-
-def isApart(less, more):
-    """Whether the rounds of one lie below those of the other."""
-    return less[2] < more[1]
+    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(len(str(n)) - 1))
 
 
 def isWide(summary):
@@ -39,73 +40,65 @@ def isWide(summary):
     return (high - low) / 2 > max(CLAIM * median, SMALL)
 
 
+@dataclass
 class Column:
-    """`factor` makes of what was measured what is shown; a ranged one shows the quartiles."""
+    """One that is ranged shows the quartiles. The others claim how far the rounds spread."""
 
-    def __init__(self, heading, measurement, metric, unit="ns", factor=1, isRanged=False):
-        self.heading, self.measurement, self.metric = heading, measurement, metric
-        self.unit, self.factor, self.isRanged = unit, factor, isRanged
+    heading: str
+    measurement: str
+    metric: str
+    unit: str = "ns"
+    isRanged: bool = False
 
     def of(self, record, who):
-        found = record["cells"].get(self.measurement, {}).get(who, {}).get(self.metric)
-        return found and [self.factor * value for value in found]
+        return record["cells"].get(self.measurement, {}).get(who, {}).get(self.metric)
 
     def cell(self, record, who):
         found = self.of(record, who)
         if found is None:
             return ""
-        median, low, high = found
-        if not self.isRanged:
-            if record["size"] == "full" and isWide(found):
-                raise Wrong(f"{self.heading}, {who}: the rounds spread from {number(low)} to "
-                            f"{number(high)}, more than the table claims")  # fmt: skip
-            return number(median)
-        return number(median) + (f" [{number(low)}, {number(high)}]" if low < high else "")
+        if self.isRanged:
+            return ranged(found)
+        if record["size"] == "full" and isWide(found):
+            raise Wrong(f"{self.heading}, {who}: the rounds spread from {number(found[1])} to "
+                        f"{number(found[2])}, more than the table claims")  # fmt: skip
+        return number(found[0])
 
 
 def measuredTable(record, first, rows, columns, title=lambda who: who):
     """A row for each of `rows` that was measured. In a full run that is all of them."""
-    lines, wrong = [], []
+    lines = []
     for who in rows:
-        cells = []
-        for column in columns:
-            try:
-                cells.append(column.cell(record, who))
-            except Wrong as problem:
-                wrong.append(str(problem))
+        cells = [column.cell(record, who) for column in columns]
         if any(cells):
             lines.append([title(who), *cells])
         elif record["size"] == "full":
-            wrong.append(f"{first or columns[0].heading}: {who} was not measured")
-    wrong += [f"{column.heading}: there is no number" for column in columns
-              if not any(column.of(record, who) for who in rows)]  # fmt: skip
-    if wrong:
-        raise Wrong("\n".join(wrong))
+            raise Wrong(f"{first or columns[0].heading}: {who} was not measured")
+    for column in columns:
+        if not any(column.of(record, who) for who in rows):
+            raise Wrong(f"{column.heading}: there is no number")
     return table([first, *(f"{c.heading}, {c.unit}" for c in columns)], lines)
 
 
-def selfTest():
-    """The names of the cases that are judged wrongly."""
-    good = {"a": {"ns": [10, 9, 12]}, "b": {"ns": [20, 19, 21]}}
-    wide = {**good, "a": {"ns": [10, 5, 15]}}
-    cases = {
-        "all is there": (good, "full", True),
-        "rounds that spread more than is claimed": (wide, "full", False),
-        "the same in a quick run": (wide, "quick", True),
-        "one was not measured": ({"a": good["a"]}, "full", False),
-        "the same in a quick run of fewer": ({"a": good["a"]}, "quick", True),
-        "no number": ({}, "quick", False),
-    }
-    for what, (cells, size, isRight) in cases.items():
-        try:
-            measuredTable({"cells": {"load": cells}, "size": size}, "", ["a", "b"],
-                          [Column("x", "load", "ns")])  # fmt: skip
-            found = True
-        except Wrong:
-            found = False
-        if found != isRight:
-            yield what
+A, B, WIDE = ({"ns": summary} for summary in ([10, 9, 12], [20, 19, 21], [10, 5, 15]))
+CASES = [  # what was measured, in a run of which size, and whether that makes a table
+    ({"a": A, "b": B}, "full", True),
+    ({"a": WIDE, "b": B}, "full", False),
+    ({"a": WIDE, "b": B}, "quick", True),
+    ({"a": A}, "full", False),
+    ({"a": A}, "quick", True),
+    ({}, "quick", False),
+]
+
+
+def isTable(cells, size):
+    record = {"cells": {"load": cells}, "size": size}
+    try:
+        return bool(measuredTable(record, "", ["a", "b"], [Column("x", "load", "ns")]))
+    except Wrong:
+        return False
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(selfTest()) or 0)
+    judged = [case for case in CASES if isTable(*case[:2]) != case[2]]
+    sys.exit("\n".join(f"judged wrongly: {case}" for case in judged) or 0)

@@ -1,6 +1,5 @@
-# The system's Boost and GoogleTest, declared to be there: Conan neither builds nor describes them.
+# The system's Boost, declared to be there: Conan neither builds nor describes it.
 include(default)
 
 [platform_requires]
 boost/{{ os.environ["BOOST_VERSION"] }}
-gtest/{{ os.environ["GTEST_VERSION"] }}

@@ -25,65 +25,62 @@ SKIPPED = 77
 SOURCES = [
     *("src/apps/walkthrough/" + name for name in ("Story.cpp", "Sentences.cpp", "wasm.cpp")),
     "src/base/OptionChecks.cpp",
-    *(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
-]  # fmt: skip
+    *(file.relative_to(ROOT) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
+]
 CALLS = "Level Begin Schedule Cancel Wait Wake Count Frame".split()
 FLAGS = [
     *"-std=c++20 -Oz -DNDEBUG -Iinclude -Isrc -idirafter /usr/include".split(),
     *"-sSINGLE_FILE=1 -sMODULARIZE=1 -sEXPORT_NAME=loadWheel -sENVIRONMENT=web".split(),
     *"-sFILESYSTEM=0 -sALLOW_MEMORY_GROWTH=1 -sEXPORTED_RUNTIME_METHODS=UTF8ToString".split(),
     "-sEXPORTED_FUNCTIONS=" + ",".join("_story" + call for call in CALLS),
-]  # fmt: skip
-ENGINE = re.compile(r"(?<=<script>\n)/\* (emcc [^*]*) \*/\n.*?(?=\n</script>)", re.DOTALL)
+]
+PARTS = {"style": ["page.css"], "script": ["story.js", "stage.js", "player.js"]}
+ENGINE = re.compile(r"(?<=<script>\n)(/\* emcc [^*]* \*/)\n.*?(?=\n</script>)", re.DOTALL)
 
 
 def compilerVersion():
     told = subprocess.run(["em++", "--version"], capture_output=True, text=True, check=True).stdout
-    return "emcc " + re.search(r"\d+\.\d+\.\d+", told).group()
+    return f"/* emcc {re.search(r'[0-9]+[.][0-9]+[.][0-9]+', told)[0]} */"
 
 
-def compileEngine():
+def compiledEngine():
     # Debian's Emscripten finds Debian's JavaScript packages only where node is Debian's, too.
     environment = {**os.environ, "NODE_PATH": "/usr/share/nodejs"}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "wheel.js"
-        command = ["em++", *FLAGS, *SOURCES, "-o", str(out)]
-        subprocess.run(command, cwd=ROOT, env=environment, check=True)
-        return f"/* {compilerVersion()} */\n{out.read_text(encoding='utf-8').strip()}"
+        subprocess.run(["em++", *FLAGS, *SOURCES, "-o", out], cwd=ROOT, env=environment, check=True)
+        return f"{compilerVersion()}\n{out.read_text(encoding='utf-8').strip()}"
 
 
-def fill(engine):
-    def read(*names):
-        return "\n\n".join((HERE / each).read_text(encoding="utf-8").strip() for each in names)
-
-    page = read("page.html.in") + "\n"
-    for name, text in {"style": read("page.css"), "engine": engine,
-                       "script": read("story.js", "stage.js", "player.js")}.items():  # fmt: skip
-        if name != "style" and "</script" in text:
-            raise SystemExit(f"{name}: </script would end it")
+def pageWith(engine):
+    page = (HERE / "page.html.in").read_text(encoding="utf-8").strip() + "\n"
+    parts = {name: "\n\n".join((HERE / file).read_text(encoding="utf-8").strip() for file in files)
+             for name, files in PARTS.items()}  # fmt: skip
+    for name, text in (parts | {"engine": engine}).items():
+        assert name == "style" or "</script" not in text, f"{name}: </script would end it"
         page = page.replace("{{" + name + "}}", text)
     return page
 
 
-def check(withEngine):
-    """What is wrong with the page; None if nothing is."""
+def check(isWhole):
     page = PAGE.read_text(encoding="utf-8")
     built = ENGINE.search(page)
-    isStale = not built or page != fill(built.group())
-    if not isStale and withEngine:
+    isStale = not built or page != pageWith(built[0])
+    if isWhole and not isStale:
         if not shutil.which("em++"):
             print("skipped: Debian's emscripten is not installed")
-            raise SystemExit(SKIPPED)
-        if compilerVersion() != built.group(1):
-            print(f"not compared: the engine, built with {built.group(1)}, not {compilerVersion()}")
+            sys.exit(SKIPPED)
+        if compilerVersion() != built[1]:
+            print(f"not compared: the engine, built with {built[1]}, not {compilerVersion()}")
         else:
-            isStale = page != fill(compileEngine())
-    return ("docs/walkthrough.html is not what src/apps/walkthrough makes: ./dev walkthrough "
-            "renews it") if isStale else None  # fmt: skip
+            isStale = page != pageWith(compiledEngine())
+    if isStale:
+        sys.exit(f"{PAGE} is not what {HERE} makes: ./dev walkthrough renews it")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] in (["--check"], ["--check-parts"]):
-        sys.exit(check(withEngine=sys.argv[1] == "--check"))
-    PAGE.write_text(fill(compileEngine()), encoding="utf-8")
-    print(f"== {PAGE}")
+    if sys.argv[1:]:
+        check(isWhole=sys.argv[1] == "--check")
+    else:
+        PAGE.write_text(pageWith(compiledEngine()), encoding="utf-8")
+        print(f"== {PAGE}")

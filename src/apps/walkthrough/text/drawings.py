@@ -161,9 +161,6 @@ def levels(facts):
     return drawing.done()
 
 
-# ---- one task, level by level ------------------------------------------------------------------
-
-
 def way(facts):
     places = facts.example.places(facts.example.taskOf(FOLLOWED))
     rings = facts.example.last.levels

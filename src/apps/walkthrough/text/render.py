@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Makes docs/walkthrough.md and its drawings from what timingwheel-walkthrough-facts prints.
 
+render.py <that program>           writes them
+render.py <that program> --check   fails if they are not what comes of it
+
 walkthrough.md.in is the page with its prose; what stands in {{braces}} is a Python expression over
-the stories of the library's wheels. With --compare it fails if the page is not as in a folder.
+the stories of the library's wheels.
 """
 
-import argparse
-import difflib
 import json
 import re
 import subprocess
@@ -17,6 +18,7 @@ from types import SimpleNamespace
 import drawings
 
 HERE = Path(__file__).resolve().parent
+DOCS = HERE.parents[3] / "docs"
 
 # No number in the prose is typed by hand, but names of levels, code, the time 0 and a year.
 NOT_TYPED = re.compile(
@@ -32,9 +34,7 @@ class Story:
     """The frames of one story."""
 
     def __init__(self, frames):
-        self.frames = frames
-        self.last = frames[-1]
-        self.tasks = self.last.tasks
+        self.frames, self.last, self.tasks = frames, frames[-1], frames[-1].tasks
 
     def stages(self, stage, task=None):
         return [frame for frame in self.frames
@@ -45,21 +45,20 @@ class Story:
 
     def places(self, task):
         """Where a task was placed, one after the other."""
-        placed = [*self.stages("place", task), *self.stages("cascade", task)]
-        return [frame.to for frame in placed]
+        return [frame.to for stage in ("place", "cascade") for frame in self.stages(stage, task)]
 
     def taskOf(self, delay):
         return next(i for i, task in enumerate(self.tasks) if task.delay == delay)
 
     def beforeTheFirstWakeUp(self):
-        return self.frames[self.frames.index(self.stages("wake")[0]) - 1]
+        return self.wakeUps()[0][0]
 
     def wakeUps(self):
         """For each: the frame before it, its own, those of the tasks it took out."""
         found = []
-        for i, frame in enumerate(self.frames):
+        for before, frame in zip(self.frames, self.frames[1:]):
             if frame.stage == "wake":
-                found.append((self.frames[i - 1], frame, []))
+                found.append((before, frame, []))
             elif found and frame.stage in ("cascade", "run"):
                 found[-1][2].append(frame)
         return found
@@ -80,13 +79,14 @@ class Facts:
     def __init__(self, document):
         for name in ("example", "again", "twice", "cancelled"):
             setattr(self, name, Story(getattr(document, name)))
-        self.slots = self.example.last.levels[0].slots
+        self.levels, self.ms, self.text = self.example.last.levels, ms, text
+        self.slots = self.levels[0].slots
 
     def width(self, level):
-        return ms(self.example.last.levels[level].granularity)
+        return ms(self.levels[level].granularity)
 
     def reach(self, level):
-        return f"{self.example.last.levels[level].interval - 1:,}"
+        return f"{self.levels[level].interval - 1:,}"
 
     def expiration(self, delay):
         """Of the last bucket of the example's task."""
@@ -96,10 +96,10 @@ class Facts:
         rows = []
         for number, task in enumerate(self.example.tasks):
             assert task.endedAt == task.deadline, task
-            places = self.example.places(number)
+            first, *places = map(text, self.example.places(number))
             wakes = [frame.now for frame in self.example.stages("cascade", number)]
-            cascades = [f"at {at:,} to `{text(place)}`" for at, place in zip(wakes, places[1:])]
-            rows.append([f"**{task.name}** {task.delay:,}", f"`{text(places[0])}`",
+            cascades = [f"at {at:,} to `{place}`" for at, place in zip(wakes, places)]
+            rows.append([f"**{task.name}** {task.delay:,}", f"`{first}`",
                          ", ".join(cascades) or "none", f"{task.endedAt:,}"])  # fmt: skip
         return table(["delay, ms", "first place", "cascades", "runs at"], rows)
 
@@ -115,10 +115,10 @@ class Facts:
             did = [f"{frame.tasks[frame.task].name} to {frame.to.level}:{frame.to.slot}"
                    if frame.to else f"**{frame.tasks[frame.task].name} runs**"
                    for frame in taken]  # fmt: skip
-            left = vars(woken)["from"]
+            left, heap = vars(woken)["from"], taken[-1].heap
             rows.append([f"{woken.now:,}", f"{woken.now - before.now:,}",
                          f"{left.level}:{left.slot}", ", ".join(did),
-                         " ".join(f"{bucket.expiration:,}" for bucket in taken[-1].heap)
+                         " ".join(f"{bucket.expiration:,}" for bucket in heap)
                          or "empty"])  # fmt: skip
         return table(["at", "slept, ms", "bucket", "its tasks", "heap after"], rows)
 
@@ -129,7 +129,7 @@ class Facts:
     def valueOf(self, asked):
         known = {name: getattr(self, name) for name in dir(self) if not name.startswith("_")}
         try:
-            return str(eval(asked, {"ms": ms, "text": text, **known}))
+            return str(eval(asked, known))
         except (AssertionError, LookupError, StopIteration) as error:
             raise SystemExit(f"walkthrough.md.in: {{{{{asked}}}}}: "
                              f"the library no longer does that: {error!r}") from error  # fmt: skip
@@ -141,41 +141,27 @@ def files(facts):
         if re.search(r"\d", line):
             raise SystemExit(f"walkthrough.md.in: a number is typed by hand: {line}")
     page = re.sub(r"{{(.*?)}}", lambda match: facts.valueOf(match.group(1)), template)
-    return {"walkthrough.md": page,
-            **{f"walkthrough/{name}": text for name, text in drawings.allOf(facts).items()}}
+    return {DOCS / "walkthrough.md": page,
+            **{DOCS / "walkthrough" / name: drawn
+               for name, drawn in drawings.allOf(facts).items()}}  # fmt: skip
 
 
-def differences(made, folder):
-    """What is not as in the folder, as lines to be printed."""
-    for path in {*made, *(f"walkthrough/{svg.name}" for svg in folder.glob("walkthrough/*.svg"))}:
-        old = (folder / path).read_text(encoding="utf-8") if (folder / path).exists() else ""
-        yield from list(difflib.unified_diff(
-            old.splitlines(), made.get(path, "").splitlines(), f"docs/{path}",
-            "what the library does now", lineterm="", n=0))[:20]  # fmt: skip
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("program", help="timingwheel-walkthrough-facts")
-    parser.add_argument("folder", type=Path, help="where the page is written")
-    parser.add_argument("--compare", type=Path, help="fail if it is not as in this folder")
-    options = parser.parse_args()
-
-    told = subprocess.run([options.program], capture_output=True, text=True, check=False)
+def main(program, *options):
+    told = subprocess.run([program], capture_output=True, text=True, check=False)
     if told.returncode != 0:
-        raise SystemExit(f"{told.stderr}\n{options.program} ended with {told.returncode}: the "
-                         "library no longer does what docs/walkthrough.md tells")  # fmt: skip
+        sys.exit(f"{told.stderr}\n{program} ended with {told.returncode}: the library no longer "
+                 "does what docs/walkthrough.md tells")  # fmt: skip
     made = files(Facts(json.loads(told.stdout, object_hook=lambda of: SimpleNamespace(**of))))
-    for name, text in made.items():
-        path = options.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    found = list(differences(made, options.compare)) if options.compare else []
-    if found:
-        print(*found, sep="\n")
-        print("\ndocs/walkthrough.md is not what the library does: ./dev walkthrough renews it")
-    return 1 if found else 0
+    if options == ("--check",):
+        found = {*made, *DOCS.glob("walkthrough/*.svg")}
+        stale = [str(file) for file in found
+                 if not file.exists() or file.read_text("utf-8") != made.get(file)]  # fmt: skip
+        if stale:
+            sys.exit(f"not what the library does: {', '.join(stale)}: ./dev walkthrough does that")
+    else:
+        for file, written in made.items():
+            file.write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(*sys.argv[1:])

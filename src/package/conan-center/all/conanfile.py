@@ -38,16 +38,6 @@ class TimingwheelConan(ConanFile):
     implements = ["auto_shared_fpic"]
 
     @property
-    def _compilers_minimum_version(self):
-        return {"gcc": "11", "clang": "14", "apple-clang": "15", "msvc": "193"}
-
-    @property
-    def _has_pointers_of_32_bits(self):
-        arch = str(self.settings.arch)
-        others = ("x86", "ppc32", "ppc32be", "mips", "s390", "sparc", "riscv32", "wasm", "asm.js")
-        return arch in others or arch.startswith(("armv4", "armv5", "armv6", "armv7", "armv8_32"))
-
-    @property
     def _needs_date(self):
         # Older standard libraries have no time zones.
         compiler = str(self.settings.compiler)
@@ -74,12 +64,13 @@ class TimingwheelConan(ConanFile):
 
     def validate(self):
         check_min_cppstd(self, 20)
-        minimum = self._compilers_minimum_version.get(str(self.settings.compiler))
-        if minimum and Version(self.settings.compiler.version) < minimum:
-            raise ConanInvalidConfiguration(
-                f"{self.ref} requires {self.settings.compiler} {minimum} or newer"
-            )
-        if self._has_pointers_of_32_bits:
+        compiler, arch = self.settings.compiler, str(self.settings.arch)
+        oldest = {"gcc": "11", "clang": "14", "apple-clang": "15", "msvc": "193"}.get(str(compiler))
+        if oldest and Version(compiler.version) < oldest:
+            raise ConanInvalidConfiguration(f"{self.ref} requires {compiler} {oldest} or newer")
+        narrow = ("x86", "ppc32", "ppc32be", "mips", "s390", "sparc", "riscv32", "wasm", "asm.js")
+        arm = ("armv4", "armv5", "armv6", "armv7", "armv8_32")
+        if arch in narrow or arch.startswith(arm):
             raise ConanInvalidConfiguration(f"{self.ref} requires pointers of 64 bits")
 
     def source(self):
@@ -87,12 +78,11 @@ class TimingwheelConan(ConanFile):
 
     def generate(self):
         tc = CMakeToolchain(self)
-        tc.cache_variables["TIMINGWHEEL_BUILD_CALENDAR"] = bool(self.options.with_calendar)
-        tc.cache_variables["TIMINGWHEEL_BUILD_KAFKA"] = bool(self.options.with_kafka)
-        tc.cache_variables["TIMINGWHEEL_BUILD_KAFKA_DAEMON"] = False
-        tc.cache_variables["TIMINGWHEEL_BUILD_STORE"] = bool(self.options.with_store)
-        tc.cache_variables["TIMINGWHEEL_BUILD_DEMO"] = False
-        tc.cache_variables["TIMINGWHEEL_BUILD_EXAMPLES"] = False
+        for component in ("calendar", "kafka", "store"):
+            is_wanted = bool(getattr(self.options, f"with_{component}"))
+            tc.cache_variables[f"TIMINGWHEEL_BUILD_{component.upper()}"] = is_wanted
+        for program in ("KAFKA_DAEMON", "DEMO", "EXAMPLES"):
+            tc.cache_variables[f"TIMINGWHEEL_BUILD_{program}"] = False
         tc.generate()
         CMakeDeps(self).generate()
 
@@ -111,27 +101,23 @@ class TimingwheelConan(ConanFile):
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "timingwheel")
         self.cpp_info.set_property("cmake_target_name", "timingwheel::all")
-        timers = self.cpp_info.components["timers"]
-        timers.set_property("cmake_target_name", "timingwheel::timingwheel")
-        timers.set_property("pkg_config_name", "timingwheel")
-        timers.libs = ["timingwheel"]
-        timers.requires = ["boost::headers"]
-        if self.options.shared:
-            timers.defines = ["TIMINGWHEEL_SHARED"]
+        self._add_component("timers", "timingwheel", "boost::headers")
         if self.settings.os in ("Linux", "FreeBSD"):
-            timers.system_libs = ["pthread"]
+            self.cpp_info.components["timers"].system_libs = ["pthread"]
         if self.options.with_calendar:
-            self._add_component("calendar", *(["date::date-tz"] if self._needs_date else []))
+            date = ["date::date-tz"] if self._needs_date else []
+            self._add_component("calendar", "timingwheel-calendar", "timers", *date)
         if self.options.with_kafka:
-            self._add_component("kafka", "librdkafka::rdkafka")
+            self._add_component("kafka", "timingwheel-kafka", "timers", "librdkafka::rdkafka")
         if self.options.with_store:
-            self._add_component("store", "sqlite3::sqlite")
+            self._add_component("store", "timingwheel-store", "timers", "sqlite3::sqlite")
 
-    def _add_component(self, name, *needs):
+    def _add_component(self, name, library, *needs):
         component = self.cpp_info.components[name]
-        component.set_property("cmake_target_name", f"timingwheel::{name}")
-        component.set_property("pkg_config_name", f"timingwheel-{name}")
-        component.libs = [f"timingwheel-{name}"]
-        component.requires = ["timers", *needs]
+        target = library.removeprefix("timingwheel-")
+        component.set_property("cmake_target_name", f"timingwheel::{target}")
+        component.set_property("pkg_config_name", library)
+        component.libs = [library]
+        component.requires = list(needs)
         if self.options.shared:
-            component.defines = [f"TIMINGWHEEL_{name.upper()}_SHARED"]
+            component.defines = [library.upper().replace("-", "_") + "_SHARED"]
