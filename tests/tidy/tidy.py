@@ -88,6 +88,7 @@ def checkRules(tree, allowed, patterns):
             elif other == TOP and name in included:
                 yield f"{ARCHITECTURE}: {name} -> {TOP}: {name} is included, {TOP} is not"
         row = re.search(rf"^\| {name} \|.*\| ([\w, ]+)(;.*)? \|$", tree[ARCHITECTURE], re.M)
+        yield from checkSentences(name, row[0] if row else "", allowed, patterns)
         claims = row[1].split(", ") if row else []
         for other in order if claims == ["any other layer"] else claims:
             if other in allowed[name] or other not in order:
@@ -96,6 +97,17 @@ def checkRules(tree, allowed, patterns):
             yield f"{ARCHITECTURE}: the table does not say what {name} does not include"
     for name in set(patterns) - set(order):
         yield f"{ARCHITECTURE}: files of {name}: there is no such layer"
+
+
+def checkSentences(name, row, allowed, patterns):
+    """What a row of the table says beside what the layer does not include."""
+    includers = {other for other, others in allowed.items() if name in others}
+    only = re.search(r"\bonly ([^;|]+) include it", row)
+    if (includers and "nothing includes" in row) or (
+            only and set(re.split(", | and ", only[1])) != includers):  # fmt: skip
+        yield f"{ARCHITECTURE}: {name} is included by {', '.join(sorted(includers)) or 'nothing'}"
+    if "headers only" in row and any(glob.startswith("src/") for glob in patterns[name]):
+        yield f"{ARCHITECTURE}: {name} has files in src, and not headers only"
 
 
 def checkLayers(tree):
@@ -247,6 +259,12 @@ PLANTED = [
     (checkLayers, ARCHITECTURE, "```layers\nx -> y\n```\n```files\n```\n", "earlier ones only"),
     (checkLayers, ARCHITECTURE, "```layers\nx ->\ny -> x\n```\n```files\n```\n"
      "| y | what it holds | x; nothing includes it |\n", "y does not include x"),
+    (checkLayers, ARCHITECTURE, "```layers\nx ->\ny -> x\n```\n```files\n```\n"
+     "| x | a; nothing includes it | y |\n", "x is included by y"),
+    (checkLayers, ARCHITECTURE, "```layers\nx ->\ny -> x\n```\n```files\n```\n"
+     "| x | a | y; only y and z include it |\n", "x is included by y"),
+    (checkLayers, ARCHITECTURE, "```layers\nx ->\n```\n```files\nx: src/x/*\n```\n"
+     "| x | a; headers only | y |\n", "x has files in src"),
     (checkStyle, "src/wheel/X.cpp", "// " + "x" * MAX_COLUMNS + "\n", "columns"),
     (checkStyle, "src/wheel/X.cpp", "struct X {\n    X() : a{1} {\n" + "        f();\n" * 70
      + "    }\n};\n", "a function of"),
