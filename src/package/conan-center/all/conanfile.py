@@ -101,7 +101,10 @@ class TimingwheelConan(ConanFile):
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "timingwheel")
         self.cpp_info.set_property("cmake_target_name", "timingwheel::all")
-        self._add_component("timers", "timingwheel", "boost::headers")
+        # Conan describes no package of [platform_requires], so no component may ask for it.
+        described = {package.ref.name for package in self.dependencies.host.values()}
+        boost = ["boost::headers"] if "boost" in described else []
+        self._add_component("timers", "timingwheel", *boost)
         if self.settings.os in ("Linux", "FreeBSD"):
             self.cpp_info.components["timers"].system_libs = ["pthread"]
         if self.options.with_calendar:
