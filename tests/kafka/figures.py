@@ -180,7 +180,7 @@ def main(options):
         "seconds": round(time.monotonic() - began),
         "machine": machine,
     }
-    text = seal.sealed("\n\n".join(filter(None, (
+    text = seal.sealed("\n" + "\n\n".join(filter(None, (
         about.generated(run), f"On {about.machine(run)}.", about.warnings(run),
         textTable(["one worker", ""],
                   [*rows, (f"timers that are delivered, {number:,} due at once", most)]),
@@ -192,4 +192,4 @@ def main(options):
     if options.quick:
         print(text)
     else:
-        seal.writePart(PAGE, "./dev kafka figures", f"\n{text}")
+        seal.writePart(PAGE, "./dev kafka figures", text)
