@@ -102,7 +102,7 @@ class TimingwheelConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "timingwheel")
         self.cpp_info.set_property("cmake_target_name", "timingwheel::all")
         # Conan describes no package of [platform_requires], so no component may ask for it.
-        described = {package.ref.name for package in self.dependencies.host.values()}
+        described = {require.ref.name for require, _ in self.dependencies.host.items()}
         boost = ["boost::headers"] if "boost" in described else []
         self._add_component("timers", "timingwheel", *boost)
         if self.settings.os in ("Linux", "FreeBSD"):
