@@ -36,10 +36,11 @@ public:
     void show() const {
         for (timingwheel::TimingWheelLevel const& level : wheel_.levels())
             for (timingwheel::TimerTaskList const& bucket : level.buckets())
-                for (timingwheel::TimerTaskEntry const& entry : bucket.entries())
+                bucket.forEach([&](timingwheel::TimerTaskEntry const& entry) {
                     std::cout << "  level " << level.number() << ", slot " << bucket.slot()
                               << ", expires at " << bucket.expiration() << ": "
                               << static_cast<Entry const&>(entry).key << '\n';
+                });
     }
 
 private:

@@ -21,10 +21,11 @@ public:
     static constexpr std::int64_t kMin = -kMax - 1;
 
     constexpr Tick() noexcept = default;
-    constexpr explicit Tick(std::int64_t value) noexcept
-        : value_{value > kMax   ? kMax
-                 : value < kMin ? kMin
-                                : value} {}
+    constexpr explicit Tick(std::int64_t value) noexcept : value_{value} {
+        // Nearly all are neither negative nor large.
+        if (static_cast<std::uint64_t>(value) > std::uint64_t{kMax}) [[unlikely]]
+            value_ = value > kMax ? kMax : value < kMin ? kMin : value;
+    }
 
     static constexpr Tick(max)() noexcept { return Tick{kMax}; }
     static constexpr Tick(min)() noexcept { return Tick{kMin}; }

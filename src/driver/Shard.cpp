@@ -218,10 +218,10 @@ std::size_t Shard::placeGathered(Section& section, std::size_t atMost) noexcept 
 TimerTaskList const* Shard::place(Section& section, TimeoutEntry& entry) noexcept {
     TimeoutWord word = TimeoutWord::of(entry);
     for (;;) {
-        if (word.deadline() > wheel_.currentTick()) {
-            Placement const placement = wheel_.placeAhead(entry, word.deadline());
+        Placement const placement = wheel_.place(entry, word.deadline());
+        if (!placement.isDue()) {
             if (placement.isEarliest()) {
-                Tick const expiration = wheel_.tickOf(placement.bucket().expiration());
+                Tick const expiration = Tick{placement.bucket().expiration()};
                 nextWake_.lower(expiration);
                 section.ringBy(expiration);
             }
@@ -500,7 +500,7 @@ Shard::Served Shard::serveLocked(Section& section, Tick limit, RunFrame& frame,
         if (isBehind || !wheel_.hasFlushed()) {
             // What was due on arrival comes before later buckets, but behind all others of its
             // own tick, so a task that is due again at once starves nobody.
-            Tick const first = due_.empty() ? Tick::max() : due_.entries().front().deadline();
+            Tick const first = due_.empty() ? Tick::max() : due_.list(0).front().deadline();
             Tick const bucket = wheel_.nextExpiration().value_or(Tick::max());
             // While tasks ran, another shard may have got something due before a later tick.
             if (std::min(first, bucket) > tick) break;
@@ -529,7 +529,7 @@ Shard::Served Shard::serveLocked(Section& section, Tick limit, RunFrame& frame,
 void Shard::wake() noexcept {
     flush_ = wheel_.flush(Tick::max());
     if (isObserved()) [[unlikely]]
-        recordWake(*flush_);
+        recordWake(*flush_, wheel_.currentTick());
 }
 
 /// Takes the first entry that was due on arrival.
@@ -543,10 +543,11 @@ TimeoutEntry* Shard::takeDue() noexcept {
 /// Takes the next entry of the flushed bucket. Returns it if it has expired; otherwise cascades it
 /// and returns null.
 TimeoutEntry* Shard::expireOrCascade() noexcept {
-    auto& entry = static_cast<TimeoutEntry&>(wheel_.takeFlushed());
+    auto& entry = static_cast<TimeoutEntry&>(wheel_.nextFlushed());
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
         if (!expire(entry, word)) continue;
+        wheel_.remove(entry);
         if (isObserved()) [[unlikely]]
             record(Stage::expire, entry);
         return &entry;
@@ -560,7 +561,7 @@ TimeoutEntry* Shard::expireOrCascade() noexcept {
 
 void Shard::cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept {
     TimerTaskList const& bucket = cascade(entry, deadline);
-    recordPlace(bucket.level() < flush_->level ? Stage::cascade : Stage::place, entry, bucket);
+    recordPlace(bucket.level() < flush_->level() ? Stage::cascade : Stage::place, entry, bucket);
 }
 
 /// Marks an entry whose deadline has come. False if a push-back was faster; then `seen` is what
@@ -578,7 +579,7 @@ void Shard::refreshNextWake() noexcept {
     Tick next =
         isTurningBack_ ? wheel_.currentTick() : wheel_.nextExpiration().value_or(Tick::max());
     for (TimerTaskList const* list : {&due_, &arrivals_})
-        if (!list->empty()) next = std::min(next, list->entries().front().deadline());
+        if (!list->empty()) next = std::min(next, list->list(0).front().deadline());
     nextWake_.set(next);
 }
 
@@ -677,12 +678,9 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
 
 /// Takes any entry that counts as pending out of its list; null when there is none.
 TimeoutEntry* Shard::takePending() noexcept {
-    // Looking at all lists costs as much as taking an entry, so skip it once they are empty.
-    if (pending_ > wheel_.size()) {
-        for (TimerTaskList* list : {&arrivals_, &due_, &gatheredReady_})
-            if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
-        return &queue_.takeFirst();
-    }
+    for (TimerTaskList* list : {&arrivals_, &due_, &gatheredReady_})
+        if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
+    if (queue_.size() > 0) return &queue_.takeFirst();
     return static_cast<TimeoutEntry*>(wheel_.takeAny());
 }
 
@@ -711,9 +709,9 @@ void Shard::readInto(TimerStatistics& statistics) {
 void Shard::checkInvariants() {
     Section section{*this};
     wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
-    std::size_t const queued = queue_.list().entries().size();
-    std::size_t const listed = wheel_.size() + arrivals_.entries().size() + due_.entries().size() +
-                               gatheredReady_.entries().size() + queued;
+    std::size_t const queued = queue_.list().size();
+    std::size_t const listed = wheel_.size() + arrivals_.size() + due_.size() +
+                               gatheredReady_.size() + queued;
     if (listed != pending_) throw std::logic_error{"pending is not what the lists hold"};
     if (queued != queue_.size()) throw std::logic_error{"the queue's size is not what is queued"};
     if (queue_.claims() < queue_.size()) throw std::logic_error{"fewer claims than queued tasks"};
@@ -721,7 +719,7 @@ void Shard::checkInvariants() {
     if (earliest && nextWake() > *earliest)
         throw std::logic_error{"the next wake is later than a bucket"};
     for (TimerTaskList const* list : {&due_, &arrivals_})
-        if (!list->empty() && nextWake() > list->entries().front().deadline())
+        if (!list->empty() && nextWake() > list->list(0).front().deadline())
             throw std::logic_error{"the next wake is later than what is due"};
 }
 
@@ -737,10 +735,10 @@ void Shard::recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket)
 void Shard::recordPlace(Stage stage, TimeoutEntry const& entry,
                         TimerTaskList const& bucket) noexcept {
     TimerEvent event = eventOf(stage, &entry);
-    if (stage == Stage::cascade) event.fromLevel = flush_->level;
+    if (stage == Stage::cascade) event.fromLevel = flush_->level();
     event.level = bucket.level();
     event.slot = bucket.slot();
-    event.expiration = wheel_.tickOf(bucket.expiration());
+    event.expiration = Tick{bucket.expiration()};
     record(event);
     // Every bucket that leaves the heap is recorded too. So if the heap holds more, this one was
     // armed.
@@ -753,11 +751,11 @@ void Shard::recordPlace(Stage stage, TimeoutEntry const& entry,
     armed_ = armed;
 }
 
-void Shard::recordWake(RawTimingWheel::Flush const& flush) noexcept {
+void Shard::recordWake(TimerTaskList const& bucket, Tick expiration) noexcept {
     TimerEvent event = eventOf(Stage::wake, nullptr);
-    event.level = flush.level;
-    event.slot = flush.slot;
-    event.expiration = flush.expiration;
+    event.level = bucket.level();
+    event.slot = bucket.slot();
+    event.expiration = expiration;
     record(event);
     armed_ = wheel_.delayHeap().size();
 }
@@ -785,8 +783,7 @@ void Shard::advanceClockAndRecord(Tick tick) noexcept {
     std::sort(armed.begin(), armed.end(), [](DelayHeap::Item const& a, DelayHeap::Item const& b) {
         return a.expiration < b.expiration;
     });
-    for (auto const& [expiration, bucket] : armed)
-        recordWake({bucket->level(), bucket->slot(), wheel_.tickOf(expiration)});
+    for (auto const& [expiration, bucket] : armed) recordWake(*bucket, Tick{expiration});
     armed_ = wheel_.delayHeap().size();
 }
 

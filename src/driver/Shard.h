@@ -162,8 +162,8 @@ private:
     TimeoutEntry* expireOrCascade() noexcept;
     bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
-        TimerTaskList const& bucket = wheel_.placeAhead(entry, deadline).bucket();
-        if (bucket.level() < flush_->level) ++cascaded_[flush_->level];
+        TimerTaskList const& bucket = wheel_.moveAhead(entry, deadline).bucket();
+        if (bucket.level() < flush_->level()) ++cascaded_[flush_->level()];
         return bucket;
     }
     void cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept;
@@ -183,7 +183,7 @@ private:
                          std::optional<NextRun> const& next) noexcept override;
     void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
     void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
-    void recordWake(RawTimingWheel::Flush const& flush) noexcept;
+    void recordWake(TimerTaskList const& bucket, Tick expiration) noexcept;
     void advanceClockAndRecord(Tick tick) noexcept;
     void recordRestart(Tick tick) noexcept;
 
@@ -191,7 +191,7 @@ private:
     Gate gate_ = Gate::notStarted;
     RawTimingWheel wheel_;
     Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
-    std::optional<RawTimingWheel::Flush> flush_;
+    TimerTaskList const* flush_ = nullptr;
     TimerTaskList arrivals_;       // due on arrival, by deadline: wait for the driver's next pass
     TimerTaskList due_;            // those admitted to this pass
     TimerTaskList late_;           // periodic, ended by stop() while they ran

@@ -2,13 +2,16 @@
 
 #include <boost/heap/d_ary_heap.hpp>
 
+#include <algorithm>
 #include <cassert>
 
 namespace timingwheel {
 inline namespace v1 {
 
-/// An item for each level except the finest, whether one of its buckets is armed or not.
+/// An item for each level above the two finest, whether one of its buckets is armed or not.
 struct DelayHeap::CoarserLevels {
+    static constexpr std::size_t kFirst = 2;
+
     /// When a level's first bucket expires.
     struct Earliest {
         std::int64_t expiration;
@@ -24,7 +27,7 @@ struct DelayHeap::CoarserLevels {
     using Heap = boost::heap::d_ary_heap<Earliest, boost::heap::arity<4>,
                                          boost::heap::mutable_<true>, boost::heap::compare<Later>>;
     Heap heap;
-    std::vector<Heap::handle_type> items;  // by level - 1
+    std::vector<Heap::handle_type> items;  // by level - kFirst
 };
 
 DelayHeap::DelayHeap() : coarser_{std::make_unique<CoarserLevels>()} {}
@@ -36,8 +39,8 @@ void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granular
     // Reserve first, so that nothing throws once the heap has the level.
     coarser_->items.reserve(number);
     coarser_->heap.reserve(number);
-    levels_.push_back({SlotSet{size}, kNone, granularity, buckets.data(), size});
-    if (number == 0) return;
+    levels_.push_back({SlotSet{size}, kNever, 0, size, granularity, buckets.data()});
+    if (number < CoarserLevels::kFirst) return;
     try {
         coarser_->items.push_back(coarser_->heap.push({kNever, number}));
     } catch (...) {
@@ -49,7 +52,7 @@ void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granular
 void DelayHeap::removeLevelsFrom(std::size_t first) noexcept {
     for (; levels_.size() > first; levels_.pop_back()) {
         assert(levels_.back().armed.empty());
-        if (levels_.size() == 1) continue;
+        if (levels_.size() <= CoarserLevels::kFirst) continue;
         coarser_->heap.erase(coarser_->items.back());
         coarser_->items.pop_back();
     }
@@ -60,44 +63,57 @@ void DelayHeap::push(TimerTaskList& bucket) noexcept {
     assert(!level.armed.contains(bucket.slot()));
     level.armed.add(bucket.slot());
     ++size_;
-    if (bucket.expiration() < level.earliest.expiration)
-        setEarliest(bucket.level(), {bucket.expiration(), &bucket});
-}
-
-void DelayHeap::pop() noexcept {
-    assert(!empty());
-    Level& level = levels_[top_.bucket->level()];
-    level.armed.remove(top_.bucket->slot());
-    --size_;
-    setEarliest(top_.bucket->level(), level.armed.empty() ? kNone : level.after(top_));
-}
-
-void DelayHeap::setEarliest(std::uint32_t level, Item item) noexcept {
-    levels_[level].earliest = item;
-    if (level > 0) {
-        auto const ofLevel = coarser_->items[level - 1];
-        (*ofLevel).expiration = item.expiration;
-        coarser_->heap.update(ofLevel);
-        std::uint32_t const first = coarser_->heap.top().level;
-        coarserTop_ = first == level ? item : levels_[first].earliest;
-    }
-    // `item` is passed on, not read back: a load of 16 bytes right after two stores of 8 stalls.
-    Item const finest = level == 0 ? item : levels_.front().earliest;
-    top_ = finest.expiration <= coarserTop_.expiration ? finest : coarserTop_;
+    if (bucket.expiration() >= level.earliest) return;
+    level.earliest = bucket.expiration();
+    level.slot = bucket.slot();
+    noteEarliest(bucket.level());
 }
 
 /// The armed buckets of a level expire within one turn. So the next one expires as many slots later
 /// as it lies ahead in the ring.
-DelayHeap::Item DelayHeap::Level::after(Item const& item) const noexcept {
-    std::uint32_t const slot = item.bucket->slot();
-    std::uint32_t const next = armed.nextAfter(slot);
-    std::uint32_t const slots = next > slot ? next - slot : next + size - slot;
-    return {item.expiration + slots * granularity, buckets + next};
+TimerTaskList& DelayHeap::pop() noexcept {
+    assert(!empty());
+    std::size_t const number = topLevel();
+    Level& level = levels_[number];
+    std::uint32_t const slot = level.slot;
+    level.armed.remove(slot);
+    --size_;
+    if (level.armed.empty()) {
+        level.earliest = kNever;
+    } else {
+        level.slot = level.armed.nextAfter(slot);
+        level.earliest += level.distance(slot, level.slot);
+    }
+    noteEarliest(number);
+    return level.buckets[slot];
+}
+
+std::size_t DelayHeap::topLevel() const noexcept {
+    if (levels_[0].earliest == earliest_) return 0;
+    if (levels_[1].earliest == earliest_) return 1;
+    return coarser_->heap.top().level;
+}
+
+/// A level's earliest bucket is another one now.
+void DelayHeap::noteEarliest(std::size_t level) noexcept {
+    if (level >= CoarserLevels::kFirst) {
+        auto const item = coarser_->items[level - CoarserLevels::kFirst];
+        (*item).expiration = levels_[level].earliest;
+        coarser_->heap.update(item);
+        coarserEarliest_ = coarser_->heap.top().expiration;
+    }
+    earliest_ = std::min(levels_[0].earliest, coarserEarliest_);
+    if (levels_.size() > 1) earliest_ = std::min(earliest_, levels_[1].earliest);
+}
+
+DelayHeap::Item DelayHeap::top() const noexcept {
+    if (empty()) return {kNever, nullptr};
+    Level const& level = levels_[topLevel()];
+    return {level.earliest, level.buckets + level.slot};
 }
 
 std::vector<DelayHeap::Item> DelayHeap::items() const {
     std::vector<Item> items;
-    items.reserve(size_);
     forEach([&](Item const& item) { items.push_back(item); });
     return items;
 }

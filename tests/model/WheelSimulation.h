@@ -194,7 +194,10 @@ private:
             Tick const later = std::min(entry.deadline() + amount, farthest);
             if (later < entry.deadline()) return;
             forget(entry);
-            entry.word() = TimerTaskEntry::pack(later, 5);
+            if (amount % 2 == 0)
+                entry.word() = TimerTaskEntry::pack(later, 5);
+            else
+                require(wheel_.pushBack(entry, later), "pushBack() refuses a later deadline");
             model_.emplace(later.value(), entry.index);
         }
     }

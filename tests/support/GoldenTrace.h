@@ -224,9 +224,9 @@ private:
     // All buckets of one expiration; returns that of another one that held tasks.
     std::optional<Tick> takeOutAll(Tick expiration) {
         RawTimingWheel& raw = wheel_->raw();
-        while (std::optional<RawTimingWheel::Flush> const flush = raw.flush(expiration)) {
-            if (raw.hasFlushed() && flush->expiration != expiration) return flush->expiration;
-            std::vector<Task*>& tasks = takenOut_[{flush->level, flush->slot}];
+        while (TimerTaskList const* const flush = raw.flush(expiration)) {
+            if (raw.hasFlushed() && raw.currentTick() != expiration) return raw.currentTick();
+            std::vector<Task*>& tasks = takenOut_[{flush->level(), flush->slot()}];
             while (raw.hasFlushed()) tasks.push_back(static_cast<Task*>(&raw.takeFlushed()));
         }
         return std::nullopt;
@@ -234,10 +234,10 @@ private:
 
     // A bucket that the trace has as empty.
     void listEntries(std::ostream& out, std::int64_t level, std::int64_t slot) const {
-        for (TimerTaskEntry const& entry : wheel_->levels()[static_cast<std::size_t>(level)]
-                                               .buckets()[static_cast<std::size_t>(slot)]
-                                               .entries())
+        auto const buckets = wheel_->levels()[static_cast<std::size_t>(level)].buckets();
+        buckets[static_cast<std::size_t>(slot)].forEach([&](TimerTaskEntry const& entry) {
             out << ' ' << static_cast<Task const&>(entry).id;
+        });
     }
 
     void placeAgain(Task& task) {

@@ -16,19 +16,21 @@ inline namespace v1 {
 /// The armed buckets of a wheel, earliest expiration first.
 ///
 /// The buckets of one level expire in the order of their slots. So a level's armed buckets are a
-/// set of slots, and a Boost.Heap orders only the earliest bucket of each level. The finest level,
-/// where most buckets come and go, stands beside that heap: its earliest is compared with the
-/// heap's top. (Boost.Heap is hidden here because its header is large.)
+/// set of slots and the expiration of the earliest, a number. A Boost.Heap orders these numbers.
+/// The two finest levels, where most buckets come and go, stand beside it: the heap changes with a
+/// bucket of a coarser level, and only if that is the earliest of its level. (Boost.Heap is hidden
+/// here because its header is large.)
 ///
-/// The heap changes when an empty bucket gets its first entry and when a bucket expires, not once
-/// per timeout. A bucket whose entries were all cancelled stays until it comes to the top. Of two
-/// buckets with the same expiration the one on the lower level comes first.
+/// A bucket comes in with its first entry and goes out when it expires, not once per timeout. A
+/// bucket whose entries were all cancelled stays until it comes to the top. Of two buckets with the
+/// same expiration the one on the lower level comes first.
 ///
-/// Complexity     top O(1) and inline, push and pop O(log levels + log64 slots)
+/// Complexity     earliest O(1) and inline; push and pop O(log levels + log64 slots)
 /// Memory         only `addLevel` allocates
 /// Thread safety  none
 class TIMINGWHEEL_API DelayHeap {
 public:
+    static constexpr std::int64_t kNever = INT64_MAX;
     struct Item {
         std::int64_t expiration;
         TimerTaskList* bucket;
@@ -47,12 +49,14 @@ public:
     /// REQUIRES: the bucket belongs to a level that was added, and is not in the heap; it and the
     /// armed ones of its level expire within one turn.
     void push(TimerTaskList& bucket) noexcept;
-    /// REQUIRES: not empty.
-    void pop() noexcept;
+    /// The earliest bucket, taken out. REQUIRES: not empty.
+    TimerTaskList& pop() noexcept;
 
-    bool empty() const noexcept { return top_.bucket == nullptr; }
+    bool empty() const noexcept { return earliest_ == kNever; }
+    /// When the earliest bucket expires; kNever if there is none.
+    std::int64_t earliest() const noexcept { return earliest_; }
     /// The earliest bucket. If there is none, an item without a bucket that never expires.
-    Item const& top() const noexcept { return top_; }
+    Item top() const noexcept;
     std::size_t size() const noexcept { return size_; }
 
     /// Calls `visit(item)` for each item, by level and expiration. It may empty the bucket, but not
@@ -60,13 +64,16 @@ public:
     template <class Visit>
     void forEach(Visit&& visit) const {
         for (Level const& level : levels_) {
-            if (level.earliest.bucket == nullptr) continue;
-            Item item = level.earliest;
+            if (level.earliest == kNever) continue;
+            Item item{level.earliest, level.buckets + level.slot};
             visit(item);
             // Not round to the first again: no time says when that expires a turn later.
-            while (level.armed.nextAfter(item.bucket->slot()) != level.earliest.bucket->slot()) {
-                item = level.after(item);
+            for (std::uint32_t slot = level.slot;;) {
+                std::uint32_t const next = level.armed.nextAfter(slot);
+                if (next == level.slot) break;
+                item = {item.expiration + level.distance(slot, next), level.buckets + next};
                 visit(item);
+                slot = next;
             }
         }
     }
@@ -76,24 +83,25 @@ public:
 private:
     struct CoarserLevels;
     struct Level {
-        /// The bucket that expires next after `item`. REQUIRES: a bucket is armed; `item` need not
-        /// be one any more.
-        Item after(Item const& item) const noexcept;
+        /// How many ticks after a slot the next one expires.
+        std::int64_t distance(std::uint32_t from, std::uint32_t next) const noexcept {
+            std::uint32_t const ahead = next > from ? next - from : next + size - from;
+            return ahead * granularity;
+        }
 
         SlotSet armed;
-        Item earliest;
+        std::int64_t earliest;
+        std::uint32_t slot;  // of the earliest
+        std::uint32_t size;
         std::int64_t granularity;
         TimerTaskList* buckets;
-        std::uint32_t size;
     };
 
-    static constexpr std::int64_t kNever = INT64_MAX;
-    static constexpr Item kNone{kNever, nullptr};
+    std::size_t topLevel() const noexcept;
+    void noteEarliest(std::size_t level) noexcept;
 
-    void setEarliest(std::uint32_t level, Item item) noexcept;
-
-    Item top_ = kNone;
-    Item coarserTop_ = kNone;
+    std::int64_t earliest_ = kNever;
+    std::int64_t coarserEarliest_ = kNever;  // above the two finest levels
     std::size_t size_ = 0;
     std::vector<Level> levels_;
     std::unique_ptr<CoarserLevels> coarser_;

@@ -9,7 +9,10 @@
 #include <timingwheel/wheel/TimingWheelLevel.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cassert>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,10 +30,10 @@ struct TimingWheelOptions {
     std::vector<std::int64_t> levelSizes = {};
     /// Where the wheel's clock begins. Slots are counted from tick 0.
     Tick start{0};
-    /// With this many entries or more, crowded buckets are emptied by lanes (see TimerTaskList),
-    /// out of order. A wheel that has never held as many empties buckets in the order in which
-    /// entries came. Below some ten thousand the caches hold them, and lanes cost more than they
-    /// gain.
+    /// With about this many entries or more, crowded buckets are emptied by lanes (see
+    /// TimerTaskList), out of order; 0 is always, SIZE_MAX never. The wheel counts one in 1,024 of
+    /// its entries, chosen by address. Below some ten thousand the caches hold them, and lanes cost
+    /// more than they gain.
     std::size_t lanesFrom = 32'768;
 };
 
@@ -83,7 +86,8 @@ private:
 /// Units          ticks; nothing is rounded
 /// Complexity     place, arming and flushing O(levels): log_wheelSize of the longest delay; remove
 ///                and nextExpiration O(1)
-/// Memory         64 bytes and one bit for each bucket; only `reserve` allocates
+/// Memory         32 bytes and one bit for each bucket, and 128 that stay untouched until the wheel
+///                is crowded; only `reserve` allocates
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; the wheel's destructor unlinks those it still holds
 /// Errors         std::invalid_argument for an option out of range
@@ -97,7 +101,7 @@ private:
 ///   W5  placed again after its bucket expired, an entry lands on a lower level or is due
 ///   H1  a bucket is in the delay heap at most once, and exactly while it is armed
 ///   H2  its expiration does not change while it is there
-///   L1  an entry is in its bucket's first lane, or in the one that its address says
+///   L1  an entry is in its bucket's first list, or in the lane that its address says
 /// W2 to W5 hold for the deadline by which an entry was placed. If its deadline was moved later
 /// while it was queued, or no level reaches it (it is then in the farthest bucket), only
 /// expiration <= d holds, and placing it again is a new place, not a cascade.
@@ -109,9 +113,17 @@ public:
     static constexpr std::int64_t kMinWheelSize = LevelGeometry::kMinWheelSize;
     static constexpr std::int64_t kMaxWheelSize = LevelGeometry::kMaxWheelSize;
     static constexpr std::size_t kMaxLevels = LevelGeometry::kMaxLevels;
-    /// The finest level uses lanes only after one of its buckets held so many entries. Most hold
-    /// few, which have just come from a coarser level and are still in the cache.
-    static constexpr std::size_t kCrowdedBucket = 8;
+    /// A level uses lanes unless its last bucket held fewer entries. The finest one begins without:
+    /// most of its buckets hold few, which have just come from a coarser level and are still in the
+    /// cache.
+    static constexpr std::size_t kCrowded = 64;
+    static constexpr std::size_t kCrowdedFinest = 8;
+
+    /// One in so many entries is counted, by its address.
+    static constexpr std::uint32_t kOneIn = 1'024;
+    static bool isCounted(TimerTaskEntry const& entry) noexcept {
+        return TimerTaskList::spread(entry) < UINT32_MAX / kOneIn;
+    }
 
     explicit RawTimingWheel(TimingWheelOptions options);
     ~RawTimingWheel();
@@ -119,61 +131,67 @@ public:
     RawTimingWheel& operator=(RawTimingWheel const&) = delete;
 
     /// The clock: all buckets that expired before it have been flushed.
-    Tick currentTick() const noexcept { return tickOf(clock_); }
+    Tick currentTick() const noexcept { return Tick{clock_}; }
     /// Slots of the finest level, and of all of them unless `levelSizes` says otherwise.
     std::int64_t wheelSize() const noexcept { return geometry_.sizeOf(0); }
     LevelGeometry const& geometry() const noexcept { return geometry_; }
-    /// Entries in the wheel, flushed and gathered ones included.
-    std::size_t size() const noexcept { return size_; }
-    bool empty() const noexcept { return size_ == 0; }
+    /// Entries in the wheel, flushed and gathered ones included. O(entries): it counts them. A
+    /// counter that each operation keeps would be the dearest thing in it.
+    std::size_t size() const noexcept;
+    /// O(armed buckets).
+    bool empty() const noexcept;
 
     /// Never later than the earliest deadline. Earlier if an entry has to cascade first, or if the
     /// bucket's entries were cancelled or moved since. O(1).
     std::optional<Tick> nextExpiration() const noexcept {
-        if (!flushed_.empty()) return tickOf(clock_);
+        if (!flushed_.empty()) return Tick{clock_};
         if (heap_.empty()) return std::nullopt;
-        return tickOf(heap_.top().expiration);
+        return Tick{heap_.earliest()};
     }
 
     /// Builds the levels that `deadline` needs. Strong exception safety; the only thing that
     /// allocates.
     void reserve(Tick deadline) {
-        if (positionOf(deadline) >= reach_) buildLevels(positionOf(deadline));
+        if (deadline.value() >= near_) [[unlikely]]
+            reserveFar(deadline.value());
     }
     /// Deadlines before this need no further level.
-    Tick reach() const noexcept { return tickOf(reach_); }
+    Tick reach() const noexcept { return Tick{levels_.back().limit()}; }
 
     /// Puts an entry into the bucket of its deadline, unless it is due.
     /// REQUIRES: the entry is in no wheel.
     Placement place(TimerTaskEntry& entry) noexcept { return place(entry, entry.deadline()); }
     /// The same for a caller who knows the entry's deadline.
     Placement place(TimerTaskEntry& entry, Tick deadline) noexcept {
-        if (positionOf(deadline) <= clock_) return {};
-        return placeAhead(entry, deadline);
-    }
-    /// The same for a caller who knows that it is not due.
-    Placement placeAhead(TimerTaskEntry& entry, Tick deadline) noexcept {
-        assert(!entry.isQueued() && positionOf(deadline) > clock_);
-        // An entry that nobody reserved for may lie beyond the last level: it waits in the farthest
-        // bucket and is placed again from there. So some level always reaches.
-        std::int64_t position = positionOf(deadline);
-        if (position >= reach_) [[unlikely]]
-            position = reach_ - 1;
-        TimingWheelLevel* level = levels_.data();
-        while (position >= level->limit()) ++level;
-        auto const [bucket, start] = level->slotOf(position);
-        bucket.add(entry, size_ < level->lanesFrom() ? 0 : TimerTaskList::laneOf(entry));
-        ++size_;
-        // An armed bucket has this stamp already: a stamp comes off before the clock passes it.
-        return {bucket, !bucket.isArmed() && arm(bucket, start)};
+        assert(!entry.isQueued());
+        std::int64_t const distance = distanceTo(deadline);
+        if (distance <= 0) return {};
+        if (isCounted(entry)) [[unlikely]]
+            countOneMore();
+        return link(entry, deadline, distance);
     }
 
     /// Takes an entry out. Its bucket stays armed until it expires.
     /// REQUIRES: the entry is in this wheel.
     void remove(TimerTaskEntry& entry) noexcept {
-        assert(entry.isQueued() && size_ > 0 && mayHold(entry));
+        assert(entry.isQueued() && mayHold(entry));
         TimerTaskList::remove(entry);
-        --size_;
+        taken(entry);
+    }
+
+    /// Moves an entry to another bucket. If it is due, takes it out. Cheaper than remove and place.
+    /// REQUIRES: the entry is in this wheel.
+    Placement move(TimerTaskEntry& entry, Tick deadline) noexcept {
+        if (distanceTo(deadline) > 0) [[likely]]
+            return moveAhead(entry, deadline);
+        remove(entry);
+        return {};
+    }
+    /// The same for a caller who knows that it is not due.
+    Placement moveAhead(TimerTaskEntry& entry, Tick deadline) noexcept {
+        assert(entry.isQueued() && mayHold(entry) && distanceTo(deadline) > 0);
+        TimerTaskList::bridge(entry);
+        return link(entry, deadline, distanceTo(deadline));
     }
 
     /// Moves the clock to `tick` or as near as it can, and returns the clock. It goes
@@ -185,33 +203,46 @@ public:
     /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
     /// and no flushed entries wait. Otherwise returns false and changes nothing.
     bool advanceIdleClock(Tick tick) noexcept {
-        std::int64_t const position = positionOf(tick);
-        if (position >= heap_.top().expiration || hasFlushed()) return false;
-        if (position > clock_) moveClock(position);
+        if (tick.value() >= quietUntil_) return beginTurn(tick.value());
+        // Not std::max: each step would wait for the last one's store.
+        if (tick.value() > clock_) [[likely]]
+            clock_ = tick.value();
         return true;
     }
 
-    /// Which bucket was flushed.
-    struct Flush {
-        std::uint32_t level;
-        std::uint32_t slot;
-        Tick expiration;
-    };
     /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out.
     /// There may be none: all may have been cancelled since. The bucket can be used again at once.
-    /// Returns nothing if there is no such bucket. O(levels).
+    /// Returns the bucket, which is no longer armed; null if there is none. O(levels).
     /// REQUIRES: all entries of the last flush have been taken.
-    std::optional<Flush> flush(Tick limit) noexcept {
-        if (heap_.top().expiration > positionOf(limit)) return std::nullopt;
-        return flushEarliest();
+    TimerTaskList const* flush(Tick limit) noexcept {
+        return heap_.earliest() > limit.value() ? nullptr : &flushEarliest();
     }
     /// True while entries of the last flush wait to be taken.
     bool hasFlushed() const noexcept { return !flushed_.empty(); }
-    /// The next entry of the last flush, taken out. Place it again, unless its deadline has been
-    /// reached. REQUIRES: hasFlushed().
-    TimerTaskEntry& takeFlushed() noexcept {
-        --size_;
-        return flushed_.takeNext();
+    /// The next entry of the last flush. Remove it at once if its deadline has been reached;
+    /// otherwise move it there. REQUIRES: hasFlushed().
+    TimerTaskEntry& nextFlushed() noexcept { return flushed_.next(); }
+    /// The same, taken out: to be placed again, or run.
+    TimerTaskEntry& takeFlushed() noexcept { return taken(flushed_.takeNext()); }
+
+    /// Takes out the next entry of the last flush that is due, and returns it; null if none is
+    /// left. Those before it, `atMost` of them, go to the buckets of their deadlines. Cheaper than
+    /// nextFlushed and move.
+    TimerTaskEntry* nextDue(std::size_t& atMost) noexcept {
+        while (hasFlushed() && atMost > 0) {
+            TimerTaskEntry& entry = flushed_.next();
+            if (distanceTo(entry.deadline()) <= 0) {
+                --atMost;
+                remove(entry);
+                return &entry;
+            }
+            cascade(atMost);
+        }
+        return nullptr;
+    }
+    TimerTaskEntry* nextDue() noexcept {
+        std::size_t all = SIZE_MAX;
+        return nextDue(all);
     }
 
     /// Takes out any entry, gathered ones first, then those of the earliest bucket; nothing if the
@@ -227,61 +258,101 @@ public:
     void restart(Tick tick) noexcept;
     /// The next gathered entry, taken out; nothing if there is none.
     TimerTaskEntry* takeGathered() noexcept {
-        if (gathered_.empty()) return nullptr;
-        --size_;
-        return &gathered_.takeNext();
+        return gathered_.empty() ? nullptr : &taken(gathered_.takeNext());
     }
 
     std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
     DelayHeap const& delayHeap() const noexcept { return heap_; }
-
-    /// Positions count from the wheel's origin: 0, or the start if that is negative. So they are
-    /// never negative, as Kafka's formulas need.
-    std::int64_t positionOf(Tick tick) const noexcept { return tick.value() - origin_; }
-    Tick tickOf(std::int64_t position) const noexcept { return Tick{position + origin_}; }
 
     enum class Deadlines { asPlaced, mayBeLater };
     /// Throws std::logic_error that names the first broken invariant; std::bad_alloc. O(entries).
     void checkInvariants(Deadlines deadlines = Deadlines::asPlaced) const;
 
 private:
-    /// Returns true if the bucket is now the earliest.
-    bool arm(TimerTaskList& bucket, std::int64_t expiration) noexcept {
-        bool const isEarliest = expiration < heap_.top().expiration;
-        bucket.arm(expiration);
-        heap_.push(bucket);
-        return isEarliest;
+    /// The distance is below 2^60: a tick has 60 bits, and the clock is never before the origin.
+    std::int64_t distanceTo(Tick deadline) const noexcept { return deadline.value() - clock_; }
+
+    void countOneMore() noexcept;
+    void countOneLess() noexcept;
+    TimerTaskEntry& taken(TimerTaskEntry& entry) noexcept {
+        if (isCounted(entry)) [[unlikely]]
+            countOneLess();
+        return entry;
     }
+
+    /// Links an entry into the bucket of its deadline, which is so far ahead of the clock.
+    Placement link(TimerTaskEntry& entry, Tick tick, std::int64_t distance) noexcept {
+        std::int64_t const deadline = tick.value();
+        if (deadline >= near_) [[unlikely]]
+            return linkFar(entry, deadline);
+        // The 1 tells the compiler that some bit is set.
+        auto const zeros = std::countl_zero(static_cast<std::uint64_t>(distance) | 1U);
+        TimingWheelLevel* level = firstLevel_[static_cast<unsigned>(zeros)];
+        if (level == nullptr) [[unlikely]] {
+            level = levels_.data();
+            if (static_cast<std::uint64_t>(distance) < level->size())
+                return linkAt(entry, *level, level->ticksTo(deadline));
+            ++level;
+        }
+        while (deadline >= level->coarserLimit()) ++level;
+        return linkAt(entry, *level, level->nearSlotsTo(deadline));
+    }
+    Placement linkAt(TimerTaskEntry& entry, TimingWheelLevel& level,
+                     std::uint64_t passed) noexcept {
+        std::uint64_t const slot = level.slotAfter(passed);
+        TimerTaskList& bucket = level.bucket(slot);
+        if (level.lanes() != nullptr) [[unlikely]]
+            return linkInto(level.lanes()[slot].laneOf(entry), entry, bucket, level, passed);
+        return linkInto(bucket.list(0), entry, bucket, level, passed);
+    }
+    Placement linkInto(TimerTaskList::List& list, TimerTaskEntry& entry, TimerTaskList& bucket,
+                       TimingWheelLevel const& level, std::uint64_t passed) noexcept {
+        // An armed bucket has its stamp already: a stamp comes off before the clock passes it.
+        if (!TimerTaskList::add(entry, list) || bucket.isArmed()) [[likely]]
+            return {bucket, false};
+        return {bucket, arm(bucket, level.startAfter(passed))};
+    }
+    Placement linkFar(TimerTaskEntry& entry, std::int64_t deadline) noexcept;
+    void reserveFar(std::int64_t deadline);
+    void cascade(std::size_t& atMost) noexcept;
+    /// Returns true if the bucket is now the earliest.
+    bool arm(TimerTaskList& bucket, std::int64_t expiration) noexcept;
 
     /// For assertions: false if the entry is known to be in another wheel. Looks at no more than
     /// kMostLookedAt entries of its bucket, so a crowded one does not make it slow.
     bool mayHold(TimerTaskEntry const& entry) const noexcept;
     static constexpr std::size_t kMostLookedAt = 64;
 
-    /// Nearly every step moves only the finest level's clock.
-    void moveClock(std::int64_t position) noexcept {
-        if (position >= nextTurn_) return moveClockToTurn(position);
-        clock_ = position;
-        levels_.front().moveFinestClock(position);
-    }
-    void moveClockToTurn(std::int64_t position) noexcept;
+    void moveClock(std::int64_t tick) noexcept;
+    void noteQuiet() noexcept;
+    bool beginTurn(std::int64_t tick) noexcept;
+    void setCrowded(bool crowded) noexcept;
 
-    Flush flushEarliest() noexcept;
+    TimerTaskList& flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;
-    void buildLevels(std::int64_t position);
+    void buildLevels(std::int64_t deadline);
+    void noteLevels() noexcept;
 
-    std::int64_t clock_ = 0;
-    std::int64_t origin_;
-    std::int64_t reach_ = 0;
-    std::int64_t nextTurn_ = 0;  // when the finest level begins one, which moves the next level
-    std::size_t size_ = 0;
+    std::int64_t clock_;
+    // Nothing but the clock changes before: no bucket expires, and the finest level begins no turn.
+    // While flushed entries wait, and until the clock moves after that, in the past.
+    std::int64_t quietUntil_ = 0;
+    std::int64_t near_;  // the limit of the levels whose slots a reciprocal finds
+    /// The first level that may hold a distance, by the zeros before its bits: null if that is the
+    /// finest. If it does not, a next one does.
+    std::array<TimingWheelLevel*, 64> firstLevel_{};
     std::vector<TimingWheelLevel> levels_;
+    std::size_t nearLevels_ = 0;
+    TimingWheelLevel* cascadesTo_ = nullptr;  // below the last flush's level; null if not near
     DelayHeap heap_;
     FlushedEntries flushed_;
     FlushedEntries gathered_;
-    std::uint32_t flushedLevel_ = kMaxLevels;  // none
+    TimerTaskList const* flushedFrom_ = nullptr;
+    std::int64_t origin_;  // 0, or the start if that is negative: no tick comes before
     LevelGeometry geometry_;
-    std::size_t lanesFrom_;
+    std::size_t counted_ = 0;  // of one in kOneIn
+    std::size_t crowdedFrom_;  // of these
+    bool isCrowded_ = false;
 };
 
 }  // namespace v1

@@ -33,6 +33,10 @@ public:
     }
 
     void add(std::uint32_t slot) noexcept {
+        if (depth_ == 1) {
+            words_[0] |= bitOf(slot);
+            return;
+        }
         for (std::uint32_t i = 0; i < depth_; ++i, slot /= 64) {
             std::uint64_t& word = wordOf(i, slot);
             std::uint64_t const before = word;
@@ -42,6 +46,10 @@ public:
     }
 
     void remove(std::uint32_t slot) noexcept {
+        if (depth_ == 1) {
+            words_[0] &= ~bitOf(slot);
+            return;
+        }
         for (std::uint32_t i = 0; i < depth_; ++i, slot /= 64) {
             std::uint64_t& word = wordOf(i, slot);
             word &= ~bitOf(slot);
@@ -58,6 +66,10 @@ public:
     /// The next one after `slot`, in a circle: `slot` itself comes last. REQUIRES: not empty.
     std::uint32_t nextAfter(std::uint32_t slot) const noexcept {
         assert(!empty());
+        if (depth_ == 1) {
+            std::uint64_t const above = words_[0] & ~std::uint64_t{1} << slot;
+            return firstOf(above != 0 ? above : words_[0]);
+        }
         for (std::uint32_t i = 0; i < depth_; ++i, slot /= 64) {
             std::uint64_t const above = wordOf(i, slot) & ~std::uint64_t{1} << slot % 64;
             if (above != 0) return firstBelow(i, slot / 64 * 64 + firstOf(above));

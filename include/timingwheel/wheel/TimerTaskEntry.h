@@ -52,7 +52,7 @@ public:
     Tick deadline() const noexcept { return deadlineOf(word_.load(std::memory_order_relaxed)); }
 
     /// True while the entry is in a wheel.
-    bool isQueued() const noexcept { return is_linked(); }
+    bool isQueued() const noexcept { return this->next_ != nullptr; }
 
     static constexpr std::uint64_t pack(Tick deadline, unsigned ownerBits) noexcept {
         return static_cast<std::uint64_t>(deadline.value()) << kOwnerBits | ownerBits;

@@ -1,119 +1,186 @@
 #pragma once
 
-#include <timingwheel/detail/platform/CacheLine.h>
 #include <timingwheel/detail/platform/Prefetch.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
 
 #include <boost/intrusive/list.hpp>
 
+#include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+#include <memory>
+#include <new>
 
 namespace timingwheel {
 inline namespace v1 {
 
 /// A bucket: the entries of one slot of one level, and when it expires.
 ///
-/// Circular, doubly linked Boost.Intrusive lists around sentinels: adding or removing an entry is
-/// four writes and no branch. `expiration()` is the *start* of the slot's range: it is the same for
-/// all entries of the bucket and does not grow with them. A bucket has an expiration exactly while
-/// it is armed, that is, while it is in the delay heap.
+/// Circular, doubly linked Boost.Intrusive lists around sentinels: adding or removing an entry
+/// takes no branch. `expiration()` is the *start* of the slot's range: it is the same for all
+/// entries of the bucket and does not grow with them. A bucket has an expiration exactly while it
+/// is armed, that is, while it is in the delay heap.
 ///
-/// There are several lists, the *lanes*, because emptying a long one is slow: the next entry's
-/// address is known only once this one has come from memory, so each entry is a cache miss of its
-/// own. A crowded bucket's entries are spread over its lanes, which are emptied in turn and from
-/// both ends (see FlushedEntries). Then as many misses are under way at a time as the lanes have
-/// ends, and expiring a million takes a quarter of the time. If entries are added only to the first
-/// lane, the bucket keeps their order.
+/// A crowded bucket has further lists, the *lanes*, because emptying a long one is slow: the next
+/// entry's address is known only once this one has come from memory, so each entry is a cache miss
+/// of its own. Entries are spread over the lanes, which are emptied in turn (see FlushedEntries).
+/// Then many misses are under way at a time, and expiring a million takes a fifth of the time. The
+/// lanes stand apart from the bucket, in memory that nothing touches before a wheel is crowded. A
+/// bucket that uses no lane keeps the order of its entries.
 ///
-/// Units          positions: ticks since the wheel's origin, never negative
-/// Complexity     everything O(1), except what `entries()` shows
-/// Memory         one cache line, aligned to it: adding to any lane touches no other of the bucket
+/// Units          ticks
+/// Complexity     everything O(1), except forEach and size
+/// Memory         32 bytes, and 128 of `Lanes`
 /// Thread safety  none: belongs to its wheel
 ///
 /// Source: `TimerTaskList` of Apache Kafka (there with a lock and a counter of its own).
-class alignas(detail::kCacheLine) TimerTaskList {
+class alignas(32) TimerTaskList {
 public:
     using List =
         boost::intrusive::list<TimerTaskEntry, boost::intrusive::base_hook<detail::TimerTaskLinks>,
                                boost::intrusive::constant_time_size<false>>;
 
-    static constexpr std::int64_t kUnarmed = -1;
-    /// As many as fit a cache line beside the rest.
-    static constexpr unsigned kLanes = 3;
+    using Node = List::node_traits::node;
 
-    /// The lane of an entry in a crowded bucket. Multiplying by 2^64 / the golden ratio spreads
-    /// addresses evenly, whatever their distance.
-    static unsigned laneOf(TimerTaskEntry const& entry) noexcept {
-        std::uint64_t const address = reinterpret_cast<std::uintptr_t>(&entry);
-        std::uint64_t const spread = address * 0x9E37'79B9'7F4A'7C15U >> 32U;
-        return static_cast<unsigned>(spread * kLanes >> 32U);
+    static constexpr std::int64_t kUnarmed = INT64_MIN;
+    /// The list that a bucket always has, and its lanes.
+    static constexpr unsigned kLists = 1 + 8;
+
+    /// The further lists of a bucket.
+    struct Lanes {
+        List& laneOf(TimerTaskEntry const& entry) noexcept {
+            return lists[TimerTaskList::laneOf(entry) - 1];
+        }
+        List lists[kLists - 1];
+    };
+
+    /// Spreads the addresses of entries evenly over all numbers of 32 bits, whatever their
+    /// distance: by 2^32 / the golden ratio.
+    static std::uint32_t spread(TimerTaskEntry const& entry) noexcept {
+        return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&entry)) * 0x9E37'79B1U;
     }
+    /// The list of an entry in a crowded bucket: 1 to 8.
+    static unsigned laneOf(TimerTaskEntry const& entry) noexcept {
+        return 1 + (spread(entry) >> 29U);
+    }
+
+    TimerTaskList() noexcept = default;
+    ~TimerTaskList() { dropLanes(); }
+    TimerTaskList(TimerTaskList const&) = delete;
+    TimerTaskList& operator=(TimerTaskList const&) = delete;
 
     /// Says which bucket this is: once, when its level is built.
     void standAt(std::uint32_t level, std::uint32_t slot) noexcept {
-        level_ = level;
-        slot_ = slot;
+        level_ = level & 0x3FU;
+        slot_ = slot & 0x3FF'FFFFU;
     }
+    /// Makes lanes in memory that lies behind the bucket and is its own: REQUIRES: less than 4 GiB
+    /// away, and as long as the bucket lives.
+    void makeLanes(void* memory) noexcept {
+        assert(!hasLanes());
+        lanesAt_ = static_cast<std::uint32_t>(static_cast<std::byte*>(memory) -
+                                              reinterpret_cast<std::byte*>(this));
+        std::construct_at(lanes());
+    }
+    /// Lets go of the lanes and what they hold.
+    void dropLanes() noexcept {
+        if (hasLanes()) std::destroy_at(lanes());
+        lanesAt_ = 0;
+    }
+    bool hasLanes() const noexcept { return lanesAt_ != 0; }
 
-    bool empty() const noexcept {
-        for (List const& lane : lanes_)
-            if (!lane.empty()) return false;
-        return true;
+    bool empty() const noexcept { return isEmpty(first_) && !usesLanes(); }
+    /// One comparison; list.empty() has two, for lists that were never made.
+    static bool isEmpty(List const& list) noexcept {
+        Node const* const end = list.end().pointed_node();
+        return end->next_ == end;
     }
-    /// True if a lane other than the first holds entries.
-    bool usesLanes() const noexcept {
-        for (unsigned i = 1; i < kLanes; ++i)
-            if (!lanes_[i].empty()) return true;
-        return false;
+    /// True if a lane holds entries.
+    bool usesLanes() const noexcept { return used() > 1; }
+
+    /// The first list, or lane 1, 2, ... REQUIRES: number = 0, or it has lanes and number < kLists.
+    List& list(unsigned number) noexcept {
+        return number == 0 ? first_ : lanes()->lists[number - 1];
     }
-    void add(TimerTaskEntry& entry, unsigned lane = 0) noexcept { lanes_[lane].push_back(entry); }
+    List const& list(unsigned number) const noexcept {
+        return number == 0 ? first_ : lanes()->lists[number - 1];
+    }
+    /// How many lists it has.
+    unsigned lists() const noexcept { return hasLanes() ? kLists : 1; }
+
+    /// Adds an entry behind those of the first list.
+    void add(TimerTaskEntry& entry) noexcept { add(entry, first_); }
+    /// Adds an entry behind those of a list. Returns true if it is alone there.
+    static bool add(TimerTaskEntry& entry, List& list) noexcept {
+        Node* const node = List::value_traits::to_node_ptr(entry);
+        Node* const end = list.end().pointed_node();
+        Node* const last = end->prev_;
+        node->next_ = end;
+        node->prev_ = last;
+        last->next_ = node;
+        end->prev_ = node;
+        return last == end;
+    }
 
     /// Takes an entry out of whatever list holds it.
     static void remove(TimerTaskEntry& entry) noexcept {
-        using Node = List::node_algorithms;
-        auto* const node = List::value_traits::to_node_ptr(entry);
-        Node::unlink(node);
-        Node::init(node);
+        bridge(entry);
+        List::node_algorithms::init(List::value_traits::to_node_ptr(entry));
+    }
+    /// The same, for an entry that is added to another list at once: isQueued() stays true.
+    static void bridge(TimerTaskEntry& entry) noexcept {
+        Node const* const node = List::value_traits::to_node_ptr(entry);
+        Node* const next = node->next_;
+        Node* const last = node->prev_;
+        last->next_ = next;
+        next->prev_ = last;
     }
 
     /// Fetches what remove() will write beside the entry itself.
     static void prefetchNeighbours(TimerTaskEntry const& entry) noexcept {
-        auto const* const node = List::value_traits::to_node_ptr(entry);
-        prefetchToWrite(List::node_traits::get_previous(node));
-        prefetchToWrite(List::node_traits::get_next(node));
+        Node const* const node = List::value_traits::to_node_ptr(entry);
+        detail::prefetchToWrite(node->prev_);
+        detail::prefetchToWrite(node->next_);
     }
 
     /// The first entry, taken out. REQUIRES: not empty.
     TimerTaskEntry& takeFirst() noexcept {
-        List* lane = lanes_;
-        while (lane->empty()) ++lane;
-        return takeFront(*lane);
+        unsigned number = 0;
+        while (isEmpty(list(number))) ++number;
+        TimerTaskEntry& first = list(number).front();
+        remove(first);
+        return first;
     }
-
     /// The last entry, taken out. REQUIRES: not empty.
     TimerTaskEntry& takeLast() noexcept {
-        List* lane = lanes_ + kLanes - 1;
-        while (lane->empty()) --lane;
-        return takeBack(*lane);
+        unsigned number = lists() - 1;
+        while (isEmpty(list(number))) --number;
+        TimerTaskEntry& last = list(number).back();
+        remove(last);
+        return last;
     }
 
-    /// Moves all entries of `other` behind the entries of this bucket, lane by lane and in their
-    /// order: O(1).
-    void takeAll(TimerTaskList& other) noexcept {
-        for (unsigned i = 0; i < kLanes; ++i)
-            if (!other.lanes_[i].empty()) lanes_[i].splice(lanes_[i].end(), other.lanes_[i]);
+    /// Which lists hold entries: a bit for each.
+    unsigned used() const noexcept {
+        unsigned used = isEmpty(first_) ? 0U : 1U;
+        for (unsigned i = 1; i < lists(); ++i)
+            if (!isEmpty(list(i))) used |= 1U << i;
+        return used;
     }
-
-    /// Prefetches the entries that are taken first: those at the ends of all lanes, or only the
-    /// first one if the bucket uses one lane.
-    void prefetchEnds() const noexcept {
-        if (!usesLanes()) return prefetch(lanes_[0].begin());
-        for (List const& lane : lanes_) {
-            prefetch(lane.begin());
-            prefetch(std::prev(lane.end()));
+    /// Moves the entries of some lists of `other` behind the entries of this bucket, list by list
+    /// and in their order: O(1). REQUIRES: it has lanes if `other` uses lanes.
+    void takeAll(TimerTaskList& other, unsigned used) noexcept {
+        for (unsigned left = used; left != 0; left &= left - 1) {
+            auto const i = static_cast<unsigned>(std::countr_zero(left));
+            list(i).splice(list(i).end(), other.list(i));
         }
+    }
+    void takeAll(TimerTaskList& other) noexcept { takeAll(other, other.used()); }
+
+    /// Prefetches the first entry of each list.
+    void prefetchFirst() const noexcept {
+        for (unsigned i = 0; i < lists(); ++i) prefetch(list(i).begin());
     }
 
     /// Stamps the bucket, which then must enter the delay heap: once per turn of the wheel, however
@@ -126,24 +193,21 @@ public:
     std::uint32_t level() const noexcept { return level_; }
     std::uint32_t slot() const noexcept { return slot_; }
 
-    class Entries;
-    /// The entries, lane by lane and in the order of each, for inspection.
-    Entries entries() const noexcept;
-    List const& lane(unsigned number) const noexcept { return lanes_[number]; }
+    /// Calls `visit(entry)` for each, list by list and in the order of each.
+    template <class Visit>
+    void forEach(Visit&& visit) const {
+        for (unsigned i = 0; i < lists(); ++i)
+            for (TimerTaskEntry const& entry : list(i)) visit(entry);
+    }
+    /// How many entries it holds. O(entries).
+    std::size_t size() const noexcept {
+        std::size_t size = 0;
+        for (unsigned i = 0; i < lists(); ++i) size += list(i).size();
+        return size;
+    }
 
 private:
     friend class FlushedEntries;
-
-    static TimerTaskEntry& takeFront(List& lane) noexcept {
-        TimerTaskEntry& first = lane.front();
-        lane.pop_front();
-        return first;
-    }
-    static TimerTaskEntry& takeBack(List& lane) noexcept {
-        TimerTaskEntry& last = lane.back();
-        lane.pop_back();
-        return last;
-    }
 
     /// The links, and the word behind them: they may lie on two cache lines.
     static void prefetch(List::const_iterator entry) noexcept {
@@ -151,83 +215,29 @@ private:
         detail::prefetch(entry.pointed_node() + 1);
     }
 
-    List lanes_[kLanes];
+    Lanes* lanes() const noexcept {
+        auto const self = reinterpret_cast<std::byte*>(const_cast<TimerTaskList*>(this));
+        return std::launder(reinterpret_cast<Lanes*>(self + lanesAt_));
+    }
+
+    List first_;
     std::int64_t expiration_ = kUnarmed;
-    std::uint32_t level_ = 0;
-    std::uint32_t slot_ = 0;
+    std::uint32_t slot_ : 26 = 0;
+    std::uint32_t level_ : 6 = 0;
+    std::uint32_t lanesAt_ = 0;  // so many bytes behind the bucket; 0 if it has none
 };
 
-static_assert(sizeof(TimerTaskList) == detail::kCacheLine);
+static_assert(sizeof(TimerTaskList) == 32 || sizeof(void*) != 8);
 
-/// The entries of a bucket as one range.
-class TimerTaskList::Entries {
+/// A bucket with lanes of its own.
+class LanedTaskList : public TimerTaskList {
 public:
-    class Iterator {
-    public:
-        using iterator_category = std::forward_iterator_tag;
-        using value_type = TimerTaskEntry;
-        using difference_type = std::ptrdiff_t;
-        using pointer = TimerTaskEntry const*;
-        using reference = TimerTaskEntry const&;
-
-        Iterator() noexcept = default;
-        Iterator(TimerTaskList const& bucket, unsigned lane) noexcept
-            : bucket_{&bucket}, lane_{lane}, entry_{bucket.lanes_[lane].begin()} {
-            skipEnds();
-        }
-        /// The end.
-        explicit Iterator(TimerTaskList const& bucket) noexcept
-            : bucket_{&bucket}, lane_{kLanes - 1}, entry_{bucket.lanes_[kLanes - 1].end()} {}
-
-        reference operator*() const noexcept { return *entry_; }
-        pointer operator->() const noexcept { return &*entry_; }
-        Iterator& operator++() noexcept {
-            ++entry_;
-            skipEnds();
-            return *this;
-        }
-        Iterator operator++(int) noexcept {
-            Iterator const before = *this;
-            ++*this;
-            return before;
-        }
-        friend bool operator==(Iterator const& a, Iterator const& b) noexcept {
-            return a.entry_ == b.entry_;
-        }
-
-    private:
-        // The end of the range is the end of the last lane.
-        void skipEnds() noexcept {
-            while (entry_ == bucket_->lanes_[lane_].end() && lane_ + 1 < kLanes)
-                entry_ = bucket_->lanes_[++lane_].begin();
-        }
-
-        TimerTaskList const* bucket_ = nullptr;
-        unsigned lane_ = 0;
-        List::const_iterator entry_;
-    };
-
-    explicit Entries(TimerTaskList const& bucket) noexcept : bucket_{&bucket} {}
-
-    Iterator begin() const noexcept { return {*bucket_, 0}; }
-    Iterator end() const noexcept { return Iterator{*bucket_}; }
-    bool empty() const noexcept { return bucket_->empty(); }
-    std::size_t size() const noexcept {
-        return static_cast<std::size_t>(std::distance(begin(), end()));
-    }
-    /// REQUIRES: not empty.
-    TimerTaskEntry const& front() const noexcept { return *begin(); }
-    TimerTaskEntry const& back() const noexcept {
-        List const* lane = bucket_->lanes_ + kLanes - 1;
-        while (lane->empty()) --lane;
-        return lane->back();
-    }
+    LanedTaskList() noexcept { makeLanes(memory_); }
+    ~LanedTaskList() { dropLanes(); }
 
 private:
-    TimerTaskList const* bucket_;
+    alignas(Lanes) std::byte memory_[sizeof(Lanes)];
 };
-
-inline TimerTaskList::Entries TimerTaskList::entries() const noexcept { return Entries{*this}; }
 
 }  // namespace v1
 }  // namespace timingwheel

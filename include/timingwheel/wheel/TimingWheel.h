@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/wheel/RawTimingWheel.h>
 
 #include <concepts>
@@ -36,8 +37,9 @@ public:
     /// REQUIRES: the entry is in no wheel.
     Placement add(Entry& entry, Tick deadline) {
         raw_.reserve(deadline);
+        Placement const placement = raw_.place(entry, deadline);
         setDeadline(entry, deadline);
-        return raw_.place(entry, deadline);
+        return placement;
     }
 
     /// Takes an entry out. Returns false if it was in no wheel. REQUIRES: it is not in another one.
@@ -49,10 +51,22 @@ public:
 
     /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
     Placement reschedule(Entry& entry, Tick deadline) {
+        if (!entry.isQueued()) return add(entry, deadline);
         raw_.reserve(deadline);
-        cancel(entry);
+        Placement const placement = raw_.move(entry, deadline);
         setDeadline(entry, deadline);
-        return raw_.place(entry, deadline);
+        return placement;
+    }
+
+    /// Moves an entry to a deadline that is not earlier than its own, by one store: the entry stays
+    /// where it is until its bucket expires, and then goes to where its deadline says. For timeouts
+    /// that are pushed back often and seldom fire. Returns false, and changes nothing, if the entry
+    /// is in no wheel or the deadline is earlier. Builds no level: TimerTaskEntry says what happens
+    /// to deadlines that lie beyond all of them.
+    bool pushBack(Entry& entry, Tick deadline) noexcept {
+        if (!entry.isQueued() || deadline < entry.deadline()) return false;
+        setDeadline(entry, deadline);
+        return true;
     }
 
     /// Never later than the earliest deadline; none if no bucket is armed. O(1).
@@ -89,16 +103,14 @@ public:
 
 private:
     template <class Due>
-    std::size_t handOver(Tick now, Due& due) {
+    TIMINGWHEEL_NO_INLINE std::size_t handOver(Tick now, Due& due) {
         std::size_t handedOver = 0;
-        while (raw_.hasFlushed() || raw_.flush(now)) {
-            while (raw_.hasFlushed()) {
-                TimerTaskEntry& entry = raw_.takeFlushed();
-                if (!raw_.place(entry).isDue()) continue;
+        do {
+            while (TimerTaskEntry* const entry = raw_.nextDue()) {
                 ++handedOver;
-                due(static_cast<Entry&>(entry));
+                due(static_cast<Entry&>(*entry));
             }
-        }
+        } while (raw_.flush(now) != nullptr);
         raw_.advanceClock(now);
         return handedOver;
     }

@@ -75,9 +75,7 @@ std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::s
     while (wheel.hasFlushed() || wheel.flush(Tick{now})) {
         while (wheel.hasFlushed()) {
             if (isEnough()) return taken;
-            auto& timer = static_cast<PendingTimer&>(wheel.takeFlushed());
-            if (!wheel.place(timer).isDue()) continue;
-            take(timer);
+            if (TimerTaskEntry* const due = wheel.nextDue()) take(static_cast<PendingTimer&>(*due));
         }
     }
     wheel.advanceClock(Tick{now});

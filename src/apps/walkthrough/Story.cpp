@@ -21,8 +21,9 @@ Place placeOf(TimerTaskList const& bucket) {
 template <class Entry>
 std::vector<std::size_t> tasksIn(TimerTaskList const& bucket) {
     std::vector<std::size_t> tasks;
-    for (TimerTaskEntry const& entry : bucket.entries())
+    bucket.forEach([&](TimerTaskEntry const& entry) {
         tasks.push_back(static_cast<Entry const&>(entry).task);
+    });
     return tasks;
 }
 

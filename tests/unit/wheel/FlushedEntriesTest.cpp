@@ -20,15 +20,15 @@ protected:
         while (!flushed_.empty()) taken.push_back(take());
         return taken;
     }
-    // Entry i goes into lane i mod 3.
+    // Entry i goes into list i mod 3.
     void flushLanes() {
         for (std::size_t i = 0; i < entries_.size(); ++i)
-            bucket_.add(entries_[i], static_cast<unsigned>(i) % TimerTaskList::kLanes);
+            TimerTaskList::add(entries_[i], bucket_.list(static_cast<unsigned>(i) % 3));
         flushed_.takeAll(bucket_);
     }
 
     std::array<TimerTaskEntry, 12> entries_;
-    TimerTaskList bucket_;
+    LanedTaskList bucket_;
     FlushedEntries flushed_;
 };
 
@@ -37,7 +37,7 @@ TEST_F(FlushedEntriesTest, AreNoneAtFirst) {
     EXPECT_EQ(flushed_.taken(), 0U);
 }
 
-TEST_F(FlushedEntriesTest, AreTakenInOrderFromABucketThatUsesOneLane) {
+TEST_F(FlushedEntriesTest, AreTakenInOrderFromABucketThatUsesNoLane) {
     for (std::size_t i : {3U, 1U, 7U, 0U}) bucket_.add(entries_[i]);
     flushed_.takeAll(bucket_);
     EXPECT_TRUE(bucket_.empty());
@@ -46,15 +46,27 @@ TEST_F(FlushedEntriesTest, AreTakenInOrderFromABucketThatUsesOneLane) {
 }
 
 // 0 3 6 9 | 1 4 7 10 | 2 5 8 11
-TEST_F(FlushedEntriesTest, AreTakenInTurnFromBothEndsOfEveryLane) {
+TEST_F(FlushedEntriesTest, AreTakenInTurnFromEveryList) {
     flushLanes();
     EXPECT_TRUE(bucket_.empty());
-    EXPECT_EQ(takeAll(), (Indices{9, 1, 10, 2, 11, 0, 6, 4, 7, 5, 8, 3}));
+    EXPECT_EQ(takeAll(), (Indices{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
 }
 
-TEST_F(FlushedEntriesTest, AreTakenFromWhateverLanesHoldAny) {
-    for (unsigned lane = 0; lane < TimerTaskList::kLanes; ++lane) {
-        for (std::size_t i = 0; i < 5; ++i) bucket_.add(entries_[i], lane);
+TEST_F(FlushedEntriesTest, AreShownWhereTheyAre) {
+    for (std::size_t i : {3U, 1U}) bucket_.add(entries_[i]);
+    flushed_.takeFrom(bucket_);
+    EXPECT_TRUE(flushed_.isFrom(bucket_));
+    EXPECT_EQ(bucket_.size(), 2U);
+    EXPECT_EQ(takeAll(), (Indices{3, 1}));
+    EXPECT_TRUE(bucket_.empty());
+    flushed_.forgetBucket();
+    bucket_.add(entries_[0]);
+    EXPECT_TRUE(flushed_.empty());
+}
+
+TEST_F(FlushedEntriesTest, AreTakenFromWhateverListsHoldAny) {
+    for (unsigned list = 0; list < TimerTaskList::kLists; ++list) {
+        for (std::size_t i = 0; i < 5; ++i) TimerTaskList::add(entries_[i], bucket_.list(list));
         flushed_.takeAll(bucket_);
         Indices const taken = takeAll();
         EXPECT_EQ(taken.size(), 5U);
@@ -96,12 +108,12 @@ TEST_F(FlushedEntriesTest, AreNoneOnceTheLastWasRemovedFromAnyLane) {
 
 TEST_F(FlushedEntriesTest, AreShownUntilTheyAreTaken) {
     flushLanes();
-    EXPECT_EQ(flushed_.entries().size(), 12U);
+    EXPECT_EQ(flushed_.list().size(), 12U);
     take();
     take();
-    EXPECT_EQ(flushed_.entries().size(), 10U);
+    EXPECT_EQ(flushed_.list().size(), 10U);
     takeAll();
-    EXPECT_TRUE(flushed_.entries().empty());
+    EXPECT_TRUE(flushed_.list().empty());
 }
 
 }  // namespace

@@ -16,8 +16,9 @@ class TimerTaskListTest : public testing::Test {
 protected:
     std::vector<int> idsOf(TimerTaskList const& list) const {
         std::vector<int> ids;
-        for (TimerTaskEntry const& entry : list.entries())
+        list.forEach([&](TimerTaskEntry const& entry) {
             ids.push_back(static_cast<Lease const&>(entry).id);
+        });
         return ids;
     }
 
@@ -27,11 +28,13 @@ protected:
 
     std::array<Lease, 4> leases_{Lease{0}, Lease{1}, Lease{2}, Lease{3}};
     TimerTaskList bucket_;  // lets go of the leases before they die
+    LanedTaskList laned_;
 };
 
-TEST_F(TimerTaskListTest, IsOneCacheLine) {
-    EXPECT_EQ(sizeof(TimerTaskList), 64U);
-    EXPECT_EQ(alignof(TimerTaskList), 64U);
+TEST_F(TimerTaskListTest, IsHalfACacheLine) {
+    EXPECT_EQ(sizeof(TimerTaskList), 32U);
+    EXPECT_EQ(alignof(TimerTaskList), 32U);
+    EXPECT_EQ(sizeof(TimerTaskList::Lanes), 128U);
 }
 
 TEST_F(TimerTaskListTest, BeginsUnarmedAtTheFirstSlotOfTheFinestLevel) {
@@ -85,60 +88,83 @@ TEST_F(TimerTaskListTest, TakesAllEntriesOfAnotherBehindItsOwn) {
     EXPECT_TRUE(other.empty());
 }
 
-TEST_F(TimerTaskListTest, ShowsTheEntriesOfAllLanesOneLaneAfterTheOther) {
-    bucket_.add(leases_[0], 2);
-    EXPECT_TRUE(bucket_.usesLanes());
-    EXPECT_EQ(idsOf(bucket_), (std::vector{0}));
-    bucket_.add(leases_[1], 1);
-    bucket_.add(leases_[2], 2);
-    bucket_.add(leases_[3], 0);
-    EXPECT_EQ(idsOf(bucket_), (std::vector{3, 1, 0, 2}));
-    EXPECT_EQ(bucket_.entries().size(), 4U);
-    EXPECT_EQ(&bucket_.entries().front(), &leases_[3]);
-    EXPECT_EQ(&bucket_.entries().back(), &leases_[2]);
-    EXPECT_EQ(&*bucket_.lane(1).begin(), &leases_[1]);
+TEST_F(TimerTaskListTest, ShowsTheEntriesOfAllListsOneListAfterTheOther) {
+    TimerTaskList::add(leases_[0], laned_.list(8));
+    EXPECT_TRUE(laned_.usesLanes());
+    EXPECT_EQ(idsOf(laned_), (std::vector{0}));
+    TimerTaskList::add(leases_[1], laned_.list(1));
+    TimerTaskList::add(leases_[2], laned_.list(8));
+    laned_.add(leases_[3]);
+    EXPECT_EQ(idsOf(laned_), (std::vector{3, 1, 0, 2}));
+    EXPECT_EQ(laned_.size(), 4U);
+    EXPECT_EQ(&*laned_.list(1).begin(), &leases_[1]);
+    EXPECT_EQ(laned_.used(), 0b1'0000'0011U);
 }
 
 TEST_F(TimerTaskListTest, ShowsNothingWhenEmpty) {
-    EXPECT_TRUE(bucket_.entries().empty());
-    EXPECT_EQ(bucket_.entries().begin(), bucket_.entries().end());
-    EXPECT_EQ(bucket_.entries().size(), 0U);
-    EXPECT_FALSE(bucket_.usesLanes());
-}
-
-TEST_F(TimerTaskListTest, IsEmptyOnlyWhenAllLanesAre) {
-    for (unsigned lane = 0; lane < TimerTaskList::kLanes; ++lane) {
-        bucket_.add(leases_[0], lane);
-        EXPECT_FALSE(bucket_.empty());
-        EXPECT_EQ(bucket_.usesLanes(), lane > 0);
-        EXPECT_EQ(&bucket_.takeFirst(), &leases_[0]);
-        bucket_.add(leases_[0], lane);
-        EXPECT_EQ(&bucket_.takeLast(), &leases_[0]);
-        EXPECT_TRUE(bucket_.empty());
+    for (TimerTaskList const* bucket : {&bucket_, static_cast<TimerTaskList*>(&laned_)}) {
+        EXPECT_TRUE(idsOf(*bucket).empty());
+        EXPECT_EQ(bucket->size(), 0U);
+        EXPECT_FALSE(bucket->usesLanes());
+        EXPECT_EQ(bucket->used(), 0U);
     }
 }
 
-TEST_F(TimerTaskListTest, TakesFromTheFirstLaneFirstAndFromTheLastLaneLast) {
-    bucket_.add(leases_[0], 1);
-    bucket_.add(leases_[1], 2);
-    bucket_.add(leases_[2], 1);
-    bucket_.add(leases_[3], 2);
-    EXPECT_EQ(&bucket_.takeFirst(), &leases_[0]);
-    EXPECT_EQ(&bucket_.takeLast(), &leases_[3]);
-    EXPECT_EQ(&bucket_.takeLast(), &leases_[1]);
-    EXPECT_EQ(&bucket_.takeFirst(), &leases_[2]);
-    EXPECT_TRUE(bucket_.empty());
+TEST_F(TimerTaskListTest, HasOneListWithoutLanes) {
+    EXPECT_FALSE(bucket_.hasLanes());
+    EXPECT_EQ(bucket_.lists(), 1U);
+    EXPECT_TRUE(laned_.hasLanes());
+    EXPECT_EQ(laned_.lists(), TimerTaskList::kLists);
 }
 
-TEST_F(TimerTaskListTest, TakesAllEntriesOfAnotherLaneByLane) {
-    TimerTaskList other;
-    bucket_.add(leases_[0], 1);
-    other.add(leases_[1], 1);
-    other.add(leases_[2], 2);
-    other.add(leases_[3], 0);
-    bucket_.takeAll(other);
-    EXPECT_EQ(idsOf(bucket_), (std::vector{3, 0, 1, 2}));
+TEST_F(TimerTaskListTest, SaysWhetherAnEntryIsAloneInItsList) {
+    EXPECT_TRUE(TimerTaskList::add(leases_[0], laned_.list(0)));
+    EXPECT_FALSE(TimerTaskList::add(leases_[1], laned_.list(0)));
+    EXPECT_TRUE(TimerTaskList::add(leases_[2], laned_.list(1)));
+}
+
+TEST_F(TimerTaskListTest, IsEmptyOnlyWhenAllListsAre) {
+    for (unsigned list = 0; list < TimerTaskList::kLists; ++list) {
+        TimerTaskList::add(leases_[0], laned_.list(list));
+        EXPECT_FALSE(laned_.empty());
+        EXPECT_EQ(laned_.usesLanes(), list > 0);
+        EXPECT_EQ(&laned_.takeFirst(), &leases_[0]);
+        TimerTaskList::add(leases_[0], laned_.list(list));
+        EXPECT_EQ(&laned_.takeLast(), &leases_[0]);
+        EXPECT_TRUE(laned_.empty());
+    }
+}
+
+TEST_F(TimerTaskListTest, TakesFromTheFirstListFirstAndFromTheLastListLast) {
+    TimerTaskList::add(leases_[0], laned_.list(1));
+    TimerTaskList::add(leases_[1], laned_.list(2));
+    TimerTaskList::add(leases_[2], laned_.list(1));
+    TimerTaskList::add(leases_[3], laned_.list(2));
+    EXPECT_EQ(&laned_.takeFirst(), &leases_[0]);
+    EXPECT_EQ(&laned_.takeLast(), &leases_[3]);
+    EXPECT_EQ(&laned_.takeLast(), &leases_[1]);
+    EXPECT_EQ(&laned_.takeFirst(), &leases_[2]);
+    EXPECT_TRUE(laned_.empty());
+}
+
+TEST_F(TimerTaskListTest, TakesAllEntriesOfAnotherListByList) {
+    LanedTaskList other;
+    TimerTaskList::add(leases_[0], laned_.list(1));
+    TimerTaskList::add(leases_[1], other.list(1));
+    TimerTaskList::add(leases_[2], other.list(2));
+    other.add(leases_[3]);
+    laned_.takeAll(other);
+    EXPECT_EQ(idsOf(laned_), (std::vector{3, 0, 1, 2}));
     EXPECT_TRUE(other.empty());
+}
+
+TEST_F(TimerTaskListTest, MovesAnEntryToAnotherListWithoutClearingItsLinks) {
+    addAll();
+    TimerTaskList::bridge(leases_[1]);
+    EXPECT_TRUE(leases_[1].isQueued());
+    laned_.add(leases_[1]);
+    EXPECT_EQ(idsOf(bucket_), (std::vector{0, 2, 3}));
+    EXPECT_EQ(idsOf(laned_), (std::vector{1}));
 }
 
 TEST_F(TimerTaskListTest, IsUnarmedAtFirst) {

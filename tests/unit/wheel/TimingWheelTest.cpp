@@ -211,6 +211,30 @@ TEST(TimingWheel, RescheduleToTheClockTakesTheEntryOut) {
     EXPECT_TRUE(advanceTo(wheel, Tick{100}).empty());
 }
 
+TEST(TimingWheel, PushBackLeavesAnEntryInItsBucketUntilThatExpires) {
+    Lease lease{1};
+    TimingWheel<Lease> wheel{{.wheelSize = 20}};
+    TimerTaskList const& bucket = wheel.add(lease, Tick{25}).bucket();
+    EXPECT_TRUE(wheel.pushBack(lease, Tick{25}));
+    EXPECT_TRUE(wheel.pushBack(lease, Tick{5'000}));
+    EXPECT_EQ(lease.deadline(), Tick{5'000});
+    EXPECT_EQ(&bucket.list(0).front(), &lease);
+    EXPECT_EQ(wheel.nextExpiration(), Tick{20});
+    EXPECT_TRUE(advanceTo(wheel, Tick{4'999}).empty());
+    EXPECT_EQ(advanceTo(wheel, Tick{5'000}), (All{{1, 5'000}}));
+}
+
+TEST(TimingWheel, PushBackRefusesAnEarlierDeadlineAndWhatIsInNoWheel) {
+    Lease lease{1};
+    TimingWheel<Lease> wheel{{.wheelSize = 20}};
+    EXPECT_FALSE(wheel.pushBack(lease, Tick{30}));
+    EXPECT_EQ(lease.deadline(), Tick{0});
+    wheel.add(lease, Tick{25});
+    EXPECT_FALSE(wheel.pushBack(lease, Tick{24}));
+    EXPECT_EQ(lease.deadline(), Tick{25});
+    EXPECT_EQ(runAll(wheel), (All{{1, 25}}));
+}
+
 TEST(TimingWheel, RescheduleToTheSameDeadlineKeepsTheBucketArmedOnce) {
     Lease lease{1};
     TimingWheel<Lease> wheel{{.wheelSize = 20}};

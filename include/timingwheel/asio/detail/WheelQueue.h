@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -55,7 +56,7 @@ public:
         return isEarliest;
     }
 
-    bool empty() const override { return due_.empty() && wheel_->empty(); }
+    bool empty() const override { return waiting_ == 0; }
 
     long wait_duration_msec(long longest) const override { return sleep(longest, 1'000); }
     long wait_duration_usec(long longest) const override { return sleep(longest, 1); }
@@ -71,6 +72,7 @@ public:
         takeDue(all);
         while (TimerTaskEntry* const entry = wheel_->raw().takeAny())
             all.push(static_cast<per_timer_data*>(entry)->waits_);
+        waiting_ = 0;
     }
 
     /// REQUIRES: nobody waits for the target.
@@ -117,12 +119,11 @@ private:
     void advanceTo(Tick now, Operations& ready) {
         RawTimingWheel& wheel = wheel_->raw();
         if (wheel.advanceIdleClock(now)) return;
-        for (std::size_t taken = 0;
-             taken < kMostTaken && (wheel.hasFlushed() || wheel.flush(now));) {
-            if (!wheel.hasFlushed()) continue;  // all of its waits were cancelled
-            ++taken;
-            TimerTaskEntry& entry = wheel.takeFlushed();
-            if (wheel.place(entry).isDue()) ready.push(static_cast<per_timer_data&>(entry).waits_);
+        for (std::size_t left = kMostTaken; left > 0 && (wheel.hasFlushed() || wheel.flush(now));) {
+            while (TimerTaskEntry* const due = wheel.nextDue(left)) {
+                --waiting_;
+                ready.push(static_cast<per_timer_data*>(due)->waits_);
+            }
         }
     }
 
@@ -140,6 +141,7 @@ private:
         wheel_->raw().advanceIdleClock(now);
         wheel_->raw().reserve(deadline);
         timer.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
+        ++waiting_;
         return place(timer) || wasEmpty;
     }
 
@@ -151,6 +153,7 @@ private:
     }
 
     void end(per_timer_data& timer) noexcept {
+        --waiting_;
         if (timer.isDue_)
             due_.erase(due_.iterator_to(timer));
         else
@@ -159,6 +162,7 @@ private:
 
     void takeDue(Operations& ready) {
         while (!due_.empty()) {
+            --waiting_;
             ready.push(due_.front().waits_);
             due_.pop_front();
         }
@@ -167,7 +171,7 @@ private:
     /// In units of so many microseconds, rounded up: who wakes too early finds nothing.
     long sleep(long longest, long unit) const {
         if (!due_.empty() || wheel_->raw().hasFlushed()) return 0;
-        if (wheel_->empty()) return longest;
+        if (empty()) return longest;
         auto const left = Traits::to_posix_duration(
             Traits::subtract(timeOf(*wheel_->nextExpiration()), Traits::now()));
         if (left.ticks() <= 0) return 0;
@@ -197,6 +201,7 @@ private:
 
     std::unique_ptr<Wheel> wheel_;
     DueTimers due_;
+    std::size_t waiting_ = 0;  // in either
 };
 
 }  // namespace asio::detail
