@@ -26,8 +26,12 @@ class Generator {
 public:
     explicit Generator(std::uint64_t seed) : random_{seed} {}
 
+    /// Draws the sizes of levels if there are none.
     Setting setting(LevelSizes sizes) {
         sizes_ = std::move(sizes);
+        if (sizes_.empty())
+            for (std::int64_t left = 1 + below(5); left > 0; --left)
+                sizes_.push_back(2 + below(below(3) == 0 ? 200 : 20));
         std::int64_t start = 0;
         switch (below(6)) {
             case 0:
@@ -79,6 +83,9 @@ public:
             Kind kind = kKinds[static_cast<std::size_t>(below(std::size(kKinds)))];
             if (below(40) == 0) kind = Kind::takeAny;
             if (below(20) == 0) kind = Kind::advanceClockBy;
+            constexpr Kind kBatches[] = {Kind::addAll, Kind::rescheduleAll, Kind::cancelAll,
+                                         Kind::pushBackAll};
+            if (below(10) == 0) kind = kBatches[below(std::size(kBatches))];
             bool const movesClock = kind == Kind::advanceBy || kind == Kind::advanceClockBy;
             operations.push_back({kind, static_cast<std::size_t>(below(kEntries)),
                                   static_cast<std::size_t>(below(kEntries)),
@@ -106,7 +113,7 @@ private:
             case 0:
                 return -below(10);
             case 1:
-                return std::int64_t{1} << below(59);
+                return std::int64_t{1} << below(63);
             case 2:
                 return below(8) == 0 ? INT64_MAX : below(1'000'000);
             case 3:
@@ -127,7 +134,7 @@ private:
     std::int64_t step() {
         switch (below(40)) {
             case 0:
-                return std::int64_t{1} << below(59);
+                return std::int64_t{1} << below(63);
             case 1:
                 return -below(1'000);
             case 2:
@@ -178,7 +185,9 @@ std::uint64_t fromEnvironment(char const* name, std::uint64_t otherwise) {
 
 constexpr std::size_t kOperations = 200;
 
-std::uint64_t roundsOf(LevelSizes const& sizes) { return sizes.front() < 100 ? 120 : 30; }
+std::uint64_t roundsOf(LevelSizes const& sizes) {
+    return sizes.empty() || sizes.front() < 100 ? 120 : 30;
+}
 
 /// Tells of one disagreement, in a failure, or the figure of none.
 template <class Wheel>
@@ -217,6 +226,7 @@ INSTANTIATE_TEST_SUITE_P(WheelSize, TimingWheelModel,
 INSTANTIATE_TEST_SUITE_P(LevelSizes, TimingWheelModel,
                          testing::Values(LevelSizes{60, 60, 24, 7}, LevelSizes{2, 3, 5},
                                          LevelSizes{7, 2}, LevelSizes{3, 64, 2, 20}));
+INSTANTIATE_TEST_SUITE_P(AtRandom, TimingWheelModel, testing::Values(LevelSizes{}));
 
 class HashedWheelModel : public testing::TestWithParam<std::int64_t> {};
 

@@ -31,6 +31,15 @@ constexpr std::array kKindOf{Kind::add,
                              Kind::advanceClockBy,
                              Kind::takeAny};
 
+/// What the last few numbers stand for, so that the corpus keeps its meaning.
+constexpr std::array kBatches{Kind::addAll, Kind::rescheduleAll, Kind::cancelAll,
+                              Kind::pushBackAll};
+constexpr std::size_t kFirstBatch = 256 - kBatches.size();
+
+Kind kindOf(std::size_t byte) {
+    return byte < kFirstBatch ? kKindOf[byte % kKindOf.size()] : kBatches[byte - kFirstBatch];
+}
+
 }  // namespace
 
 WheelScenario WheelScenario::decode(std::span<std::uint8_t const> bytes) {
@@ -49,8 +58,8 @@ WheelScenario WheelScenario::decode(std::span<std::uint8_t const> bytes) {
     for (; bytes.size() >= kOperationBytes && scenario.operations.size() < kMostOperations;
          bytes = bytes.subspan(kOperationBytes)) {
         nanoseconds const amount = amountOf(kTick, scenario.setting.levelSizes, bytes[3], bytes[4]);
-        scenario.operations.push_back({kKindOf[bytes[0] % kKindOf.size()], bytes[1] % kEntries,
-                                       bytes[2] % kEntries, amount.count()});
+        scenario.operations.push_back(
+            {kindOf(bytes[0]), bytes[1] % kEntries, bytes[2] % kEntries, amount.count()});
     }
     return scenario;
 }

@@ -28,6 +28,10 @@ enum class Kind {
     advanceClockBy,
     pushBack,  // the entry's owner stores a later deadline into its word
     takeAny,
+    addAll,
+    rescheduleAll,
+    cancelAll,
+    pushBackAll,
     whenDueAddSelf,
     whenDueMoveOther,
     whenDueCancelOther,
@@ -43,6 +47,10 @@ inline constexpr char const* kNames[] = {"add",
                                          "advanceClockBy",
                                          "pushBack",
                                          "takeAny",
+                                         "addAll",
+                                         "rescheduleAll",
+                                         "cancelAll",
+                                         "pushBackAll",
                                          "whenDueAddSelf",
                                          "whenDueMoveOther",
                                          "whenDueCancelOther",
@@ -150,6 +158,12 @@ private:
             case Kind::takeAny:
                 takeAny();
                 break;
+            case Kind::addAll:
+            case Kind::rescheduleAll:
+            case Kind::cancelAll:
+            case Kind::pushBackAll:
+                if constexpr (!kFlat) applyToAll(operation);
+                break;
             default:
                 entry.whenDue = operation;
                 break;
@@ -187,11 +201,7 @@ private:
     void pushBack([[maybe_unused]] Entry& entry, [[maybe_unused]] std::int64_t amount) {
         if constexpr (!kFlat) {
             if (!setting_.pushesBack || amount < 0 || !entry.isQueued()) return;
-            // Beyond the reach of all levels an entry is placed again once a turn of the coarsest:
-            // as far as that takes no more than some dozens of turns.
-            std::int64_t const turn = wheel_.levels().back().interval();
-            Tick const farthest = wheel_.raw().reach() + 50 * std::min(turn, std::int64_t{1} << 50);
-            Tick const later = std::min(entry.deadline() + amount, farthest);
+            Tick const later = std::min(entry.deadline() + amount, farthest());
             if (later < entry.deadline()) return;
             forget(entry);
             if (amount % 2 == 0)
@@ -200,6 +210,76 @@ private:
                 require(wheel_.pushBack(entry, later), "pushBack() refuses a later deadline");
             model_.emplace(later.value(), entry.index);
         }
+    }
+
+    // Beyond the reach of all levels an entry is placed again once a turn of the coarsest: as far
+    // as that takes no more than some dozens of turns.
+    Tick farthest() {
+        std::int64_t const turn = wheel_.levels().back().interval();
+        return wheel_.raw().reach() + 50 * std::min(turn, std::int64_t{1} << 50);
+    }
+
+    // A batch of up to 70 entries, of which the same one may come several times, at deadlines of
+    // all lengths up to the amount.
+    void applyToAll(Operation const& operation) {
+        Kind const kind = operation.kind;
+        if (kind == Kind::pushBackAll && !setting_.pushesBack) return;
+        std::vector<Entry*> entries;
+        std::vector<Tick> deadlines;
+        std::size_t const count = (operation.entry * 3 + operation.other) % 71;
+        for (std::size_t i = 0; i < count; ++i) {
+            Entry& entry = entries_[(operation.entry + i * operation.other) % kEntries];
+            bool const isNew = !entry.isQueued() &&
+                               std::find(entries.begin(), entries.end(), &entry) == entries.end();
+            if (kind == Kind::addAll && !isNew) continue;
+            Tick const deadline = wheel_.currentTick() + (operation.amount >> (i * 11 % 60));
+            entries.push_back(&entry);
+            deadlines.push_back(kind == Kind::pushBackAll ? std::min(deadline, farthest())
+                                                          : deadline);
+        }
+        if (kind == Kind::cancelAll) return cancelAll(entries);
+        if (kind == Kind::pushBackAll) return pushBackAll(entries, deadlines);
+        placeAll(entries, deadlines, kind);
+    }
+
+    // Each does in the model what the calls one by one would do.
+    void cancelAll(std::vector<Entry*> const& entries) {
+        std::size_t cancelled = 0;
+        for (Entry* const entry : entries) cancelled += forget(*entry) ? 1U : 0U;
+        require(wheel_.cancel(entries) == cancelled, "a batch cancels others");
+    }
+
+    void pushBackAll(std::vector<Entry*> const& entries, std::vector<Tick> const& deadlines) {
+        std::size_t pushedBack = 0;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            auto const found = find(*entries[i]);
+            if (found == model_.end() || deadlines[i].value() < found->first) continue;
+            model_.erase(found);
+            model_.emplace(deadlines[i].value(), entries[i]->index);
+            ++pushedBack;
+        }
+        require(wheel_.pushBack(entries, deadlines) == pushedBack, "a batch pushes others back");
+    }
+
+    void placeAll(std::vector<Entry*> const& entries, std::vector<Tick> const& deadlines,
+                  Kind kind) {
+        std::vector<Entry*> expected;
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            forget(*entries[i]);
+            if (deadlines[i] <= wheel_.currentTick())
+                expected.push_back(entries[i]);
+            else
+                model_.emplace(deadlines[i].value(), entries[i]->index);
+        }
+        std::vector<Entry*> due;
+        auto const onDue = [&](Entry& entry) {
+            require(!entry.isQueued(), "due at once, and queued");
+            due.push_back(&entry);
+        };
+        std::size_t const returned = kind == Kind::addAll
+                                         ? wheel_.add(entries, deadlines, onDue)
+                                         : wheel_.reschedule(entries, deadlines, onDue);
+        require(due == expected && returned == due.size(), "others of a batch are due");
     }
 
     void takeAny() {
@@ -286,11 +366,14 @@ private:
         }
     }
 
+    auto find(Entry const& entry) {
+        return std::find_if(model_.begin(), model_.end(),
+                            [&](auto const& item) { return item.second == entry.index; });
+    }
+
     // Returns whether the model held the entry.
     bool forget(Entry const& entry) {
-        auto const found = std::find_if(model_.begin(), model_.end(), [&](auto const& item) {
-            return item.second == entry.index;
-        });
+        auto const found = find(entry);
         if (found == model_.end()) return false;
         model_.erase(found);
         return true;
@@ -306,6 +389,9 @@ private:
         std::size_t queued = 0;
         for (Entry const& entry : entries_) queued += entry.isQueued() ? 1U : 0U;
         require(queued == model_.size(), "other entries are queued");
+        for (auto const& [deadline, index] : model_)
+            require(entries_[index].isQueued() && entries_[index].deadline().value() == deadline,
+                    "an entry is not queued, or at another deadline");
         if constexpr (kFlat)
             wheel_.checkInvariants();
         else

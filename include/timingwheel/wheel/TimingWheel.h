@@ -1,12 +1,16 @@
 #pragma once
 
 #include <timingwheel/detail/platform/NoInline.h>
+#include <timingwheel/detail/platform/Prefetch.h>
 #include <timingwheel/wheel/RawTimingWheel.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace timingwheel {
@@ -69,6 +73,49 @@ public:
         return true;
     }
 
+    // Batches, for a loop that has many entries at hand. Each does what the calls one by one would
+    // do, in their order, but fetches the entries from memory side by side: faster where they are
+    // not in the cache, which is where a wheel spends most of its time.
+    //
+    // deadlines[i] belongs to *entries[i]. If the lengths differ, std::invalid_argument is thrown.
+    // The levels that the latest deadline needs are built first. Neither error changes anything.
+    // An entry may come more than once. REQUIRES: no pointer is null.
+    //
+    // `due(entry)` is called for each entry that is due already, and was not stored. It may do what
+    // advanceTo allows, but not destroy an entry that is still to come. If it throws, the calls
+    // before have taken effect, and no later one. nextExpiration() says whether a driver that
+    // sleeps must wake earlier.
+
+    /// Adds each entry. Returns how many are due. REQUIRES: they are in no wheel, and differ.
+    template <std::invocable<Entry&> Due>
+    std::size_t add(std::span<Entry* const> entries, std::span<Tick const> deadlines, Due&& due) {
+        return placeAll(entries, deadlines, due,
+                        [this](Entry& entry, Tick deadline) { return add(entry, deadline); });
+    }
+    /// Moves each entry, queued or not. Returns how many are due.
+    template <std::invocable<Entry&> Due>
+    std::size_t reschedule(std::span<Entry* const> entries, std::span<Tick const> deadlines,
+                           Due&& due) {
+        return placeAll(entries, deadlines, due, [this](Entry& entry, Tick deadline) {
+            return reschedule(entry, deadline);
+        });
+    }
+    /// Takes each entry out. Returns how many were in the wheel.
+    std::size_t cancel(std::span<Entry* const> entries) noexcept {
+        std::size_t cancelled = 0;
+        forEach(entries, [&](Entry& entry, std::size_t) { cancelled += cancel(entry) ? 1U : 0U; });
+        return cancelled;
+    }
+    /// Pushes each entry back. Returns for how many that was possible; the others are unchanged.
+    std::size_t pushBack(std::span<Entry* const> entries, std::span<Tick const> deadlines) {
+        requireSameLength(entries, deadlines);
+        std::size_t moved = 0;
+        forEach(entries, [&](Entry& entry, std::size_t i) {
+            moved += pushBack(entry, deadlines[i]) ? 1U : 0U;
+        });
+        return moved;
+    }
+
     /// Never later than the earliest deadline; none if no bucket is armed. O(1).
     std::optional<Tick> nextExpiration() const noexcept { return raw_.nextExpiration(); }
 
@@ -113,6 +160,44 @@ private:
         } while (raw_.flush(now) != nullptr);
         raw_.advanceClock(now);
         return handedOver;
+    }
+
+    template <class Due, class Place>
+    std::size_t placeAll(std::span<Entry* const> entries, std::span<Tick const> deadlines, Due& due,
+                         Place&& place) {
+        requireSameLength(entries, deadlines);
+        if (!deadlines.empty()) raw_.reserve(*std::max_element(deadlines.begin(), deadlines.end()));
+        std::size_t dueAlready = 0;
+        forEach(entries, [&](Entry& entry, std::size_t i) {
+            if (!place(entry, deadlines[i]).isDue()) return;
+            ++dueAlready;
+            due(entry);
+        });
+        return dueAlready;
+    }
+
+    static void requireSameLength(std::span<Entry* const> entries,
+                                  std::span<Tick const> deadlines) {
+        if (entries.size() == deadlines.size()) return;
+        throw std::invalid_argument{std::to_string(entries.size()) + " entries and " +
+                                    std::to_string(deadlines.size()) +
+                                    " deadlines: each entry must have one deadline"};
+    }
+
+    /// So many entries of a batch are fetched at a time. Their neighbours need no hint: the
+    /// processor looks far enough ahead for those.
+    static constexpr std::size_t kSideBySide = 32;
+    template <class Act>
+    static void forEach(std::span<Entry* const> entries, Act&& act) {
+        for (std::size_t from = 0; from < entries.size(); from += kSideBySide) {
+            std::size_t const to = (std::min)(from + kSideBySide, entries.size());
+            for (std::size_t i = from; i < to; ++i) {
+                TimerTaskEntry& entry = *entries[i];
+                detail::prefetchToWrite(&entry);
+                detail::prefetchToWrite(&entry.word());  // it may lie on the next line
+            }
+            for (std::size_t i = from; i < to; ++i) act(*entries[i], i);
+        }
     }
 
     static void setDeadline(Entry& entry, Tick deadline) noexcept {
