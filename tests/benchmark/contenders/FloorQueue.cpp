@@ -1,16 +1,19 @@
 #include "frame/Machine.h"
 #include "loads/WheelLoads.h"
 
+#include <timingwheel/detail/platform/Prefetch.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace timingwheel::bench {
 namespace {
 
 /// The least that a doubly linked wheel can do: a node is taken out of one list and put into one of
-/// 140 others. No time, no slots, nothing expires.
+/// 140 others. No time, no slots, nothing expires. Batches are prefetched as the wheel's are.
 class Floor {
 public:
     explicit Floor(std::size_t pending) : nodes_(pending) { clear(); }
@@ -33,15 +36,32 @@ public:
         push(i, delay);
     }
 
+    std::int64_t now() const { return 0; }
+    void reschedule(std::span<Script::Step const> steps) {
+        prefetch(steps);
+        for (auto const [entry, delay] : steps) move(entry, delay);
+    }
+    void pushBack(std::size_t i, std::int64_t deadline) { nodes_[i].deadline = deadline; }
+    void pushBack(std::span<Script::Step const> steps, std::int64_t deadline) {
+        // One store for each: there is nothing to wait for, and no prefetch gains.
+        for (Script::Step const& step : steps) pushBack(step.entry, deadline);
+    }
+
 private:
     static constexpr std::uint32_t kLists = 140;
     struct Node {
         Node* next = nullptr;
         Node* previous = nullptr;
-        std::uint64_t deadline = 0;
+        std::int64_t deadline = 0;
         Payload payload{};
     };
     static_assert(sizeof(Node) == 40 || sizeof(void*) != 8);
+
+    void prefetch(std::span<Script::Step const> steps) {
+        for (Script::Step const& step : steps) detail::prefetchToWrite(&nodes_[step.entry]);
+        for (Script::Step const& step : steps)
+            detail::prefetchToWrite(&nodes_[step.entry].deadline);
+    }
 
     std::vector<Node> nodes_;
     std::array<Node, kLists> lists_;
@@ -63,6 +83,7 @@ Result measure(Request const& request) {
     meter("W1", script.moves().size(), [&] {
         for (auto const [entry, delay] : script.moves()) floor.move(entry, delay);
     });
+    Batches{floor, script, meter};
     return meter.result;
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ class Script {
 public:
     static constexpr std::int64_t kFarthest = 60'000;
     static constexpr std::size_t kTurns = 64;
+    static constexpr std::size_t kBatch = 32;
 
     struct Step {
         std::uint32_t entry;
@@ -52,6 +54,19 @@ public:
         return std::clamp<std::size_t>(500'000 / pending_, 1, 5'000);
     }
     std::vector<Step> const& moves() const noexcept { return moves_; }
+
+    /// Calls `put(steps, delay)` for the moves in batches, each with a delay of its own that is not
+    /// shorter than those before it. In each `round` all are longer than in the last.
+    template <class Put>
+    void eachBatch(std::int64_t round, Put&& put) const {
+        std::span<Step const> left{moves_};
+        while (!left.empty()) {
+            std::span<Step const> const batch = left.first(std::min(kBatch, left.size()));
+            auto const done = static_cast<std::int64_t>(moves_.size() - left.size());
+            put(batch, kFarthest * round + kFarthest * done / std::ssize(moves_));
+            left = left.subspan(batch.size());
+        }
+    }
 
     /// The same with other delays for each `turn`: the processor would learn those of a few timers.
     /// They come again after some turns, so that they stay in the cache.

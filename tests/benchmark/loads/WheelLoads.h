@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 namespace timingwheel::bench {
@@ -33,6 +34,17 @@ concept TimerQueue = requires(T queue, T const& constant, std::size_t i, std::in
     queue.reschedule(i, tick);
     queue.advanceTo(tick, due);
 };
+
+/// What some offer besides: batches, and a later deadline for a timer that is pending. The batches
+/// have delays.
+template <class T>
+concept HasBatches =
+    requires(T queue, std::size_t i, std::int64_t tick, std::span<Script::Step const> steps) {
+        { queue.now() } -> std::same_as<std::int64_t>;
+        queue.reschedule(steps);
+        queue.pushBack(i, tick);
+        queue.pushBack(steps, tick);
+    };
 
 /// Nanoseconds per operation, of all that was measured under a name. How many operations there were
 /// may be known only once the work is done. What reading the clock takes is taken off: a fill of a
@@ -173,6 +185,37 @@ private:
     Meter& meter_;
 };
 
+/// Runs while all are pending. "W5" pushes them back one by one.
+template <HasBatches Queue, class Meter>
+class Batches {
+public:
+    Batches(Queue& queue, Script const& script, Meter& meter) : queue_{queue}, script_{script} {
+        std::size_t const moves = script.moves().size();
+        meter("W1b", moves, [&] { reschedule(); });
+        meter("W5", moves, [&] { pushBackEach(); });
+        meter("W5b", moves, [&] { pushBack(); });
+    }
+
+private:
+    TIMINGWHEEL_ALL_INLINE void reschedule() {
+        script_.eachBatch(0, [&](auto steps, std::int64_t) { queue_.reschedule(steps); });
+    }
+    TIMINGWHEEL_ALL_INLINE void pushBackEach() {
+        script_.eachBatch(1, [&](auto steps, std::int64_t delay) {
+            for (Script::Step const& step : steps)
+                queue_.pushBack(step.entry, queue_.now() + delay);
+        });
+    }
+    TIMINGWHEEL_ALL_INLINE void pushBack() {
+        script_.eachBatch(2, [&](auto steps, std::int64_t delay) {
+            queue_.pushBack(steps, queue_.now() + delay);
+        });
+    }
+
+    Queue& queue_;
+    Script const& script_;
+};
+
 /// What the user keeps in each timer: in every contender's entries.
 using Payload = std::array<std::uint64_t, 2>;
 
@@ -189,6 +232,10 @@ Result measure(Request const& request, Script const& script) {
     meter.result["W6"] = bytes / static_cast<double>(script.pending());
     loads.runRepeated();
     loads.runCore("W2");
+    if constexpr (HasBatches<Queue>) {
+        loads.fill();
+        Batches{queue, script, meter};
+    }
     return meter.result;
 }
 
