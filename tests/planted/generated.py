@@ -43,10 +43,10 @@ def sources():
 
 
 def withSkippedLocks(content):
-    """A section can be left out: then the keeper's lock is not taken."""
-    for call in (b"mutex_.lock();", b"mutex_.unlock();"):
-        assert content.count(call) == 1, f"{KEEPER} has no {call.decode()}, or several"
-        content = content.replace(call, b"::timingwheelSkipLocks(0) ? void() : " + call)
+    """A section can be left out: then the keeper's lock is not taken, nor that of a loop."""
+    for head in (b"void lock() noexcept {", b"void unlock() noexcept {"):
+        assert content.count(head) == 1, f"{KEEPER} has no {head.decode()}, or several"
+        content = content.replace(head, head + b" if (::timingwheelSkipLocks(0)) return;")
     return content
 
 

@@ -7,7 +7,7 @@ ones into the text so that a process says which of them it makes: `a < b` become
 
 import random
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import tree_sitter
@@ -204,6 +204,9 @@ def changes(node, names):
         isOuter = any("memory_order" in text(one) for child in arguments.children
                       for one in walk(child) if one.type == "call_expression")  # fmt: skip
         whole = text(node)
+        # A fence for the compiler alone is a mistake that cannot be made at run time: to look up
+        # which one is chosen calls a function, and that is such a fence, too.
+        isOuter = isOuter or function.endswith("atomic_signal_fence")
         weaker = [f"{whole[:one.start(1)]}relaxed{whole[one.end(1):]}"
                   for one in ORDER.finditer(whole, len(function))]  # fmt: skip
         yield "memory order", node, [] if isOuter else weaker, ""
@@ -271,14 +274,17 @@ def find(sources):
 
 
 def ordered(places, seed):
-    """For each kind its places in the order in which they are drawn, with one change each."""
-    result = {kind: [place for place in places if place.kind == kind] for kind in KINDS}
-    for kind, mine in result.items():
-        lot = random.Random(f"{seed} {kind}")
-        lot.shuffle(mine)
-        for place in mine:
-            place.new = lot.choice(place.choices)
-    return result
+    """For each kind its places in the order in which they are drawn, with one change each. Both
+    depend on the seed and on the place, and not on others: a change elsewhere draws the same."""
+    turns, seen = {}, Counter()
+    for place in places:
+        words = (place.kind, place.file, place.at, place.old)
+        seen[words] += 1
+        lot = random.Random(f"{seed} {words} {seen[words]}")
+        turns[place.number] = lot.random()
+        place.new = lot.choice(place.choices)
+    return {kind: sorted((place for place in places if place.kind == kind),
+                         key=lambda place: turns[place.number]) for kind in KINDS}  # fmt: skip
 
 
 def draw(order, count, dropped=frozenset()):
