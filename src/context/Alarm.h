@@ -56,15 +56,17 @@ public:
     void ring(Tick expiration) noexcept {
         std::int64_t until = until_.load(std::memory_order_seq_cst);
         while (expiration.value() < until) {
-            if (until_.compare_exchange_weak(until, expiration.value(), std::memory_order_seq_cst))
+            // That load is the caller's side of the rule. What is found later is newer still.
+            if (until_.compare_exchange_weak(until, expiration.value(), std::memory_order_relaxed))
                 return call(expiration);
         }
     }
 
     // For a loop.
 
-    /// The loop is awake, and will ask before it sleeps. Until then nobody calls it.
-    void rise() noexcept { until_.store(kAwake, std::memory_order_seq_cst); }
+    /// The loop is awake, and will ask before it sleeps. Until then nobody need call it: a caller
+    /// that still sees the old time does so in vain.
+    void rise() noexcept { until_.store(kAwake, std::memory_order_relaxed); }
 
     /// The loop asks how long it may stay away: until `nextWake()`, which this returns.
     template <class Next>
@@ -97,7 +99,7 @@ public:
             if (!isWithinSpin(time)) rest(isNever(time) ? time : timeAfter(time, -spin_));
             while (isWithinSpin(time) && !isEarlier(tick)) pause();
         }
-        until_.store(kAwake, std::memory_order_seq_cst);
+        until_.store(kAwake, std::memory_order_relaxed);  // as rise()
     }
 
     /// For a clock that is set by hand: waits until the driver sleeps and neither `isDue()` nor

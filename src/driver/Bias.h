@@ -36,7 +36,8 @@ public:
         isInside_.store(true, std::memory_order_relaxed);
         // For the compiler. The processor's part is in revoke().
         std::atomic_signal_fence(std::memory_order_seq_cst);
-        if (stands_.load(std::memory_order_acquire)) [[likely]]
+        // Only this thread sets it, in a hold of the mutex: there is nothing to acquire.
+        if (stands_.load(std::memory_order_relaxed)) [[likely]]
             return true;
         isInside_.store(false, std::memory_order_release);
         return false;

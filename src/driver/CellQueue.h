@@ -41,9 +41,11 @@ public:
     CellQueue& operator=(CellQueue const&) = delete;
     ~CellQueue() = default;
 
-    void open() noexcept { next_.store(0, std::memory_order_seq_cst); }
+    // These two publish nothing: callers draw with a read-modify-write, which finds the latest, and
+    // cells say themselves what is in them.
+    void open() noexcept { next_.store(0, std::memory_order_relaxed); }
     /// Refuses all further entries. Once.
-    void close() noexcept { closedAt_ = next_.exchange(kClosed, std::memory_order_seq_cst); }
+    void close() noexcept { closedAt_ = next_.exchange(kClosed, std::memory_order_relaxed); }
 
     /// Adds an entry behind all others.
     Added add(TimerTaskEntry& entry) noexcept {
@@ -133,9 +135,9 @@ private:
             if (segment == nullptr) segment = makeSegment(number);
             return segment == &refused_ ? nullptr : segment + offset(index, number);
         }
-        /// For a caller that got no cell.
+        /// For a caller that got no cell, and has written nothing that the worker reads.
         Added giveUp() noexcept {
-            givenUp_.fetch_add(1, std::memory_order_release);
+            givenUp_.fetch_add(1, std::memory_order_relaxed);
             return Added::noMemory;
         }
 
@@ -152,7 +154,7 @@ private:
         static Cell const* refused() noexcept { return &refused_; }
         /// True once so many callers, all that drew refused cells of this row, have given up.
         bool haveGivenUp(std::uint64_t count) noexcept {
-            if (givenUp_.load(std::memory_order_acquire) != count) return false;
+            if (givenUp_.load(std::memory_order_relaxed) != count) return false;
             givenUp_.store(0, std::memory_order_relaxed);
             return true;
         }
@@ -224,7 +226,7 @@ private:
         bool empty(Cell& cell, TimerTaskEntry* entry) noexcept {
             if (entry == &taken_) return true;
             if (left == 0) return false;
-            entry = cell.exchange(&taken_, std::memory_order_acquire);
+            entry = cell.exchange(&taken_, std::memory_order_relaxed);  // latest() has acquired
             if (entry == &takenBack_) {
                 ++takenBack;
             } else if (visit(*entry)) {
@@ -253,7 +255,7 @@ private:
     }
     /// Gives callers the older row and takes theirs. False if that is empty, or this was closed.
     bool swap() noexcept {
-        std::uint64_t word = next_.load(std::memory_order_seq_cst);
+        std::uint64_t word = next_.load(std::memory_order_relaxed);
         if ((word & kClosed) != 0 || indexOf(word) == 0) return false;
         cells_[1 - open_].clear(rows_[1 - open_].end);
         rows_[1 - open_] = {};

@@ -122,7 +122,7 @@ StoppedTimeouts Lifecycle::stop(Caller caller) {
         phase_ = Phase::stopping;
     }
     StoppedTimeouts stopped;
-    stopRequested_.store(true, std::memory_order_seq_cst);
+    stopRequested_.store(true, std::memory_order_relaxed);
     engine_.close(stopped);
     context_.alarm.wake();
     if (thread_.joinable()) {

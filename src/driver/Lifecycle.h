@@ -63,7 +63,9 @@ public:
     /// The timer is gone. What handles, hooks and claims still need goes with the last of them.
     void disown() noexcept;
 
-    bool isStopRequested() const noexcept { return stopRequested_.load(std::memory_order_seq_cst); }
+    /// Orders nothing: a driver that sees it late finds closed gates, under their locks, and stop()
+    /// wakes it under the alarm's.
+    bool isStopRequested() const noexcept { return stopRequested_.load(std::memory_order_relaxed); }
     std::optional<Clock::TimePoint> nextExpiration() const noexcept;
     /// True if that is now.
     bool isDue() const noexcept;

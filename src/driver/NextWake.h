@@ -36,11 +36,12 @@ public:
         }
         return false;
     }
-    /// Makes it `tick` if it is earlier than that, and returns the result.
+    /// Makes it `tick` if it is earlier than that, and returns the result. For the driver, which
+    /// comes by then and looks again, in order, before it sleeps: so this orders nothing.
     Tick raise(Tick tick) noexcept {
-        std::int64_t seen = tick_.load(std::memory_order_seq_cst);
+        std::int64_t seen = tick_.load(std::memory_order_relaxed);
         while (seen < tick.value() &&
-               !tick_.compare_exchange_weak(seen, tick.value(), std::memory_order_seq_cst)) {
+               !tick_.compare_exchange_weak(seen, tick.value(), std::memory_order_relaxed)) {
         }
         return std::max(Tick{seen}, tick);
     }

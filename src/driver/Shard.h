@@ -82,7 +82,8 @@ public:
     /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns
     /// false, and has changed nothing, if this way does not do.
     bool pushBack(TimeoutEntry& entry, Tick deadline) noexcept {
-        if (reach_.load(std::memory_order_acquire) == kNoReach) [[unlikely]]
+        // A hint: what counts is read below, and acquires.
+        if (reach_.load(std::memory_order_relaxed) == kNoReach) [[unlikely]]
             allowPushBacks();
         // The entry stays in its bucket and is placed again when that expires.
         TimeoutWord word = TimeoutWord::of(entry);

@@ -100,14 +100,14 @@ void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) 
 void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
                          Clock::TimePoint now, TimeoutOptions timeout) {
     Tick const tick = context_.intake(deadline, now, timeout);
-    if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
+    if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
     scheduleOpen([&] { return shard.schedule(hooks, tick, now); });
 }
 
 /// Counts and schedules an entry.
 void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
                        Clock::TimePoint now) {
-    if (!accepts_.load(std::memory_order_acquire)) refuseStopped();
+    if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
     context_.limit.acquire();
     try {
         scheduleOpen([&] { return shard.schedule(entry, deadline, farthest, now); });
@@ -298,7 +298,7 @@ void TimerCore::open() noexcept {
 }
 
 void TimerCore::close(StoppedTimeouts& stopped) noexcept {
-    accepts_.store(false, std::memory_order_release);
+    accepts_.store(false, std::memory_order_relaxed);
     for (auto const& shard : shards_) shard->close(stopped);
 }
 
@@ -317,7 +317,7 @@ void TimerCore::orphanKeepers() noexcept {
 
 void TimerCore::drain() {
     life_.refuseInside("drain()");
-    accepts_.store(false, std::memory_order_release);
+    accepts_.store(false, std::memory_order_relaxed);
     // A start() in between opens no shard that is draining.
     for (auto const& shard : shards_) shard->beginDraining();
     for (auto const& shard : shards_) shard->waitUntilDrained();

@@ -72,8 +72,9 @@ private:
         explicit Hook(SleepHook& self) noexcept : TimerHookBase{kOperations, &self} {}
     };
 
+    /// Whoever asks has read kOver by a fetch_or, which acquired.
     bool has(State flag) const noexcept {
-        return (state_.load(std::memory_order_acquire) & flag) != 0;
+        return (state_.load(std::memory_order_relaxed) & flag) != 0;
     }
     void end(unsigned how) {
         if ((state_.fetch_or(how, std::memory_order_acq_rel) & kAsleep) != 0)
