@@ -20,6 +20,9 @@ namespace {
 /// Otherwise a driver that nobody can join might serve the timer beside the next one.
 class Permission {
 public:
+    /// For the calling thread to give.
+    explicit Permission(std::string timerName) : timerName_{std::move(timerName)} {}
+
     /// To nobody: std::thread::id{}.
     void giveTo(std::thread::id thread) {
         std::lock_guard const lock{mutex_};
@@ -27,18 +30,22 @@ public:
         thread_ = thread;
         given_.notify_all();
     }
-    /// Waits until it is given. True if it is given to the calling thread.
+    /// Waits until it is given. True if it is given to the calling thread. Throws std::logic_error
+    /// if that would wait for itself, since it is the one that gives it.
     bool await() {
+        std::thread::id const self = std::this_thread::get_id();
         std::unique_lock lock{mutex_};
+        if (self == giver_ && !isGiven_)
+            throw std::logic_error{"timer \"" + timerName_ +
+                                   "\": threadFactory called the driver's function itself: it must "
+                                   "start a thread that calls it"};
         given_.wait(lock, [this] { return isGiven_; });
-        return thread_ == std::this_thread::get_id();
-    }
-    bool isGiven() {
-        std::lock_guard const lock{mutex_};
-        return isGiven_;
+        return thread_ == self;
     }
 
 private:
+    std::string const timerName_;
+    std::thread::id const giver_ = std::this_thread::get_id();
     std::mutex mutex_;
     std::condition_variable given_;
     bool isGiven_ = false;
@@ -58,17 +65,13 @@ std::thread start(TimerOptions const& options, std::function<void()> run) {
 }  // namespace
 
 std::thread makeDriverThread(TimerOptions const& options, std::function<void()> body) {
-    auto const permission = std::make_shared<Permission>();
-    auto run = [permission, maker = std::this_thread::get_id(), name = options.name,
-                body = std::move(body)] {
-        if (std::this_thread::get_id() == maker && !permission->isGiven())
-            throw std::logic_error{"timer \"" + name +
-                                   "\": threadFactory called the driver's function itself: it must "
-                                   "start a thread that calls it"};
+    auto const permission = std::make_shared<Permission>(options.name);
+    auto run = [permission, name = options.name, body = std::move(body)] {
         SignalsBlocked const blocked;
+        if (!permission->await()) return;
         nameThisThread(name);
         sleepPunctually();
-        if (permission->await()) body();
+        body();
     };
     SignalsBlocked const blocked;
     std::thread thread;
