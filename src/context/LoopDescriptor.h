@@ -28,11 +28,9 @@ public:
 
     NativeHandle get() const noexcept { return descriptor_.get(); }
 
-    /// When it becomes readable by the timer's clock; TimePoint::max() if never.
-    TimePoint setTo() noexcept {
-        std::lock_guard const lock{mutex_};
-        return setTo_;
-    }
+    /// When it becomes readable by the timer's clock; TimePoint::max() if never. For tests, while
+    /// no other thread uses it.
+    TimePoint setTo() const noexcept { return setTo_; }
 
     /// The loop must come at `expiration` already.
     void onEarlier(TimePoint expiration) noexcept {

@@ -268,7 +268,7 @@ void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& fr
     if (word.state() != TimeoutState::pending ||
         !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
         // Cancelled since the tick began. It can be nothing else, since nobody moves a deadline.
-        Section::Released const released{section};
+        // Not the last reference: the canceller has a handle, or has pushed its own on the stack.
         return release(node);
     }
     context_.limit.release();

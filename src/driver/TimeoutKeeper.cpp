@@ -229,13 +229,9 @@ void TimeoutKeeper::dropShares(std::int64_t count) noexcept {
     if (droppedShares_.drop(count)) context_.release();
 }
 
+/// Without the lock: stop() is over, after which nobody makes shares.
 void TimeoutKeeper::orphan() noexcept {
-    std::int64_t made = 0;
-    {
-        Section section{*this};
-        made = madeShares_;
-    }
-    if (droppedShares_.orphan(made)) context_.release();
+    if (droppedShares_.orphan(madeShares_)) context_.release();
 }
 
 }  // namespace detail
