@@ -109,7 +109,7 @@ std::optional<LocalSeconds> nextLocal(CalendarFields const& fields, LocalSeconds
     if (from >= startOf(lastYear, 12, 31) + kDay) {
         return {};
     }
-    LocalSeconds const today = from / kDay - (from % kDay < 0 ? 1 : 0);
+    LocalSeconds const today = floor<days>(seconds{from}).count();
     year_month_day const date{sys_days{days{static_cast<int>(today)}}};
     int year = static_cast<int>(date.year());
     int month = static_cast<int>(static_cast<unsigned>(date.month()));

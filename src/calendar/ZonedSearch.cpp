@@ -57,11 +57,8 @@ bool missesOneInItsGap(CalendarFields const& fields, Stretch const& stretch) {
 
 std::optional<sys_seconds> nextInZone(CalendarFields const& fields, sys_seconds after,
                                       TimeZone const& zone, CalendarPolicy policy) {
-    std::int64_t from = after.time_since_epoch().count();
-    if (from >= kLatest) {
-        return {};
-    }
-    from = std::max(from + 1, kEarliest);
+    std::int64_t const last = std::min<std::int64_t>(after.time_since_epoch().count(), kLatest);
+    std::int64_t from = std::max(last + 1, kEarliest);
     while (from < kLatest) {
         Stretch const stretch = stretchAt(zone, from);
         std::int64_t low = from + stretch.offset;

@@ -830,8 +830,9 @@ private:
     std::deque<std::int64_t> waiting_;     // were in again_, and memory had no room
     std::vector<std::int64_t> unwritten_;  // have ended, and are still in the file
     std::size_t removalsAtOnce_ = options_.maxGroup;
+    static constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
     /// What is not beyond this, by deadline and key, is in near_.
-    std::pair<std::int64_t, std::int64_t> end_{std::numeric_limits<std::int64_t>::min(), 0};
+    std::pair<std::int64_t, std::int64_t> end_{kLowest, kLowest};
     bool hasMore_ = false;
     Timeout reading_;
     Timeout retry_;
