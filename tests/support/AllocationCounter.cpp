@@ -43,6 +43,7 @@ constinit thread_local Watch thisThread;
 constinit Watch allThreads;
 constinit Watch otherThreads;
 constinit std::atomic<long long> living{0};
+constinit std::atomic<long long> livingAligned{0};  // of these
 constinit thread_local int leftOut = 0;  // how many objects leave this thread out of the last
 
 Watch& watchOf(Threads threads) noexcept {
@@ -68,7 +69,9 @@ void* allocateOrNull(std::size_t size, std::size_t alignment = 0) noexcept {
     void* const memory =
         alignment == 0 ? std::malloc(size)
                        : allocateAligned(alignment, (size + alignment - 1) / alignment * alignment);
-    if (memory != nullptr) living.fetch_add(1, std::memory_order_relaxed);
+    if (memory == nullptr) return nullptr;
+    living.fetch_add(1, std::memory_order_relaxed);
+    if (alignment != 0) livingAligned.fetch_add(1, std::memory_order_relaxed);
     return memory;
 }
 
@@ -91,6 +94,7 @@ void deallocate(void* memory) noexcept {
 void deallocateAligned(void* memory) noexcept {
     if (memory == nullptr) return;
     countDeallocation();
+    livingAligned.fetch_sub(1, std::memory_order_relaxed);
     freeAligned(memory);
 }
 
@@ -118,6 +122,7 @@ std::size_t AllocationCounter::deallocations() const noexcept {
 }
 
 long long livingBlocks() noexcept { return living.load(std::memory_order_relaxed); }
+long long livingAlignedBlocks() noexcept { return livingAligned.load(std::memory_order_relaxed); }
 
 AllocationFailure::AllocationFailure(std::size_t kth, Repeat repeat, Threads threads) noexcept
     : threads_{threads} {

@@ -48,6 +48,8 @@ private:
 
 /// How many blocks of all threads were allocated and not given back yet.
 long long livingBlocks() noexcept;
+/// Those of them that were allocated with an alignment.
+long long livingAlignedBlocks() noexcept;
 
 /// While it lives, the `kth` allocation, counted from 1, throws std::bad_alloc (returns nullptr
 /// where it must not throw), and with `forEver` every later one too.

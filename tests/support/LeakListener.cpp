@@ -48,7 +48,10 @@ void waitForThreads(long long blocks) {
 
 class LeakListener : public testing::EmptyTestEventListener {
     void OnTestProgramStart(testing::UnitTest const&) override { warmUp(); }
-    void OnTestStart(testing::TestInfo const&) override { before_ = livingBlocks(); }
+    void OnTestStart(testing::TestInfo const&) override {
+        before_ = livingBlocks();
+        alignedBefore_ = livingAlignedBlocks();
+    }
 
     void OnTestEnd(testing::TestInfo const& test) override {
         // What gtest remembers of a failure lives on.
@@ -57,9 +60,13 @@ class LeakListener : public testing::EmptyTestEventListener {
         long long const leaked = livingBlocks() - before_;
         if (leaked > 0)
             ADD_FAILURE() << leaked << " blocks that were allocated in this test live on";
+        else if (leaked == 0 && livingAlignedBlocks() != alignedBefore_)
+            ADD_FAILURE() << "a block was allocated with an alignment and given back without, or "
+                             "the reverse";
     }
 
     long long before_ = 0;
+    long long alignedBefore_ = 0;
 };
 
 // gtest owns its listeners.
