@@ -31,6 +31,7 @@ struct Scheduler::Thread {
     bool isTimedOut = false;
     Thread* other = nullptr;  // that it joins
     bool isOver = false;
+    bool isJoined = false;
 };
 
 namespace {
@@ -285,6 +286,7 @@ void Scheduler::runThread(Thread& thread, std::function<void()> const& body) {
 void Scheduler::join(ThreadId thread) {
     current->waits = Waits::forThread;
     current->other = threads_[thread].get();
+    if (std::exchange(current->other->isJoined, true)) fail("a thread is joined twice");
     step();
 }
 
