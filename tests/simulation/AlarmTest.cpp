@@ -2,12 +2,16 @@
 
 #include "Trial.h"
 #include "context/Alarm.h"
+#include "context/LoopDescriptor.h"
+#include "context/TimerClock.h"
 #include "driver/NextWake.h"
 #include "timeout/TickScale.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <thread>
 
 // Shows G2.
@@ -60,7 +64,61 @@ TEST(AlarmInterleavings, OfTwoRingsNoneIsLost) {
             other.join();
             driver.join();
         },
-        departures() + 1);
+        3);
+}
+
+/// A loop that says how long it stays away, as TimerCore::makePass() does it. On the heap, where
+/// races are seen.
+struct SmallLoop {
+    detail::TickScale scale{Clock::TimePoint{}, milliseconds{1}};
+    detail::TimerClock clock{Clock::steady(), false, {}};
+    detail::LoopDescriptor descriptor{clock};
+    detail::Alarm alarm{TimerOptions{}, false, &descriptor, scale};
+    detail::NextWake nextWake;
+
+    void pass() {
+        alarm.rise();
+        descriptor.stayAwayUntil([this] {
+            return scale.timeOf(alarm.stayAwayUntil([this] { return nextWake.get(); }));
+        });
+    }
+    void callBy(std::int64_t tick) {
+        if (nextWake.lowerBesideOthers(Tick{tick})) alarm.ring(Tick{tick});
+    }
+    bool comesBy(std::int64_t tick) const { return descriptor.setTo() <= scale.timeOf(Tick{tick}); }
+};
+
+// G31
+TEST(AlarmInterleavings, ALoopThatGoesAwayMissesNoCall) {
+    expectAll(
+        "G31", "interleavings of a call and a loop that goes away with the call lost",
+        [] {
+            auto const loop = std::make_unique<SmallLoop>();
+            std::thread caller{[&loop] { loop->callBy(5); }};
+            loop->pass();
+            caller.join();
+            require(loop->comesBy(5), "the loop oversleeps");
+        },
+        4);
+}
+
+// G31
+TEST(AlarmInterleavings, ALoopThatGoesAwayMissesNoneOfTwoCalls) {
+    expectAll(
+        "G31", "interleavings of two calls and a loop that goes away with one lost",
+        [] {
+            auto const loop = std::make_unique<SmallLoop>();
+            std::thread other{[&loop] { loop->callBy(7); }};
+            std::thread caller{[&loop] { loop->callBy(5); }};
+            loop->pass();
+            other.join();
+            caller.join();
+            require(loop->comesBy(5), "the loop oversleeps");
+            loop->nextWake.set(Tick{7});
+            loop->pass();
+            require(loop->comesBy(7), "the loop oversleeps the second");
+        },
+        3);
 }
 
 TEST(AlarmInterleavings, StopIsNotMissed) {

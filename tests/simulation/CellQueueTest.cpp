@@ -24,6 +24,8 @@ struct Taken {
 
     auto visit() {
         return [this](TimerTaskEntry& entry) {
+            // Written by who added it: a race if that is not seen.
+            require(detail::EntryLinks::cell(entry) != nullptr, "it is there too early");
             entries.push_back(&entry);
             return true;
         };
@@ -47,8 +49,9 @@ TEST(CellQueueInterleavings, EachEntryIsTakenOnceOrRefused) {
         [] {
             CellQueue queue;
             queue.open();
-            TimerTaskEntry first;
-            TimerTaskEntry second;
+            std::vector<TimerTaskEntry> entries(2);  // on the heap, where races are seen
+            TimerTaskEntry& first = entries[0];
+            TimerTaskEntry& second = entries[1];
             CellQueue::Added added{};
             std::thread caller{[&] { added = queue.add(second); }};
             require(queue.add(first) == CellQueue::Added::yes, "an open queue refused an entry");
@@ -71,8 +74,9 @@ TEST(CellQueueInterleavings, AnEntryIsTakenOrTakenBack) {
         [] {
             CellQueue queue;
             queue.open();
-            TimerTaskEntry first;
-            TimerTaskEntry second;
+            std::vector<TimerTaskEntry> entries(2);  // on the heap, where races are seen
+            TimerTaskEntry& first = entries[0];
+            TimerTaskEntry& second = entries[1];
             bool isBack = false;
             std::thread caller{[&] {
                 require(queue.add(first) == CellQueue::Added::yes, "it is refused");
@@ -116,6 +120,80 @@ TEST(CellQueueInterleavings, AnEntryComesAfterThoseThatWereAddedBefore) {
             require(taken.entries.front() == &entries[0], "a later one overtook an earlier one");
         },
         3);
+}
+
+// G2
+TEST(CellQueueInterleavings, WhatWasAddedBeforeIsTakenWhoeverAddsMeanwhile) {
+    expectAll(
+        "G2", "interleavings of an addition and a worker that leaves an earlier one for later",
+        [] {
+            CellQueue queue;
+            queue.open();
+            std::vector<TimerTaskEntry> entries(2);  // on the heap, where races are seen
+            TimerTaskEntry& first = entries[0];
+            TimerTaskEntry& second = entries[1];
+            require(queue.add(first) == CellQueue::Added::yes, "it is refused");
+            std::thread caller{[&] { static_cast<void>(queue.add(second)); }};
+            Taken taken{queue};
+            taken.take();
+            require(taken.timesOf(first) == 1, "it is left for later");
+            caller.join();
+            queue.close();
+            taken.takeRest();
+            require(taken.timesOf(second) == 1, "the second was taken twice, or never");
+        },
+        4);
+}
+
+// The cells of the first segment are part of the row, those of the next are made when needed.
+TEST(CellQueueInterleavings, TwoCallersMayNeedTheSameNewSegment) {
+    expectAll(
+        "G3", "interleavings of two callers that make one segment with an entry lost, or a race",
+        [] {
+            auto const queue = std::make_unique<CellQueue>();
+            queue->open();
+            std::vector<TimerTaskEntry> entries(66);
+            auto const add = [&](std::size_t i) {
+                require(queue->add(entries[i]) == CellQueue::Added::yes, "it is refused");
+            };
+            for (std::size_t i = 0; i < 64; ++i) add(i);
+            std::thread caller{[&] { add(64); }};
+            add(65);
+            caller.join();
+            Taken taken{*queue};
+            taken.take();
+            require(taken.entries.size() == entries.size(), "an entry is lost");
+        },
+        4);
+}
+
+// Bug pattern: a caller finds the segment that was refused in the row's last turn, and the worker
+// waits for ever for one that is made.
+TEST(CellQueueInterleavings, WhatWasRefusedForWantOfMemoryIsTriedAgainInTheNextTurn) {
+    expectAll("G3", "interleavings of a caller and a row's next turn that wait for ever", [] {
+        CellQueue queue;
+        queue.open();
+        std::vector<TimerTaskEntry> entries(65 + 1 + 65);
+        std::size_t added = 0;
+        auto const add = [&](std::size_t upTo) {
+            CellQueue::Added last = CellQueue::Added::yes;
+            while (added < upTo) last = queue.add(entries[added++]);
+            return last;
+        };
+        add(64);
+        {
+            NoMemory const none;
+            require(add(65) == CellQueue::Added::noMemory, "there is no memory");
+        }
+        Taken taken{queue};
+        taken.take();
+        add(66);  // in the other row
+        std::thread caller{[&] { add(entries.size()); }};
+        taken.take();  // gives callers the first row again
+        caller.join();
+        queue.close();
+        taken.takeRest();
+    });
 }
 
 // Bug pattern: the worker has read what it puts back, and the canceller frees it too early.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <vector>
 
 // Shows G3.
 
@@ -17,8 +18,9 @@ TEST(EntryStackInterleavings, EachEntryIsTakenOnce) {
         "G3", "interleavings of two that push and one that takes with an entry lost",
         [] {
             detail::EntryStack stack;
-            TimerTaskEntry first;
-            TimerTaskEntry second;
+            std::vector<TimerTaskEntry> entries(2);  // on the heap, where races are seen
+            TimerTaskEntry& first = entries[0];
+            TimerTaskEntry& second = entries[1];
             std::thread other{[&] { stack.push(second); }};
             stack.push(first);
             int firstTaken = 0;

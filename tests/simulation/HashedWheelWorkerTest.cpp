@@ -7,12 +7,16 @@
 #include <support/LoneContext.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerStatistics.h>
+#include <timingwheel/TimerTask.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 
 // Shows G2.
 
@@ -26,14 +30,12 @@ class LoneWorker {
 public:
     LoneWorker() { worker_.open(); }
     ~LoneWorker() {
-        StoppedTimeouts stopped;
-        worker_.close();
-        worker_.collect(stopped);
+        if (!isStopped_) static_cast<void>(stop());
     }
 
     /// Accepts a timeout that is due at `tick`.
-    Timeout schedule(Tick tick) {
-        auto task = [] {};
+    template <class Task>
+    Timeout schedule(Tick tick, Task task) {
         TimeoutNode* const node =
             TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
         Timeout handle = TimeoutAccess::adopt(*node);
@@ -41,9 +43,20 @@ public:
         require(worker_.schedule(*node, tick, tick), "it is refused");
         return handle;
     }
+    Timeout schedule(Tick tick) {
+        return schedule(tick, [] {});
+    }
     void walk(Tick tick) {
         RunFrame frame{*context_};
         worker_.wake(tick, frame);
+    }
+    /// How many timeouts it returns.
+    std::size_t stop() {
+        StoppedTimeouts stopped;
+        worker_.close();
+        worker_.collect(stopped);
+        isStopped_ = true;
+        return stopped.size();
     }
     Tick nextWake() const { return worker_.nextWake(); }
     TimerStatistics statistics() {
@@ -57,17 +70,21 @@ private:
     LoneContext::Pointer context_ = LoneContext::make(
         TimerOptions{.tick = milliseconds{1}, .clock = clock_, .maxPendingTimeouts = SIZE_MAX});
     HashedWheelWorker worker_{*context_, HashedWheelOptions{.ticksPerWheel = 4}};
+    bool isStopped_ = false;
 };
 
 TEST(HashedWheelWorkerInterleavings, AWorkerThatFindsNothingIsCalledByWhatIsPushed) {
-    expectAll("G2", "interleavings of a push and a worker that goes to sleep that are late", [] {
-        LoneWorker worker;
-        worker.schedule(Tick{1});
-        std::thread caller{[&] { worker.schedule(Tick{2}); }};
-        worker.walk(Tick{1});
-        caller.join();
-        require(worker.nextWake() <= Tick{2}, "the worker is not called");
-    });
+    expectAll(
+        "G2", "interleavings of a push and a worker that goes to sleep that are late",
+        [] {
+            LoneWorker worker;
+            worker.schedule(Tick{1});
+            std::thread caller{[&] { worker.schedule(Tick{2}); }};
+            worker.walk(Tick{1});
+            caller.join();
+            require(worker.nextWake() <= Tick{2}, "the worker is not called");
+        },
+        3);
 }
 
 TEST(HashedWheelWorkerInterleavings, WhatIsCancelledOnItsWayToItsSlotCountsUntilTheNextTick) {
@@ -84,6 +101,79 @@ TEST(HashedWheelWorkerInterleavings, WhatIsCancelledOnItsWayToItsSlotCountsUntil
             worker.walk(Tick{2});
             require(worker.statistics().pending == 0, "it still counts");
             require(worker.statistics().cancelled == 1, "it was cancelled twice, or never");
+        },
+        3);
+}
+
+/// Takes its time to go.
+class Slow {
+public:
+    explicit Slow(std::atomic<bool>& isGone) : isGone_{&isGone} {}
+    Slow(Slow&& other) noexcept : isGone_{std::exchange(other.isGone_, nullptr)} {}
+    ~Slow() {
+        if (isGone_ == nullptr) return;
+        std::this_thread::sleep_for(milliseconds{1});
+        isGone_->store(true);
+    }
+
+private:
+    std::atomic<bool>* isGone_;
+};
+
+// G10. Bug pattern: another thread, which cancels meanwhile, ends what stop() should have ended.
+TEST(HashedWheelWorkerInterleavings, WhatWasCancelledBeforeItEndsIsGoneThen) {
+    expectAll(
+        "G10", "interleavings of a cancel and a worker that ends before what was cancelled",
+        [] {
+            LoneWorker worker;
+            std::atomic<bool> isGone{false};
+            Timeout const before = worker.schedule(Tick{9}, [slow = Slow{isGone}] {});
+            Timeout const meanwhile =
+                worker.schedule(Tick{9}, [capture = std::make_unique<int>(0)] {});
+            worker.walk(Tick{1});
+            require(before.cancel(), "nobody else cancels");
+            std::thread caller{[&] { static_cast<void>(meanwhile.cancel()); }};
+            std::this_thread::sleep_for(milliseconds{1});
+            static_cast<void>(worker.stop());
+            require(isGone, "another thread still has it");
+            caller.join();
+        },
+        3);
+}
+
+// G11
+TEST(HashedWheelWorkerInterleavings, ATaskMayBeAskedForWhileATickEndsIt) {
+    struct SharedTask final : TimerTask {
+        void run(Timeout const&) override {}
+    };
+    expectAll("G11", "interleavings of task() and a tick that ends what was cancelled", [] {
+        LoneWorker worker;
+        Timeout const timeout =
+            worker.schedule(Tick{9}, std::shared_ptr<TimerTask>{std::make_shared<SharedTask>()});
+        worker.walk(Tick{1});
+        std::thread other{[&] { static_cast<void>(timeout.task()); }};
+        std::this_thread::sleep_for(milliseconds{1});
+        require(timeout.cancel(), "nobody else cancels");
+        worker.walk(Tick{2});
+        other.join();
+    });
+}
+
+// G6. Bug pattern: whoever won the cancel asks a worker to unlink that has ended.
+TEST(HashedWheelWorkerInterleavings, WhatIsCancelledWhileItEndsIsReleased) {
+    expectAll(
+        "G6", "interleavings of a cancel and a worker that ends with captures kept",
+        [] {
+            LoneWorker worker;
+            Timeout const timeout =
+                worker.schedule(Tick{9}, [capture = std::make_unique<int>(0)] {});
+            worker.walk(Tick{1});
+            bool isCancelled = false;
+            std::thread caller{[&] { isCancelled = timeout.cancel(); }};
+            std::size_t const returned = worker.stop();
+            caller.join();
+            require(returned + (isCancelled ? 1U : 0U) == 1, "it has no outcome, or two");
+            require(worker.statistics().pending == 0, "it still counts");
         },
         3);
 }

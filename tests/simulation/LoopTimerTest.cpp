@@ -5,6 +5,7 @@
 #include "driver/Bias.h"
 
 #include <timingwheel/LoopTimer.h>
+#include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerHook.h>
 
 #include <gtest/gtest.h>
@@ -150,6 +151,21 @@ TEST(LoopTimerInterleavings, AHookMayDieOnAnotherThreadWhileItRuns) {
     });
 }
 
+// Whoever moves a ManualClock makes the passes, also beside the loop's thread.
+TEST(LoopTimerInterleavings, TwoThreadsMakeNoPassAtOnce) {
+    expectAll("G31", "interleavings of two passes with both at once", [] {
+        ManualClock clock;
+        LoopTimer timer{TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .clock = clock}};
+        timer.runDue();
+        auto const runs = std::make_unique<int>(0);  // races are seen on the heap
+        for (int i = 0; i < 2; ++i) timer.newTimeout([&runs] { ++*runs; }, milliseconds{1});
+        std::thread other{[&] { timer.runDue(); }};
+        clock.advance(milliseconds{1});
+        other.join();
+        require(*runs == 2, "the clock moved on");
+    });
+}
+
 TEST(LoopTimerInterleavings, StopOnAnotherThreadWaitsForThePass) {
     expectAll("G31", "interleavings of a pass and a stop elsewhere with a timeout lost", [] {
         auto loop = std::make_unique<Loop>();
@@ -162,6 +178,18 @@ TEST(LoopTimerInterleavings, StopOnAnotherThreadWaitsForThePass) {
         other.join();
         require(static_cast<std::size_t>(runs) + returned == 2, "one has not exactly one outcome");
         loop.reset();
+    });
+}
+
+TEST(LoopTimerInterleavings, ATimerMayGoWhileAHookIsMoved) {
+    expectAll("G31", "interleavings of a hook's move and the end of its timer in dead memory", [] {
+        auto loop = std::make_unique<Loop>();
+        auto const object = std::make_unique<Object>();
+        loop->timer.schedule(object->hook, milliseconds{9});
+        std::thread other{[&] { object->hook.reschedule(milliseconds{1}); }};
+        loop.reset();
+        other.join();
+        require(!object->hook.isPending(), "what was pending has been returned");
     });
 }
 

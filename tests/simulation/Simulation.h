@@ -81,6 +81,14 @@ public:
 private:
     bool wasScarce_;
 };
+/// While it lives, all allocations of the calling thread fail.
+class NoMemory {
+public:
+    NoMemory() noexcept;
+    NoMemory(NoMemory const&) = delete;
+    NoMemory& operator=(NoMemory const&) = delete;
+    ~NoMemory();
+};
 /// Is called, aside, when all threads sleep or wait: it then becomes `now`, the earliest time that
 /// one of them waits for.
 void onIdle(std::function<void(Clock::TimePoint now)> listener);

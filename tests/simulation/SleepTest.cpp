@@ -33,6 +33,13 @@ struct World {
         Wake const wake = co_await timer->sleepFor(delay, source.get_token());
         wakes[static_cast<std::size_t>(wake)] += 1;
     }
+    /// The sleep outlives its end, and with it the callback of its token: nothing waits for that.
+    Coroutine sleepAndSee(Duration delay, int const& reason) {
+        auto sleep = timer->sleepFor(delay, source.get_token());
+        Wake const wake = co_await sleep;
+        wakes[static_cast<std::size_t>(wake)] += 1;
+        if (wake == Wake::stopped) require(reason == 1, "what came before the stop is not seen");
+    }
     std::size_t count() const { return wakes[0] + wakes[1] + wakes[2]; }
     /// For one whose time is far away.
     void expectAwakeSoon() {
@@ -60,6 +67,22 @@ TEST(SleepInterleavings, AStopAndTheExpiryHaveOneWinner) {
         world.end(1);
         require(world.wakes[static_cast<std::size_t>(Wake::cancelled)] == 0, "it was given up");
     });
+}
+
+TEST(SleepInterleavings, WhoIsStoppedSeesWhatCameBeforeTheStop) {
+    expectAll("G29", "interleavings of a stop and an expiry with something before the stop unseen",
+              [] {
+                  World world;
+                  auto const reason = std::make_unique<int>(0);  // races are seen on the heap
+                  Coroutine const coroutine = world.sleepAndSee(milliseconds{1}, *reason);
+                  std::thread other{[&] {
+                      *reason = 1;
+                      world.source.request_stop();
+                  }};
+                  std::this_thread::sleep_for(milliseconds{2});
+                  other.join();
+                  world.end(1);
+              });
 }
 
 TEST(SleepInterleavings, AStopMayComeBeforeTheCoroutineIsSuspended) {

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -139,6 +140,21 @@ TEST(SystemTimerInterleavings, AManualClockMovesOnWhenTheClaimThatItWaitsForHasD
     });
 }
 
+// G15
+TEST(SystemTimerInterleavings, AClockMayBeSetBackWhileAnotherThreadSchedules) {
+    expectAll("G15", "interleavings of a clock that is set back and a schedule with a race", [] {
+        ManualClock clock{Clock::TimePoint{milliseconds{9}}, Clock::Kind::wall};
+        SystemTimer timer{TimerOptions{.tick = milliseconds{1}, .clock = clock, .shards = 1}};
+        std::atomic<int> runs{0};
+        timer.newTimeout([&] { ++runs; }, milliseconds{1});
+        std::thread other{[&] { timer.newTimeout([&] { ++runs; }, milliseconds{1}); }};
+        clock.jumpTo(Clock::TimePoint{milliseconds{7}});
+        other.join();
+        clock.advance(milliseconds{9});
+        require(runs == 2, "the clock moved on");
+    });
+}
+
 TEST(SystemTimerInterleavings, WhoAdvancesAManualClockSeesWhatAnExecutorsThreadHasDone) {
     expectAll("G15", "interleavings of a ManualClock and an executor with what was done unseen",
               [] {
@@ -169,6 +185,46 @@ TEST(SystemTimerInterleavings, AHookMovesToAnotherTimerOrItsTaskRuns) {
                   session.reset();
                   trial.end();
               });
+}
+
+// G8
+// After each run, after the clock was set back by hours, and at the end of the series, where its
+// captures go.
+TEST(SystemTimerInterleavings, ASeriesIsComputedWithNoLockHeld) {
+    expectAll(
+        "G8", "calls of a series' function under a lock",
+        [] {
+            ManualClock clock{Clock::TimePoint{std::chrono::hours{9}}, Clock::Kind::wall};
+            SystemTimer timer{TimerOptions{.tick = milliseconds{1}, .clock = clock, .shards = 1}};
+            int calls = 0;
+            auto const next = [&](Clock::TimePoint after) -> std::optional<Clock::TimePoint> {
+                if (++calls > 1) askElsewhere(timer);
+                if (calls == 4) return std::nullopt;
+                return after + std::chrono::hours{1};
+            };
+            Timeout const series = timer.scheduleAtTimes([end = AsksAtItsEnd{timer}] {}, next);
+            clock.advance(std::chrono::hours{1});
+            require(calls == 2, "it ran once");
+            clock.jump(std::chrono::hours{-5});
+            std::this_thread::sleep_for(milliseconds{1});
+            require(calls == 3, "it was corrected");
+            clock.advance(std::chrono::hours{1});
+            require(series.isExpired(), "it is over");
+        },
+        0);
+}
+
+TEST(SystemTimerInterleavings, LongTasksOfATickAreMeasuredOneByOne) {
+    auto const body = [] {
+        SystemTimer timer{smallOptions<SystemTimer>()};
+        for (int i = 0; i < 2; ++i)
+            timer.newTimeout([] { std::this_thread::sleep_for(milliseconds{3}); }, milliseconds{1});
+        std::this_thread::sleep_for(milliseconds{9});
+        static_cast<void>(timer.stop());
+        auto const longest = timer.statistics().longestRun;
+        require(longest >= milliseconds{3} && longest < milliseconds{4}, "it is the sum");
+    };
+    EXPECT_EQ(tryAll(0, 1, body).failed, 0U);
 }
 
 // G5

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace timingwheel::test::simulation {
 namespace {
@@ -159,6 +160,63 @@ TYPED_TEST(TimerInterleavings, ATaskMayBeAskedForWhileItsRunEnds) {
     });
 }
 
+TYPED_TEST(TimerInterleavings, ATaskMayBeAskedForWhileItIsCancelled) {
+    struct SharedTask final : TimerTask {
+        void run(Timeout const&) override {}
+    };
+    expectAll("G11", "interleavings of task() and cancel() with memory used again", [] {
+        TypeParam timer{smallOptions<TypeParam>()};
+        Timeout const timeout =
+            timer.newTimeout(std::make_shared<SharedTask>(), std::chrono::hours{1});
+        std::thread other{[&] { static_cast<void>(timeout.task()); }};
+        require(timeout.cancel(), "nobody else cancels");
+        other.join();
+        require(timeout.task() == nullptr, "the task outlives its cancellation");
+    });
+}
+
+/// Uses what dies after those who cancel have waited.
+struct User {
+    explicit User(int& memory) : used{&memory} {}
+    User(User&& other) noexcept : used{std::exchange(other.used, nullptr)} {}
+    ~User() {
+        if (used != nullptr) ++*used;
+    }
+    int* used;
+};
+
+// G5
+TYPED_TEST(TimerInterleavings, OfTwoThatCancelAndWaitNoneIsBackBeforeTheCapturesAreGone) {
+    expectAll("G5", "interleavings of two cancelAndWait() with captures that outlive one of them",
+              [] {
+                  TypeParam timer{smallOptions<TypeParam>()};
+                  auto const memory = std::make_unique<int>(0);  // races are seen on the heap
+                  Timeout const timeout =
+                      timer.newTimeout([user = User{*memory}] {}, std::chrono::hours{1});
+                  auto const cancelAndLook = [&] {
+                      static_cast<void>(timeout.cancelAndWait());
+                      require(*memory == 1, "its captures are still there");
+                  };
+                  std::thread other{cancelAndLook};
+                  cancelAndLook();
+                  other.join();
+              });
+}
+
+// G12
+TYPED_TEST(TimerInterleavings, TwoThreadsMayScheduleWhatIsDueAtOnce) {
+    expectAll("G12", "interleavings of two schedules that are due at once with one lost, or a race",
+              [] {
+                  Trial<TypeParam> trial;
+                  trial.schedule(milliseconds{0});
+                  std::thread other{[&] { trial.schedule(milliseconds{0}); }};
+                  trial.schedule(milliseconds{0});
+                  other.join();
+                  std::this_thread::sleep_for(milliseconds{5});
+                  trial.end();
+              });
+}
+
 // ---- stop() -------------------------------------------------------------------------------------
 
 // G10
@@ -276,6 +334,59 @@ TYPED_TEST(TimerInterleavings, WhatWaitsForAnExecutorIsTakenBackOrRun) {
                   trial.cancelAndWait(0, timeout);
                   trial.end();
               });
+}
+
+// ---- what holds no lock -------------------------------------------------------------------------
+
+// G6
+TYPED_TEST(TimerInterleavings, UsersCodeMayWaitForAThreadThatNeedsTheTimer) {
+    struct AsksWhenCancelled final : TimerTask {
+        explicit AsksWhenCancelled(TypeParam& which) : timer{which} {}
+        void run(Timeout const&) override {}
+        void cancelled(Timeout const&) override { askElsewhere(timer); }
+        TypeParam& timer;
+    };
+    expectAll(
+        "G6", "calls of the user's code under a lock",
+        [] {
+            TypeParam timer{smallOptions<TypeParam>()};
+            timer.newTimeout([&, end = AsksAtItsEnd{timer}] { askElsewhere(timer); },
+                             milliseconds{1});
+            std::this_thread::sleep_for(milliseconds{3});
+            Timeout const first = timer.newTimeout([end = AsksAtItsEnd{timer}] {}, milliseconds{9});
+            Timeout const second =
+                timer.newTimeout(std::make_shared<AsksWhenCancelled>(timer), milliseconds{9});
+            require(first.cancel() && second.cancel(), "they are not pending");
+            std::this_thread::sleep_for(milliseconds{3});
+            static_cast<void>(timer.stop());
+        },
+        0);
+}
+
+// G6
+TYPED_TEST(TimerInterleavings, AnExecutorMayWaitForAThreadThatNeedsTheTimer) {
+    struct Asking {
+        void execute(Claim claim) {
+            askElsewhere(*timer);
+            claim();
+        }
+        TypeParam* timer = nullptr;
+    };
+    expectAll(
+        "G6", "calls of an executor under a lock",
+        [] {
+            Asking asking;
+            auto options = smallOptions<TypeParam>();
+            options.executor = asking;
+            TypeParam timer{options};
+            asking.timer = &timer;
+            bool hasRun = false;
+            timer.newTimeout([&] { hasRun = true; }, milliseconds{1});
+            std::this_thread::sleep_for(milliseconds{5});
+            static_cast<void>(timer.stop());
+            require(hasRun, "it did not run");
+        },
+        0);
 }
 
 // ---- what goes when -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -100,6 +101,23 @@ private:
     static Clock::TimePoint now() { return Clock::steady().now(); }
 
     std::unique_ptr<T> timer_;
+};
+
+/// Has another thread ask a timer, and waits for it: for ever, if this thread holds a lock.
+template <class T>
+void askElsewhere(T& timer) {
+    std::thread{[&timer] { static_cast<void>(timer.statistics()); }}.join();
+}
+
+/// Asks at its end.
+template <class T>
+struct AsksAtItsEnd {
+    explicit AsksAtItsEnd(T& which) : timer{&which} {}
+    AsksAtItsEnd(AsksAtItsEnd&& other) noexcept : timer{std::exchange(other.timer, nullptr)} {}
+    ~AsksAtItsEnd() {
+        if (timer != nullptr) askElsewhere(*timer);
+    }
+    T* timer;
 };
 
 /// How often a thread gets in the way of another, or a load is stale: TIMINGWHEEL_DEPARTURES, or

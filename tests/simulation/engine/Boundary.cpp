@@ -24,6 +24,7 @@ namespace {
 Machine* theMachine = nullptr;
 thread_local bool simulates = false;
 thread_local bool isMemoryScarce = false;
+thread_local bool isMemoryGone = false;
 std::vector<pthread_t> handles;  // by the thread's number
 
 /// The system's own function of that name.
@@ -43,6 +44,9 @@ Aside::~Aside() { simulates = wasSimulated_; }
 
 Scarcity::Scarcity(bool isScarce) noexcept : wasScarce_{std::exchange(isMemoryScarce, isScarce)} {}
 Scarcity::~Scarcity() { isMemoryScarce = wasScarce_; }
+
+NoMemory::NoMemory() noexcept { isMemoryGone = true; }
+NoMemory::~NoMemory() { isMemoryGone = false; }
 
 void simulated(std::function<void()> const& body) {
     simulates = true;
@@ -258,7 +262,7 @@ namespace {
 void* allocate(std::size_t size, std::size_t alignment) {
     if (sim::isSimulated()) {
         sim::Aside const aside;
-        if (sim::isMemoryScarce && sim::machine().choices.isOutOfMemory()) {
+        if (sim::isMemoryGone || (sim::isMemoryScarce && sim::machine().choices.isOutOfMemory())) {
             sim::note("no memory", nullptr, size, __builtin_return_address(0));
             throw std::bad_alloc{};
         }
