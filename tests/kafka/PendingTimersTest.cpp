@@ -38,6 +38,20 @@ TEST(PendingTimers, KeepWhatWillBeDelivered) {
     EXPECT_EQ(timer.value(), (std::string_view{"pay\0load", 8}));
     EXPECT_EQ(timer.headers(), command.headers);
     EXPECT_EQ(timers.topicOf(timer), "orders");
+    // Id, key, value, and three headers: two lengths, name and value.
+    EXPECT_GE(timer.size(), sizeof(PendingTimer) + 4 + 8 + 8 + 3 * 8 + 14 + 3);
+
+    command.id = "without a value";
+    command.value.reset();
+    PendingTimer const& keyed = *timers.schedule(command).timer;
+    EXPECT_EQ(keyed.key(), "customer");
+    EXPECT_EQ(keyed.value(), std::nullopt);
+
+    command.id = "without a key";
+    std::swap(command.key, command.value);
+    PendingTimer const& valued = *timers.schedule(command).timer;
+    EXPECT_EQ(valued.key(), std::nullopt);
+    EXPECT_EQ(valued.value(), "customer");
 
     command.id = "bare";
     command.key.reset();
@@ -148,6 +162,28 @@ TEST(PendingTimers, GiveBackTheirMemory) {
     EXPECT_GT(timers.bytes(), empty + 50 * sizeof(PendingTimer));
     timers.takeDue(kNow + 100, 100);
     EXPECT_EQ(timers.bytes(), empty);
+}
+
+// Or a million ids would share 64 buckets, and each search would go through thousands.
+TEST(PendingTimers, HaveABucketOfTheirTableEach) {
+    constexpr std::size_t kMany = 10'000;
+    PendingTimers timers{kNow};
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < kMany; ++i) {
+        std::int64_t const at = i % 2 == 0 ? kNow + 5 : kNow - 5;  // of the wheel, or overdue
+        bytes += timers.schedule(scheduleCommand(std::to_string(i), at)).timer->size();
+    }
+    EXPECT_GE(timers.bytes(), bytes + kMany * sizeof(void*));
+}
+
+TEST(PendingTimers, StayInTheirSlotsWhileTheClockStands) {
+    PendingTimers timers{kNow};
+    timers.schedule(scheduleCommand("a", kNow + 300));
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 100, 10)), IsEmpty());
+    auto const next = timers.nextExpiration();
+    EXPECT_LT(next, kNow + 300) << "it is on a coarse level";
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 100, 10)), IsEmpty());
+    EXPECT_EQ(timers.nextExpiration(), next);
 }
 
 /// Any course of commands, and a clock that goes anywhere, beside a map.

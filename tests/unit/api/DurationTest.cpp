@@ -125,6 +125,11 @@ TEST(Duration, TakesCountsOf128Bits) {
     EXPECT_EQ((Duration{duration<Wide>{kTwo64}}.count()), kMax);
     EXPECT_EQ(Duration{Pico{kTwo64}}.count(), 18'446'744'073'709'552);
     EXPECT_EQ(Duration{Pico{-kTwo64}}.count(), -18'446'744'073'709'551);
+    // Whole units fill the range, and a fraction of 1 is beyond it.
+    using SevenEighths = duration<Wide, std::ratio<7, 8'000'000'000>>;
+    EXPECT_EQ(Duration{SevenEighths{Wide{kMax / 7} * 8 + 1}}.count(), kMax);
+    using TwoThirds = duration<Wide, std::ratio<2, 3'000'000'000>>;
+    EXPECT_EQ(Duration{TwoThirds{Wide{kMin / 2} * 3 - 2}}.count(), kMin);
     EXPECT_EQ((Duration{duration<UnsignedWide, std::nano>{~UnsignedWide{0}}}.count()), kMax);
     EXPECT_EQ((Duration{duration<UnsignedWide, std::pico>{UnsignedWide{1} << 64U}}.count()),
               18'446'744'073'709'552);

@@ -377,6 +377,30 @@ TEST(TimerObserverTest, SeesEveryTimeoutEndOnceInAFlatTimer) {
               2);
 }
 
+TEST(TimerObserverTest, SeesEveryStepOfATimeoutInAFlatTimerInOrder) {
+    ManualClock clock;
+    Recorder recorder;
+    HashedWheelTimer timer{
+        {.tick = 10ms, .ticksPerWheel = 8, .clock = clock, .observer = &recorder}};
+    auto const stages = [&recorder](Timeout const& timeout) {
+        std::vector<Stage> of;
+        for (TimerEvent const& event : recorder.events())
+            if (event.entry == TimerObserver::entryOf(timeout)) of.push_back(event.stage);
+        return of;
+    };
+    Timeout const runs = timer.newTimeout([] {}, 25ms);
+    Timeout const cancelled = timer.newTimeout([] {}, 25ms);
+    EXPECT_TRUE(cancelled.cancel());
+    clock.advance(40ms);
+    EXPECT_EQ(stages(runs), (std::vector{Stage::schedule, Stage::intake, Stage::place,
+                                         Stage::expire, Stage::run}));
+    EXPECT_EQ(stages(cancelled), (std::vector{Stage::schedule, Stage::intake, Stage::cancel}));
+    for (TimerEvent const& event : recorder.events()) {
+        bool const hasSlot = event.stage == Stage::wake || event.stage == Stage::place;
+        EXPECT_EQ(event.slot, hasSlot ? event.expiration.value() % 8 : 0) << lineOf(event);
+    }
+}
+
 TEST(TimerObserverTest, NamesItsStages) {
     std::vector<std::string> names;
     for (int i = 0; i < 10; ++i) names.emplace_back(toString(static_cast<Stage>(i)));

@@ -283,6 +283,19 @@ TEST(TimerStatisticsOfGroupedRuns, BeginAnewAfterARest) {
     EXPECT_GT(timer.statistics().minLateness, 0ns) << "the driver comes after its time";
 }
 
+TEST(TimerStatisticsText, OfNothingIsZeros) {
+    TimerStatistics idle;
+    idle.name = "idle";
+    std::ostringstream out;
+    out << idle;
+    EXPECT_EQ(out.str(),
+              "timer \"idle\"\n"
+              "  scheduled 0 = fired 0 + cancelled 0 + rejected 0 + returned 0 + pending 0\n"
+              "  runs 0, rescheduled 0, refused 0, driver wake-ups 0\n"
+              "  cascaded from level none\n"
+              "  lateness p50 0.0 ns, p99 0.0 ns, p99.9 0.0 ns, max 0.0 ns; longest run 0.0 ns\n");
+}
+
 TEST(TimerStatisticsText, TellsTimesInAUnitThatSuitsThem) {
     TimerStatistics statistics;
     auto const text = [&](std::chrono::nanoseconds longest) {

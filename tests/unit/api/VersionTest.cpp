@@ -22,6 +22,21 @@ TEST(VersionTest, IsOneTextAndThreeNumbers) {
     EXPECT_EQ(text, TIMINGWHEEL_VERSION_STRING);
 }
 
+// Macros name each other where they are used: as it will be for 3.2.1.
+#pragma push_macro("TIMINGWHEEL_VERSION_MAJOR")
+#pragma push_macro("TIMINGWHEEL_VERSION_MINOR")
+#pragma push_macro("TIMINGWHEEL_VERSION_PATCH")
+#undef TIMINGWHEEL_VERSION_MAJOR
+#undef TIMINGWHEEL_VERSION_MINOR
+#undef TIMINGWHEEL_VERSION_PATCH
+#define TIMINGWHEEL_VERSION_MAJOR 3
+#define TIMINGWHEEL_VERSION_MINOR 2
+#define TIMINGWHEEL_VERSION_PATCH 1
+TEST(VersionTest, IsANumberOfFiveDigitsAndMore) { EXPECT_EQ(TIMINGWHEEL_VERSION, 30'201); }
+#pragma pop_macro("TIMINGWHEEL_VERSION_MAJOR")
+#pragma pop_macro("TIMINGWHEEL_VERSION_MINOR")
+#pragma pop_macro("TIMINGWHEEL_VERSION_PATCH")
+
 // Bug pattern: a new header that the one for everything does not have.
 TEST(VersionTest, OneHeaderHasEverything) {
     std::string const all = textOf(kRoot / "include/timingwheel/timingwheel.h");

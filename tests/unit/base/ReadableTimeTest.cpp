@@ -27,6 +27,7 @@ TEST(ReadableTimeTest, HasTheUnitThatAPersonWouldTake) {
         {3250us, "3.25 ms"},   {12345678ns, "12.346 ms"},
         {1s, "1 s"},           {1050ms, "1.05 s"},
         {59s, "59 s"},         {60s, "1 min"},
+        {1s + 1us, "1.001 s"}, {1ms + 1ns, "1.001 ms"},
         {61s, "1 min 1 s"},    {60s + 1ms, "1 min 1 s"},
         {90min, "1 h 30 min"}, {24h, "1 d"},
         {25h, "1 d 1 h"},      {24h * 365, "365 d"},

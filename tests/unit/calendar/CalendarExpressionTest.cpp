@@ -120,6 +120,13 @@ TEST(CalendarExpression, ShowsWhereItIsNotUnderstood) {
     EXPECT_EQ(positionOf(kCron, "*/0 * * * *"), 2u);
     EXPECT_EQ(positionOf(kCron, "0 0 * * L"), 8u);
     EXPECT_EQ(positionOf(kCron, ""), 0u);
+    // Names are of months and weekdays only.
+    EXPECT_EQ(positionOf(kCron, "JAN 0 0 * * *"), 0u);
+    EXPECT_EQ(positionOf(kCron, "0 MON 0 * * *"), 2u);
+    EXPECT_EQ(positionOf(kCron, "0 0 JAN * * *"), 4u);
+    EXPECT_EQ(positionOf(kCron, "0 0 0 MON * *"), 6u);
+    EXPECT_EQ(positionOf(kCron, "0 0 0 * MON *"), 8u);
+    EXPECT_EQ(positionOf(kCron, "0 0 0 * * JAN"), 10u);
     EXPECT_EQ(positionOf(kOnCalendar, "*-*-* 12:00:00.5"), 14u);
     EXPECT_EQ(positionOf(kOnCalendar, "daily No/Where"), 6u);
     EXPECT_EQ(positionOf(kOnCalendar, "5..3:00"), 0u);

@@ -84,7 +84,7 @@ TEST(TimeZone, UnderstandsEachRuleOfAYear) {
           "NZST-12NZDT,M9.5.0,M4.1.0/3", "IST-1GMT0,M10.5.0,M3.5.0/1",
           "<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "EET-2EEST,M3.4.4/50,M10.4.4/50",
           "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", "<+0330>-3:30<+0430>,J79/24,J263/24",
-          "ABC+3DEF,J60/2,300/2:30:15", "ABC3DEF,59,J365"})
+          "ABC+3DEF,J60/2,300/2:30:15", "ABC3DEF,59,J365", "ABC3DEF,J59,J300"})
         expectAsTheirs(ZoneRule{rule}, rule, "1999-01-01 00:00", "2030-01-01 00:00");
 }
 
@@ -92,7 +92,8 @@ TEST(TimeZone, RefusesARuleThatItDoesNotUnderstand) {
     for (char const* const rule :
          {"", "A3", "EST", "EST25", "EST5EDT", "EST5EDT,M3.2.0", "EST5EDT,M13.2.0,M11.1.0",
           "EST5EDT,M3.6.0,M11.1.0", "EST5EDT,M3.2.7,M11.1.0", "EST5EDT,J0,J365",
-          "EST5EDT,M3.2.0/168,M11.1.0", "EST5EDT,M3.2.0,M11.1.0,", "<-03"})
+          "EST5EDT,M3.2.0/168,M11.1.0", "EST5EDT,M3.2.0,M11.1.0,", "<-03", "EST5:60", "EST5:59:60",
+          "EST5EDT,M3.2.0/2:60,M11.1.0"})
         EXPECT_THROW(ZoneRule{rule}, CalendarError) << rule;
 }
 

@@ -17,6 +17,7 @@ public:
     bool cancel(detail::TimeoutNode&) noexcept override { return false; }
     bool cancelAndEnd(detail::TimeoutNode&) noexcept override { return false; }
 
+    using TimeoutKeeper::bias_;
     using TimeoutKeeper::counters_;
     using TimeoutKeeper::drained_;
     using TimeoutKeeper::endFrame;
@@ -24,6 +25,7 @@ public:
     using TimeoutKeeper::pending_;
     using TimeoutKeeper::queue_;
     using TimeoutKeeper::record;
+    using TimeoutKeeper::runEnded_;
     using TimeoutKeeper::running_;
 
     bool isLocked() {

@@ -1,5 +1,6 @@
 #include "BareKeeper.h"
 #include "driver/Section.h"
+#include "platform/ProcessBarrier.h"
 #include "run/TaskEnd.h"
 
 #include <support/Effort.h>
@@ -49,6 +50,21 @@ TEST(Section, HoldsTheLockWhileItLivesAndIsNotReleased) {
         EXPECT_TRUE(keeper.isLocked());
     }
     EXPECT_FALSE(keeper.isLocked());
+}
+
+// Who waits for a condition goes on in its own hold.
+TEST(Section, LeansToNoThreadWhileAnotherWaits) {
+    LoneContext context{{}, true};
+    BareKeeper keeper{context};
+    Section section{keeper};
+    for (Signal* const signal : {&keeper.runEnded_, &keeper.drained_}) {
+        ++signal->waiters;
+        section.leanToThisThread();
+        EXPECT_FALSE(keeper.bias_.stands());
+        --signal->waiters;
+    }
+    section.leanToThisThread();
+    EXPECT_EQ(keeper.bias_.stands(), ProcessBarrier::isAvailable());
 }
 
 TEST(Section, HasNoLockForOneThread) {

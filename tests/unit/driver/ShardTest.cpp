@@ -1,5 +1,6 @@
 // One shard by itself, served by hand: how much is done under one hold of its lock.
 
+#include "BareKeeper.h"
 #include "driver/Shard.h"
 #include "timeout/TimeoutNode.h"
 
@@ -152,6 +153,20 @@ TEST_F(ShardTest, RunsNoMoreTasksThanItMay) {
     EXPECT_EQ(shard_.nextWake(), Tick{5}) << "the others wait";
     EXPECT_EQ(shard_.pending(), 7U);
     EXPECT_EQ(shard_.serve(Tick{5}, frame, 100).started, 7U);
+}
+
+// The first schedule may start the timer while another thread drains it.
+TEST_F(ShardTest, DoesNotOpenOnceItDrains) {
+    Shard other{context_, 1};
+    other.beginDraining();
+    other.open();
+    auto const [node, handle] = nodeWith([] {});
+    EXPECT_EQ(other.schedule(node, Tick{5}, Tick{5}, clock_.now()), Shard::Gate::draining);
+    StoppedTimeouts stopped;
+    other.close(stopped);
+    other.beginDraining();
+    EXPECT_EQ(other.schedule(node, Tick{5}, Tick{5}, clock_.now()), Shard::Gate::closed);
+    TimeoutKeeper::discard(context_, node);
 }
 
 // G20

@@ -1,5 +1,6 @@
 // Cancelling on a HashedWheelTimer: who wins, who is told and when, and when captures go.
 
+#include <support/AllocationCounter.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
 #include <support/Threads.h>
@@ -80,6 +81,17 @@ TEST_F(HashedWheelCancel, CountsUntilTheNextTick) {
     clock.advance(1ms);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
     EXPECT_EQ(timer.statistics().cancelled, 3U);
+}
+
+// Most are cancelled before the next tick: their memory does not wait for it.
+TEST_F(HashedWheelCancel, BeforeTheNextTickGivesBackItsMemoryAtOnce) {
+    HashedWheelTimer timer{options()};
+    Timeout const first = timer.newTimeout([] {}, 1h);  // starts the worker
+    Timeout timeout = timer.newTimeout([] {}, 1h);
+    AllocationCounter const counter;
+    EXPECT_TRUE(timeout.cancel());
+    timeout = Timeout{};
+    EXPECT_EQ(counter.deallocations(), 1U);
 }
 
 TEST_F(HashedWheelCancel, IsToldOnTheWorkerAtTheNextTickOnce) {

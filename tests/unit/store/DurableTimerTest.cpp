@@ -329,20 +329,42 @@ TEST_F(DurableTimerTest, ReadsNoMoreBytesThanItMay) {
     few.maxBytes = 3'500;
     std::promise<void> mayEnd;
     std::shared_future<void> const end = mayEnd.get_future().share();
-    std::atomic<bool> hasRead{false};
+    std::atomic<int> calls{0};
     Run const run = start(
         [&](DurableTimeout const&) {
-            hasRead = true;
-            end.wait();
+            if (++calls > 1) end.wait();
         },
         few);
-    waitUntil([&] { return hasRead.load(); });
-    answers.clear();
-    for (int i = 0; i < 100; i += 2) answers.push_back(timer->cancel(std::to_string(i)));
+    // It reads on when half of the room is free.
+    waitUntil([&] { return calls == 2; });
+    // One after the other: it might read on after each.
     std::vector<bool> found;
-    for (auto& answer : answers) found.push_back(answer.get());
+    for (int i = 0; i < 100; i += 2) found.push_back(timer->cancel(std::to_string(i)).get());
     EXPECT_EQ(std::count(found.begin(), found.end(), false), 2);
-    EXPECT_EQ(timer->pendingTimeouts(), 52U);
+    EXPECT_EQ(timer->pendingTimeouts(), 51U);
+    mayEnd.set_value();
+    waitForPending(0);
+}
+
+TEST_F(DurableTimerTest, ReadsNoMoreTimeoutsThanItMay) {
+    start();
+    for (int i = 0; i < 20; ++i) timer->schedule(std::to_string(i), now() + 1h).get();
+    timer.reset();
+    clock.advance(1h);
+    DurableTimerOptions few = options();
+    few.maxRead = 4;
+    std::promise<void> mayEnd;
+    std::shared_future<void> const end = mayEnd.get_future().share();
+    std::atomic<int> calls{0};
+    Run const run = start(
+        [&](DurableTimeout const&) {
+            if (++calls > 1) end.wait();
+        },
+        few);
+    // It reads on when half of the room is free.
+    waitUntil([&] { return calls == 2; });
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(timer->cancel(std::to_string(i)).get(), i >= 4) << "of what is due: " << i;
     mayEnd.set_value();
     waitForPending(0);
 }
@@ -375,6 +397,8 @@ TEST_F(DurableTimerTest, TriesAgainToRemoveWhatTheDiskHasRefused) {
     disk.fill(true);
     clock.advance(1min);
     waitUntil([&] { return errors > 0; });
+    for (int i = 0; i < 5; ++i) EXPECT_THROW(timer->schedule("b", now() + 1h).get(), StoreError);
+    EXPECT_EQ(errors, 1) << "it has not waited before it tried again";
     disk.fill(false);
     waitUntil([&] {
         steady.advance(1s);
@@ -382,6 +406,24 @@ TEST_F(DurableTimerTest, TriesAgainToRemoveWhatTheDiskHasRefused) {
     });
     restart();
     EXPECT_EQ(deliveries.ids(), std::vector<std::string>{"a"});
+}
+
+TEST_F(DurableTimerTest, CommitsNoMoreChangesAtOnceThanItMay) {
+    constexpr std::uint64_t kCount = 40;
+    DurableTimerOptions few = options();
+    few.maxGroup = 4;
+    timer.emplace("timeouts.db", deliveries.handler(), few);
+    std::uint64_t syncs = 0;
+    std::vector<std::future<bool>> answers;
+    {
+        std::lock_guard const slow{disk.mutex()};
+        syncs = disk.syncs();
+        for (std::uint64_t i = 0; i < kCount; ++i)
+            answers.push_back(timer->schedule(std::to_string(i), now() + 1h));
+    }
+    for (auto& answer : answers) answer.get();
+    std::lock_guard const lock{disk.mutex()};
+    EXPECT_GE(disk.syncs() - syncs, kCount / 4);
 }
 
 TEST_F(DurableTimerTest, RemovesWhatHasBeenDeliveredInGroups) {
@@ -839,6 +881,55 @@ TEST_F(DurableTimerTest, CallsNoHandlerOfAnIdThatWasCancelledWhileItWaitsForAThr
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"first", "last"}));
 }
 
+// Of those whose handlers are called again memory has room for two, whatever they hold.
+TEST_F(DurableTimerTest, CallsNoHandlerAgainThatWaitsForRoomAndWasCancelled) {
+    std::promise<void> mayEnd;
+    std::shared_future<void> const end = mayEnd.get_future().share();
+    std::mutex mutex;
+    std::map<std::string, int> calls;
+    auto const calledTwice = [&] {
+        std::lock_guard const lock{mutex};
+        return std::count_if(calls.begin(), calls.end(),
+                             [](auto& each) { return each.second > 1; });
+    };
+    DurableTimerOptions few = options();
+    few.maxRead = 2;
+    few.threads = 3;
+    Run const run = start(
+        [&](DurableTimeout const& timeout) {
+            {
+                std::lock_guard const lock{mutex};
+                if (++calls[timeout.id] == 1) throw std::runtime_error{"not yet"};
+            }
+            end.wait();
+        },
+        few);
+    for (char const* const id : {"a", "b", "c"})
+        timer->schedule(id, now() + 1s, std::string(100, 'x')).get();
+    clock.advance(1s);
+    waitUntil([&] { return errors == 3; });
+    waitUntil([&] {
+        steady.advance(1s);
+        return calledTwice() == 2;
+    });
+    // The writer has heard of the third when it has answered twice.
+    for (int i = 0; i < 2; ++i) timer->cancel("none").get();
+    steady.advance(1min);
+    timer->cancel("none").get();
+    EXPECT_EQ(calledTwice(), 2);
+    std::string third;
+    {
+        std::lock_guard const lock{mutex};
+        for (auto const& [id, count] : calls)
+            if (count == 1) third = id;
+    }
+    EXPECT_FALSE(timer->schedule(third, now() + 1h).get());
+    EXPECT_TRUE(timer->cancel(third).get());
+    mayEnd.set_value();
+    waitForPending(0);
+    EXPECT_EQ(calledTwice(), 2);
+}
+
 TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
     start();
     timer->schedule("poison", now() + 1s).get();
@@ -1172,9 +1263,8 @@ TEST_F(DurableTimerTest, DeliversWhatComesBeforeADamagedRow) {
     // A page has some thirty rows.
     waitUntil([&] {
         steady.advance(1s);
-        return errors > 0 && (deliveries.ids().size() >= 200 || errors > 10);
+        return errors > 0 && deliveries.ids().size() >= 200;
     });
-    EXPECT_GE(deliveries.ids().size(), 200U);
     EXPECT_LE(deliveries.ids().size(), 250U);
     timer.reset();
     std::vector<std::string> ids = deliveries.ids();
@@ -1214,6 +1304,7 @@ TEST_F(DurableTimerTest, RefusesAFileThatIsInUse) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
     real.lockTimeout = 0s;
+    real.retryDelay = 1h;
     test::TemporaryFile const file;
     DurableTimer const first{file.path, deliveries.handler(), real};
     expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
@@ -1231,6 +1322,7 @@ TEST_F(DurableTimerTest, WaitsForAFileThatOthersUse) {
     other->run("BEGIN; SELECT count(*) FROM timeout");
     expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
     real.lockTimeout = 1h;
+    real.retryDelay = 1ms;
     test::together(kStarts + 1, [&](std::size_t i) {
         if (i == kStarts) return other.reset();
         DurableTimer one{file.path, deliveries.handler(), real};
