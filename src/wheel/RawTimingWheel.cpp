@@ -29,8 +29,7 @@ RawTimingWheel::RawTimingWheel(TimingWheelOptions options)
     : clock_{options.start.value()},
       origin_{std::min<std::int64_t>(options.start.value(), 0)},
       geometry_{options.wheelSize, options.levelSizes},
-      crowdedFrom_{options.lanesFrom == SIZE_MAX ? SIZE_MAX
-                                                 : (options.lanesFrom + kOneIn - 1) / kOneIn} {
+      crowdedFrom_{options.lanesFrom / kOneIn + (options.lanesFrom % kOneIn != 0 ? 1U : 0U)} {
     buildLevels(clock_);
 }
 

@@ -61,20 +61,19 @@ private:
 ///
 /// Level k has `wheelSize` buckets of wheelSize^k ticks each, unless `levelSizes` says otherwise: a
 /// bucket is as wide as the level below it. An entry goes to the lowest level whose range its
-/// deadline lies in. The first entry that overflows the levels builds those that it
-/// needs. When a bucket expires its entries are placed again: each lands on a lower level, nearer
-/// to its deadline, or is due. That is a cascade, and a timeout makes at most one per level. So
-/// adding and cancelling take the same number of steps however many are pending. The delay heap
-/// knows the earliest bucket, so nothing needs to tick while nothing is due.
+/// deadline lies in. The first entry that overflows the levels builds those that it needs. When a
+/// bucket expires its entries are placed again: each lands on a lower level, nearer to its
+/// deadline, or is due. That is a cascade, and a timeout makes at most one per level. So adding and
+/// cancelling take the same number of steps however many are pending. The delay heap knows the
+/// earliest bucket, so nothing needs to tick while nothing is due.
 ///
 /// Time is spent on memory: three cache lines to take an entry out, and the next entry of a bucket
 /// to wait for. So the arithmetic is short and has no division: the fewer instructions an operation
 /// has, the more operations the processor has under way. And crowded buckets have lanes.
 ///
 /// Flow: `place` puts an entry into a bucket and arms it; `flush` moves the clock to the earliest
-/// bucket's expiration and takes the bucket's entries out; `takeFlushed` hands them over one by
-/// one, to be placed again or run. Nothing here calls back: functions return what the caller must
-/// know.
+/// bucket's expiration; `nextDue` places its entries again, and returns those that are due one by
+/// one. Nothing here calls back: functions return what the caller must know.
 ///
 /// Worked example, 20 slots, clock at 0 (level:slot@expiration):
 ///
@@ -210,8 +209,8 @@ public:
         return true;
     }
 
-    /// Moves the clock to the earliest bucket that expires by `limit` and takes its entries out.
-    /// There may be none: all may have been cancelled since. The bucket can be used again at once.
+    /// Moves the clock to the earliest bucket that expires by `limit`, whose entries then wait to
+    /// be taken. There may be none: all may have been cancelled since.
     /// Returns the bucket, which is no longer armed; null if there is none. O(levels).
     /// REQUIRES: all entries of the last flush have been taken.
     TimerTaskList const* flush(Tick limit) noexcept {

@@ -71,8 +71,12 @@ public:
     /// The same, for a level above the finest.
     std::int64_t coarserLimit() const noexcept { return limit_; }
 
-    std::span<TimerTaskList> buckets() noexcept { return {buckets_, size_}; }
-    std::span<TimerTaskList const> buckets() const noexcept { return {buckets_, size_}; }
+    std::span<TimerTaskList> buckets() noexcept {
+        return {buckets_, static_cast<std::size_t>(size_)};
+    }
+    std::span<TimerTaskList const> buckets() const noexcept {
+        return {buckets_, static_cast<std::size_t>(size_)};
+    }
     TimerTaskList& bucket(std::uint64_t slot) noexcept { return buckets_[slot]; }
     /// True for what lies in its buckets and their lanes.
     bool holds(void const* address) const noexcept {
