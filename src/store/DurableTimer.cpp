@@ -332,7 +332,7 @@ public:
         return copies_.back().answer.get_future();
     }
 
-    std::uint64_t pending() const noexcept { return count_.load(std::memory_order_relaxed); }
+    std::uint64_t pending() const noexcept { return count_.load(std::memory_order_acquire); }
 
     void stop() {
         std::lock_guard const stopping{stopMutex_};
@@ -511,7 +511,7 @@ private:
         unwritten_.erase(removed, unwritten_.end());
         removalsAtOnce_ = std::min(options_.maxGroup, removalsAtOnce_ * 2);
         if (!unwritten_.empty()) wake(wantsRetry_);
-        count_.fetch_add(static_cast<std::uint64_t>(effects.count), std::memory_order_relaxed);
+        count_.fetch_add(static_cast<std::uint64_t>(effects.count), std::memory_order_release);
         for (std::int64_t const key : effects.disarmed) forget(key);
         for (std::int64_t const key : effects.dropped) drop(key);
         for (auto const& [key, row] : effects.arms) arm(row);
@@ -800,7 +800,7 @@ private:
     Handler const handler_;
     DurableTimerOptions const options_;
     std::unique_ptr<Table> const table_;
-    std::atomic<std::uint64_t> count_{0};  // orders nothing: answers do
+    std::atomic<std::uint64_t> count_{0};  // who waits for 0 may look at what handlers did
 
     std::mutex stopMutex_;    // of those who stop it
     std::mutex reportMutex_;  // of the error handler
