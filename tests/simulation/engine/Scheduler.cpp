@@ -12,7 +12,7 @@
 namespace timingwheel::test::simulation {
 
 namespace {
-constexpr std::uint64_t kMostSteps = 200'000;
+constexpr std::uint64_t kMostSteps = 2'000'000;
 }
 
 struct Scheduler::Thread {
