@@ -710,8 +710,8 @@ void Shard::checkInvariants() {
     Section section{*this};
     wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
     std::size_t const queued = queue_.list().size();
-    std::size_t const listed = wheel_.size() + arrivals_.size() + due_.size() +
-                               gatheredReady_.size() + queued;
+    std::size_t const listed =
+        wheel_.size() + arrivals_.size() + due_.size() + gatheredReady_.size() + queued;
     if (listed != pending_) throw std::logic_error{"pending is not what the lists hold"};
     if (queued != queue_.size()) throw std::logic_error{"the queue's size is not what is queued"};
     if (queue_.claims() < queue_.size()) throw std::logic_error{"fewer claims than queued tasks"};

@@ -3,8 +3,6 @@
 #include "driver/Section.h"
 #include "run/TaskEnd.h"
 
-#include <algorithm>
-
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
@@ -85,12 +83,8 @@ std::optional<NextRun> TimeoutKeeper::nextRun(TimeoutNode& node, Tick deadline,
                                               Clock::TimePoint ended) noexcept {
     if (TimeoutWord::of(node).state() != TimeoutState::running) return std::nullopt;
     if (context_.hasStopped()) return NextRun{};  // the task has destroyed its timer: see late_
-    bool const mayGoBack = context_.clock.mayGoBack();
-    // If another clock goes back all the same, a run has not ended before it was due. Otherwise the
-    // next one would be due at once, and served until the clock has caught up.
-    if (!mayGoBack) ended = std::max(ended, context_.scale.timeOf(deadline));
     try {
-        return node.nextRun(context_.scale, deadline, ended, mayGoBack);
+        return node.nextRun(context_.scale, deadline, ended, context_.clock.mayGoBack());
     } catch (...) {
         reportFailure(context_, TaskSubject{node}, TaskFailure::Kind::noNextTime,
                       std::current_exception());

@@ -224,9 +224,8 @@ void RawTimingWheel::cascade(std::size_t& atMost) noexcept {
         if (deadline >= limit || deadline < from)
             static_cast<void>(link(entry, Tick{deadline}, deadline - clock));
         else
-            static_cast<void>(linkAt(entry, *level,
-                                     isFinest ? level->ticksTo(deadline)
-                                              : level->nearSlotsTo(deadline)));
+            static_cast<void>(linkAt(
+                entry, *level, isFinest ? level->ticksTo(deadline) : level->nearSlotsTo(deadline)));
         return true;
     });
     atMost = left;

@@ -235,9 +235,8 @@ private:
     // A bucket that the trace has as empty.
     void listEntries(std::ostream& out, std::int64_t level, std::int64_t slot) const {
         auto const buckets = wheel_->levels()[static_cast<std::size_t>(level)].buckets();
-        buckets[static_cast<std::size_t>(slot)].forEach([&](TimerTaskEntry const& entry) {
-            out << ' ' << static_cast<Task const&>(entry).id;
-        });
+        buckets[static_cast<std::size_t>(slot)].forEach(
+            [&](TimerTaskEntry const& entry) { out << ' ' << static_cast<Task const&>(entry).id; });
     }
 
     void placeAgain(Task& task) {

@@ -195,29 +195,6 @@ TEST(Periodic, MeasuresAFixedDelayFromTheEndOfARunThatTakesTime) {
     EXPECT_EQ(begins[1], 27ms);
 }
 
-// Bug pattern: the next run counts from a clock that has gone back, so it is due at once, and the
-// task is served until the clock has caught up.
-TEST(Periodic, KeepsAFixedDelayFromARunDuringWhichTheClockGoesBack) {
-    SettableClock clock;
-    ManualTimer timer{{.clock = clock}};
-    int runs = 0;
-    timer.scheduleWithFixedDelay(
-        [&] {
-            if (++runs == 1) clock.set(Clock::TimePoint{20ms});
-        },
-        100ms, 10ms);
-    clock.set(Clock::TimePoint{100ms});
-    timer.advanceTo(clock.now());
-    for (milliseconds const time : {20ms, 30ms, 100ms, 109ms}) {
-        clock.set(Clock::TimePoint{time});
-        timer.advanceTo(clock.now());
-        EXPECT_EQ(runs, 1) << time.count();
-    }
-    clock.set(Clock::TimePoint{110ms});
-    timer.advanceTo(clock.now());
-    EXPECT_EQ(runs, 2);
-}
-
 TEST(Periodic, LeavesOutRunsWhoseTimePassesDuringALongRun) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};
