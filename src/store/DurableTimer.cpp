@@ -800,7 +800,7 @@ private:
     Handler const handler_;
     DurableTimerOptions const options_;
     std::unique_ptr<Table> const table_;
-    std::atomic<std::uint64_t> count_{0};  // who waits for 0 may look at what handlers did
+    std::atomic<std::uint64_t> count_{0};
 
     std::mutex stopMutex_;    // of those who stop it
     std::mutex reportMutex_;  // of the error handler

@@ -139,7 +139,8 @@ void RawTimingWheel::noteQuiet() noexcept {
     quietUntil_ = std::min(heap_.earliest(), levels_.front().nextTurn());
 }
 
-bool RawTimingWheel::beginTurn(std::int64_t tick) noexcept {
+/// Beyond what one comparison tells.
+bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
     if (tick >= heap_.earliest() || hasFlushed()) return false;
     moveClock(std::max(tick, clock_));
     noteQuiet();

@@ -121,6 +121,17 @@ TEST_F(DurableTimerInterleavings, WhatAHandlerThrowsIsReportedByOneThreadAtATime
     });
 }
 
+TEST_F(DurableTimerInterleavings, WhatAHandlerDidIsSeenOnceItsTimeoutIsGone) {
+    expectFew([] {
+        auto const handled = std::make_unique<bool>(false);  // on the heap, where races are seen
+        World world{[&](DurableTimeout const&) { *handled = true; }};
+        static_cast<void>(world.timer->schedule("a", world.in(milliseconds{1})).get());
+        world.clock.advance(milliseconds{1});
+        while (world.timer->pendingTimeouts() != 0) World::rest();
+        require(*handled, "it is gone and was not handled");
+    });
+}
+
 TEST_F(DurableTimerInterleavings, WhatIsCancelledWhileItWaitsForAThreadIsNotDelivered) {
     expectFew(
         [] {

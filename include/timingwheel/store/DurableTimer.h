@@ -155,7 +155,8 @@ public:
     /// - Throws std::logic_error after stop().
     [[nodiscard]] std::future<void> backup(std::filesystem::path copy);
 
-    /// Timeouts in the file, by the last commit.
+    /// Timeouts in the file, by the last commit. Whoever sees one gone may look at what its handler
+    /// has done.
     std::uint64_t pendingTimeouts() const noexcept;
 
     /// Accepts nothing more, waits for handlers that run, and does what was accepted. What is

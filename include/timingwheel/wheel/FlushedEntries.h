@@ -106,7 +106,7 @@ public:
         }
     }
 
-    /// How many entries of the last bucket have been taken so far.
+    /// How many entries of the last bucket have been taken, or shown as the next one, so far.
     std::size_t taken() const noexcept { return taken_; }
 
     /// Those that have not been taken, for inspection.

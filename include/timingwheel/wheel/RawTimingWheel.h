@@ -202,7 +202,7 @@ public:
     /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
     /// and no flushed entries wait. Otherwise returns false and changes nothing.
     bool advanceIdleClock(Tick tick) noexcept {
-        if (tick.value() >= quietUntil_) return beginTurn(tick.value());
+        if (tick.value() >= quietUntil_) return advanceIdleClockFar(tick.value());
         // Not std::max: each step would wait for the last one's store.
         if (tick.value() > clock_) [[likely]]
             clock_ = tick.value();
@@ -210,8 +210,8 @@ public:
     }
 
     /// Moves the clock to the earliest bucket that expires by `limit`, whose entries then wait to
-    /// be taken. There may be none: all may have been cancelled since.
-    /// Returns the bucket, which is no longer armed; null if there is none. O(levels).
+    /// be taken: none, if all were cancelled since. Returns the bucket, which is no longer armed;
+    /// null if there is no such bucket. O(levels).
     /// REQUIRES: all entries of the last flush have been taken.
     TimerTaskList const* flush(Tick limit) noexcept {
         return heap_.earliest() > limit.value() ? nullptr : &flushEarliest();
@@ -324,7 +324,7 @@ private:
 
     void moveClock(std::int64_t tick) noexcept;
     void noteQuiet() noexcept;
-    bool beginTurn(std::int64_t tick) noexcept;
+    bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void setCrowded(bool crowded) noexcept;
 
     TimerTaskList& flushEarliest() noexcept;

@@ -25,9 +25,9 @@ inline namespace v1 {
 /// A crowded bucket has further lists, the *lanes*, because emptying a long one is slow: the next
 /// entry's address is known only once this one has come from memory, so each entry is a cache miss
 /// of its own. Entries are spread over the lanes, which are emptied in turn (see FlushedEntries).
-/// Then many misses are under way at a time, and expiring a million takes a fifth of the time. The
-/// lanes stand apart from the bucket, in memory that nothing touches before a wheel is crowded. A
-/// bucket that uses no lane keeps the order of its entries.
+/// Then many misses are under way at a time, and expiring a million takes less than a third of the
+/// time. The lanes stand apart from the bucket, in memory that nothing touches before a wheel is
+/// crowded. A bucket that uses no lane keeps the order of its entries.
 ///
 /// Units          ticks
 /// Complexity     everything O(1), except forEach and size
