@@ -1,6 +1,7 @@
 #include "contenders/TimingWheelQueue.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <valgrind/callgrind.h>
 
@@ -48,10 +49,24 @@ void count(std::size_t pending) {
     loads.runCore();
 }
 
+[[gnu::noinline]] std::size_t step(TimingWheel<TimerTaskEntry>& wheel, Tick now) {
+    return wheel.advanceTo(now, [](TimerTaskEntry&) {});
+}
+
+// A loop tells the wheel the time, and nothing is due.
+void countSteps() {
+    constexpr std::int64_t kSteps = 1'000;
+    TimingWheel<TimerTaskEntry> wheel{{.wheelSize = 2 * kSteps}};
+    Counter{0}("step", kSteps, [&] {
+        for (std::int64_t now = 1; now <= kSteps; ++now) step(wheel, Tick{now});
+    });
+}
+
 }  // namespace
 }  // namespace timingwheel::bench
 
 int main() {
+    timingwheel::bench::countSteps();
     timingwheel::bench::count(20'000);  // a bucket is one list
     timingwheel::bench::count(50'000);  // crowded ones have lanes
     return 0;

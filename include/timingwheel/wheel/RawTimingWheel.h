@@ -202,7 +202,11 @@ public:
     /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
     /// and no flushed entries wait. Otherwise returns false and changes nothing.
     bool advanceIdleClock(Tick tick) noexcept {
-        if (tick.value() >= quietUntil_) return advanceIdleClockFar(tick.value());
+        return advanceQuietly(tick) || advanceIdleClockFar(tick.value());
+    }
+    /// The same within a turn of the finest level; otherwise false.
+    bool advanceQuietly(Tick tick) noexcept {
+        if (tick.value() >= quietUntil_) return false;
         // Not std::max: each step would wait for the last one's store.
         if (tick.value() > clock_) [[likely]]
             clock_ = tick.value();

@@ -129,7 +129,7 @@ public:
     template <std::invocable<Entry&> Due>
     std::size_t advanceTo(Tick now, Due&& due) {
         // Most steps of a clock find nothing to do and skip the rest.
-        if (raw_.advanceIdleClock(now)) [[likely]]
+        if (raw_.advanceQuietly(now)) [[likely]]
             return 0;
         return handOver(now, due);
     }
