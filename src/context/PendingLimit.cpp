@@ -9,7 +9,7 @@ namespace detail {
 /// The count never exceeds the limit, not even for a moment: otherwise another thread might be
 /// refused although there is room.
 void PendingLimit::acquireCounted() {
-    std::size_t count = count_.load(std::memory_order_acquire);
+    std::size_t count = count_.load(std::memory_order_relaxed);
     do {
         if (count >= most_) {
             refused_.fetch_add(1, std::memory_order_relaxed);
@@ -17,7 +17,7 @@ void PendingLimit::acquireCounted() {
                                     " timeouts are pending: maxPendingTimeouts is " +
                                     std::to_string(most_)};
         }
-    } while (!count_.compare_exchange_weak(count, count + 1, std::memory_order_acq_rel));
+    } while (!count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
 }
 
 }  // namespace detail

@@ -12,7 +12,8 @@ namespace detail {
 /// How many timeouts of one timer may be pending. Without a limit nothing is counted, so threads
 /// share no counter.
 ///
-/// Thread safety  any number of threads
+/// Thread safety  any number of threads. The counters order nothing else: no memory is read because
+///                of their values, so relaxed is enough
 class PendingLimit {
 public:
     /// `most` 0 means no limit, and SIZE_MAX that they are only counted. `timerName` must outlive
@@ -29,11 +30,11 @@ public:
     }
     /// Counts so many less.
     void release(std::size_t count = 1) noexcept {
-        if (most_ != 0) count_.fetch_sub(count, std::memory_order_release);
+        if (most_ != 0) count_.fetch_sub(count, std::memory_order_relaxed);
     }
 
     /// How many are counted. REQUIRES: there is a limit.
-    std::size_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+    std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
     /// How often acquire() has thrown.
     std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
