@@ -1,4 +1,4 @@
-#include "apps/kafka/Intake.h"
+#include "components/kafka/daemon/Intake.h"
 #include "kafka/Records.h"
 
 #include <gmock/gmock.h>

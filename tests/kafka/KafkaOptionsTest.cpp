@@ -1,4 +1,4 @@
-#include "apps/kafka/Options.h"
+#include "components/kafka/daemon/Options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "apps/kafka/PendingTimers.h"
+#include "components/kafka/daemon/PendingTimers.h"
 #include "kafka/Records.h"
 
 #include <gmock/gmock.h>

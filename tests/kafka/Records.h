@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "apps/kafka/Command.h"
-#include "apps/kafka/Record.h"
+#include "components/kafka/daemon/Command.h"
+#include "components/kafka/daemon/Record.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "apps/kafka/StateReader.h"
+#include "components/kafka/daemon/StateReader.h"
 
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka_mock.h>

@@ -1,4 +1,4 @@
-#include "apps/kafka/Worker.h"
+#include "components/kafka/daemon/Worker.h"
 
 #include <gtest/gtest.h>
 

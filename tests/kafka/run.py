@@ -58,7 +58,7 @@ def main():
         run(python, "-B", "tests/planted/planted.py", "--kafka")
     built = build("release", "timingwheel-kafka", "timingwheel-ten-lines")
     options.build = ROOT / "build/kafka"
-    options.program = built / "src/apps/kafka/timingwheel-kafka"
+    options.program = built / "src/components/kafka/daemon/timingwheel-kafka"
     options.tenLines = built / "tests/timingwheel-ten-lines"
     if options.command == "failures":
         run(python, "-B", HERE / "failures.py", options.program, options.build, *options.test)

@@ -24,14 +24,14 @@ from planted import LEAST, RECORD, ROOT, Field
 from runner import asked, git
 
 # Kafka's: what decides, of which tests/kafka tests each without a broker.
-MUTATED = ["src/base/*", "src/wheel/*", "src/timeout/*", "src/context/*", "src/run/*",
-           "src/driver/*", "include/timingwheel/**/*.h", "src/calendar/*", "src/store/*",
-           *(f"src/apps/kafka/{name}.*" for name in (
+MUTATED = ["src/core/base/*", "src/core/wheel/*", "src/core/timeout/*", "src/core/flat/*",
+           "src/core/driver/**/*", "include/timingwheel/**/*.h", "src/components/calendar/*",
+           "src/components/store/*",
+           *(f"src/components/kafka/daemon/{name}.*" for name in (
                "Command", "Intake", "PendingTimer", "PendingTimers", "StateReader"))]  # fmt: skip
-PROGRAMS = ["platform", "base", "wheel", "timeout", "context", "run", "driver", "calendar", "kafka",
-            "store", "asio", "model", "flow", "api", "facade", "trace", "threads",
-            "simulation"]  # fmt: skip
-KEEPER = Path("src/driver/TimeoutKeeper.h")  # has the lock that a Section takes
+PROGRAMS = ["base", "wheel", "timeout", "driver", "flat", "calendar", "kafka", "store", "asio",
+            "model", "flow", "public", "facade", "trace", "threads", "simulation"]  # fmt: skip
+KEEPER = Path("src/core/driver/TimeoutKeeper.h")  # has the lock that a Section takes
 LAST = "## The last run"
 MARK = re.compile(r"timingwheel_mutant::is\((\d+)\)")
 

@@ -196,8 +196,8 @@ class Field:
     def run(self, program, patterns, log):
         if program == FAILURES:
             command = [pythonOf("kafka"), "-B", self.tree / FAILURES,
-                       self.build / "src/apps/kafka/timingwheel-kafka", ROOT / "build/kafka",
-                       *patterns]  # fmt: skip
+                       self.build / "src/components/kafka/daemon/timingwheel-kafka",
+                       ROOT / "build/kafka", *patterns]  # fmt: skip
             return "" if execute(command, log, HANGS)[1] == 0 else f"one of {patterns}"
         command = [self.build / f"tests/timingwheel-tests-{program}", "--gtest_fail_fast",
                    "--gtest_color=no", f"--gtest_filter={filterOf(patterns)}"]  # fmt: skip

@@ -24,9 +24,10 @@ PAGE, RESULTS, TEMPLATE = ROOT / "docs/platforms.md", HERE / "results.jsonl", HE
 ZIG = (HERE / "requirements.txt").read_text().split("==")[1].strip()
 PACKAGES = {"rapidcheck": "librapidcheck-dev", "date": "libhowardhinnant-date-dev",
             "sqlite3": "libsqlite3-dev"}  # fmt: skip
-FAST = (*sorted(f"unit/{folder.name}" for folder in (ROOT / "tests/unit").iterdir()), "flow",
-        "model", "threads")  # fmt: skip
-NEEDS = {"unit/calendar": "date", "unit/store": "sqlite3"}  # of PACKAGES
+FAST = (*sorted({file.parent.relative_to(ROOT / "tests").as_posix()
+                 for file in (ROOT / "tests/unit").rglob("*Test.cpp")}),
+        "flow", "model", "threads")  # fmt: skip
+NEEDS = {"unit/components/calendar": "date", "unit/components/store": "sqlite3"}  # of PACKAGES
 # qemu can start no program again that it runs, and keeps two signals for itself.
 NOT_UNDER_QEMU = r"DeathTest|Process\.DriverThreadTakesNoSignals"
 # MinGW's std::stop_callback may wait for ever for a callback that runs: with nothing of ours.
@@ -275,8 +276,8 @@ class Row:
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in self.tests]
         self.cmake("the tests", ROOT, build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
                    f"-DCMAKE_DISABLE_FIND_PACKAGE_rapidcheck={'rapidcheck' not in self.libraries}",
-                   f"-DTIMINGWHEEL_BUILD_CALENDAR={'unit/calendar' in self.tests}",
-                   f"-DTIMINGWHEEL_BUILD_STORE={'unit/store' in self.tests}",
+                   f"-DTIMINGWHEEL_BUILD_CALENDAR={'unit/components/calendar' in self.tests}",
+                   f"-DTIMINGWHEEL_BUILD_STORE={'unit/components/store' in self.tests}",
                    "-DTIMINGWHEEL_BUILD_DEMO=OFF", "-DTIMINGWHEEL_BUILD_EXAMPLES=OFF",
                    "-DTIMINGWHEEL_BUILD_LONG_TESTS=OFF", "-DTIMINGWHEEL_TEST_UNITY=ON",
                    f"-DTIMINGWHEEL_TEST_FLAGS={self.testFlags}",

@@ -1,11 +1,11 @@
 // A driver thread that sleeps, and callers that wake it: all that may happen to the real Alarm.
 
 #include "Trial.h"
-#include "context/Alarm.h"
-#include "context/LoopDescriptor.h"
-#include "context/TimerClock.h"
-#include "driver/NextWake.h"
-#include "timeout/TickScale.h"
+#include "core/driver/NextWake.h"
+#include "core/driver/context/Alarm.h"
+#include "core/driver/context/LoopDescriptor.h"
+#include "core/driver/context/TimerClock.h"
+#include "core/timeout/TickScale.h"
 
 #include <gtest/gtest.h>
 

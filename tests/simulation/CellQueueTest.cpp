@@ -1,7 +1,7 @@
 // New timeouts between callers and the worker: who has each of them, whoever comes when.
 
 #include "Trial.h"
-#include "driver/CellQueue.h"
+#include "core/flat/CellQueue.h"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include <sqlite3.h>
 #include <stdexcept>
 #include <thread>
-#include <unit/store/PowerCut.h>
+#include <unit/components/store/PowerCut.h>
 #include <utility>
 
 namespace timingwheel::test::simulation {

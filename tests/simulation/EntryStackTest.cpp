@@ -1,7 +1,7 @@
 // The lock-free stack of what is cancelled, and three threads: all that may happen.
 
 #include "Trial.h"
-#include "driver/EntryStack.h"
+#include "core/flat/EntryStack.h"
 
 #include <gtest/gtest.h>
 

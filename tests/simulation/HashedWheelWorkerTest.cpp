@@ -1,8 +1,8 @@
 // The worker of a flat timer, and those who push timeouts while it goes to sleep.
 
 #include "Trial.h"
-#include "driver/HashedWheelWorker.h"
-#include "timeout/TimeoutNode.h"
+#include "core/flat/HashedWheelWorker.h"
+#include "core/timeout/TimeoutNode.h"
 
 #include <support/LoneContext.h>
 #include <timingwheel/ManualClock.h>

@@ -2,8 +2,8 @@
 // little enough for more departures from the plain course of things.
 
 #include "Trial.h"
-#include "driver/Shard.h"
-#include "timeout/TimeoutNode.h"
+#include "core/driver/Shard.h"
+#include "core/timeout/TimeoutNode.h"
 
 #include <support/LoneContext.h>
 #include <timingwheel/ManualClock.h>

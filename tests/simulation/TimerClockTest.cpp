@@ -2,7 +2,7 @@
 // time.
 
 #include "Trial.h"
-#include "context/TimerClock.h"
+#include "core/driver/context/TimerClock.h"
 
 #include <timingwheel/ManualClock.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "context/TimerContext.h"
+#include "core/driver/context/TimerContext.h"
 
 #include <memory>
 #include <utility>

@@ -25,7 +25,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from runner import ROOT, TEST  # noqa: E402
 
 ARCHITECTURE = "docs/architecture.md"
-TOP = "facade"  # only what nothing includes in its turn includes it
 PLATFORM = re.compile(
     r"^[ \t]*#[ \t]*(?:el)?if|\b(?:__builtin_|__SIZEOF_|__GNUC__|_WIN32|pthread_|prctl\b)"
 )
@@ -56,14 +55,17 @@ def isIn(tree, name):
 
 
 def readRules(tree):
-    """From the blocks `layers` (`name -> names`) and `files` (`name: globs`), two dictionaries."""
-    layers, files = (re.search(rf"^```{tag}\n(.*?)^```", tree[ARCHITECTURE], re.M | re.S)[1]
-                     for tag in ("layers", "files"))  # fmt: skip
+    """From the blocks `layers` and `rooms` (`name -> names`) and `files` (`name: globs`), three
+    dictionaries."""
+    layers, rooms, files = (
+        found[1] if (found := re.search(rf"^```{tag}\n(.*?)^```", tree[ARCHITECTURE], re.M | re.S))
+        else "" for tag in ("layers", "rooms", "files"))  # fmt: skip
     patterns = defaultdict(list)
     for name, globs in re.findall(r"^(\w+):(.*)$", files, re.MULTILINE):
         patterns[name] += globs.split()
-    arrows = re.findall(r"^(\w+) *->(.*)$", layers, re.MULTILINE)
-    return {name: others.split() for name, others in arrows}, patterns
+    arrows = ({name: others.split() for name, others in re.findall(r"(?m)^(\w+) *->(.*)$", block)}
+              for block in (layers, rooms))  # fmt: skip
+    return *arrows, patterns
 
 
 def ownersOf(name, patterns):
@@ -78,17 +80,18 @@ def ownersOf(name, patterns):
     return exact or [layer for layer, globs in patterns.items() if any(map(matches, globs))]
 
 
+def roomOf(name, rooms):
+    return next((folder for folder in name.split("/") if folder in rooms), None)
+
+
 def checkRules(tree, allowed, patterns):
     order = list(allowed)
-    included = {other for others in allowed.values() for other in others}
     for number, name in enumerate(order):
         for other in allowed[name]:
             if other not in order[:number]:
                 yield f"{ARCHITECTURE}: {name} -> {other}: a layer depends on earlier ones only"
-            elif other == TOP and name in included:
-                yield f"{ARCHITECTURE}: {name} -> {TOP}: {name} is included, {TOP} is not"
         row = re.search(rf"^\| {name} \|.*\| ([\w, ]+)(;.*)? \|$", tree[ARCHITECTURE], re.M)
-        yield from checkSentences(name, row[0] if row else "", allowed, patterns)
+        yield from checkSentences(tree, name, row[0] if row else "", allowed, patterns)
         claims = row[1].split(", ") if row else []
         for other in order if claims == ["any other layer"] else claims:
             if other in allowed[name] or other not in order:
@@ -99,19 +102,36 @@ def checkRules(tree, allowed, patterns):
         yield f"{ARCHITECTURE}: files of {name}: there is no such layer"
 
 
-def checkSentences(name, row, allowed, patterns):
-    """What a row of the table says beside what the layer does not include."""
+def checkSentences(tree, name, row, allowed, patterns):
+    """What a row of the table says behind a semicolon."""
     includers = {other for other, others in allowed.items() if name in others}
-    only = re.search(r"\bonly ([^;|]+) include it", row)
-    if (includers and "nothing includes" in row) or (
-            only and set(re.split(", | and ", only[1])) != includers):  # fmt: skip
-        yield f"{ARCHITECTURE}: {name} is included by {', '.join(sorted(includers)) or 'nothing'}"
-    if "headers only" in row and any(glob.startswith("src/") for glob in patterns[name]):
-        yield f"{ARCHITECTURE}: {name} has files in src, and not headers only"
+    files = {file: text for file, text in library(tree).items()
+             if name in ownersOf(file, patterns)}  # fmt: skip
+    for claim in (part.strip() for cell in row.split("|") for part in cell.split(";")[1:]):
+        if only := re.fullmatch(r"only (.+) includes? it", claim):
+            isTrue = set(re.split(", | and ", only[1])) == includers
+        elif claim == "nothing includes it":
+            isTrue = not includers
+        elif claim == "headers only":
+            isTrue = not any(glob.startswith("src/") for glob in patterns[name])
+        elif claim == "each .cpp has the name of a class":
+            classes = {*re.findall(r"(?m)^(?:class|struct) (?:[A-Z_]+ )?(\w+)",
+                                   "\n".join(library(tree).values()))}  # fmt: skip
+            isTrue = {Path(one).stem for one in files if one.endswith(".cpp")} <= classes
+        elif no := re.fullmatch(r"no `<(\w+)>`(?:,? (?:or|and) `<(\w+)>`)?", claim):
+            isTrue = not any(re.search(rf"(?m)^#include <{header}>", text)
+                             for text in files.values() for header in filter(None, no.groups()))
+        elif room := re.match(r"`(\w+)`, ", claim):
+            isTrue = any(room[1] in file.split("/") for file in files)
+        else:
+            yield f"{ARCHITECTURE}: {name}: nothing checks the claim `{claim}`"
+            continue
+        if not isTrue:
+            yield f"{ARCHITECTURE}: {name}: it is not true that `{claim}`"
 
 
 def checkLayers(tree):
-    allowed, patterns = readRules(tree)
+    allowed, rooms, patterns = readRules(tree)
     yield from checkRules(tree, allowed, patterns)
     owners = {name: ownersOf(name, patterns) for name in library(tree)}
     for name, text in library(tree).items():
@@ -134,6 +154,9 @@ def checkLayers(tree):
             for other in owners.get(target, []):
                 if other not in (layer, *allowed.get(layer, [])):
                     yield f"{name}: layer {layer} must not include {path} of layer {other}"
+                room, otherRoom = roomOf(name, rooms), roomOf(target, rooms)
+                if other == layer and room and otherRoom not in (room, *rooms[room]):
+                    yield f"{name}: {room} must not include {path} of {otherRoom or layer}"
 
 
 def longFunctions(text):
@@ -174,7 +197,7 @@ def checkStyle(tree):
 
 
 def checkSuites(tree):
-    _, patterns = readRules(tree)
+    *_, patterns = readRules(tree)
     layers, fileOf = defaultdict(set), {}  # from `Shard` the layers of Shard.h and Shard.cpp
     for name in library(tree):
         layers[Path(name).stem].update(ownersOf(name, patterns))
@@ -186,7 +209,7 @@ def checkSuites(tree):
                 yield f"{name}: the suite {suite} belongs into a file of its name"
             if fileOf.setdefault(suite, name) != name:
                 yield f"{name}: the suite {suite} also stands in {fileOf[suite]}"
-        *_, kind, layer, _ = name.split("/")
+        _, kind, layer, *_ = name.split("/")
         if kind == "unit" and layers[tested] and layer not in layers[tested]:
             yield f"{name}: {tested} is of layer {' and '.join(sorted(layers[tested]))}"
 
@@ -249,27 +272,33 @@ def checkNamed(tree):
 
 # check, file, what is put there, what must be said
 PLANTED = [
-    (checkLayers, "src/wheel/X.h", '#include "driver/Shard.h"\n', "must not include"),
-    (checkLayers, "src/wheel/X.h", "#include <timingwheel/wheel/W.h>\n", "not a file"),
-    (checkLayers, "include/timingwheel/Tick.h", '#include "driver/Shard.h"\n', "not installed"),
+    (checkLayers, "src/core/wheel/X.h", '#include "core/driver/Shard.h"\n', "must not include"),
+    (checkLayers, "src/core/wheel/X.h", "#include <timingwheel/wheel/W.h>\n", "not a file"),
+    (checkLayers, "include/timingwheel/Tick.h", '#include "core/flat/CellQueue.h"\n',
+     "not installed"),
     (checkLayers, "include/timingwheel/Tick.h", "#include <boost/heap/heap.hpp>\n", "Boost.Heap"),
     (checkLayers, "src/stray/Stray.cpp", "\n", "exactly one layer"),
-    (checkLayers, ARCHITECTURE, "```layers\nfacade ->\nx -> facade\ny -> x\n```\n```files\n```\n",
-     "x is included, facade is not"),
+    (checkLayers, "src/core/driver/run/X.h", '#include "core/driver/Shard.h"\n', "run must not"),
+    (checkLayers, "src/components/store/X.h", "#include <timingwheel/calendar/TimeZone.h>\n",
+     "store must not include"),
     (checkLayers, ARCHITECTURE, "```layers\nx -> y\n```\n```files\n```\n", "earlier ones only"),
     (checkLayers, ARCHITECTURE, "```layers\nx ->\ny -> x\n```\n```files\n```\n"
      "| y | what it holds | x; nothing includes it |\n", "y does not include x"),
     (checkLayers, ARCHITECTURE, "```layers\nx ->\ny -> x\n```\n```files\n```\n"
-     "| x | a; nothing includes it | y |\n", "x is included by y"),
+     "| x | a; nothing includes it | y |\n", "not true that `nothing includes it`"),
     (checkLayers, ARCHITECTURE, "```layers\nx ->\ny -> x\n```\n```files\n```\n"
-     "| x | a | y; only y and z include it |\n", "x is included by y"),
+     "| x | a | y; only y and z include it |\n", "not true that `only y and z"),
+    (checkLayers, ARCHITECTURE, "```layers\nx ->\n```\n```files\nx: src/core/base/**\n```\n"
+     "| x | a; no `<algorithm>` | y |\n", "not true that `no `<algorithm>"),
+    (checkLayers, ARCHITECTURE, "```layers\nx ->\n```\n```files\nx: src/core/f*/**\n```\n"
+     "| x | a; it is beautiful | y |\n", "nothing checks the claim"),
     (checkLayers, ARCHITECTURE, "```layers\nx ->\n```\n```files\nx: src/x/*\n```\n"
-     "| x | a; headers only | y |\n", "x has files in src"),
-    (checkStyle, "src/wheel/X.cpp", "// " + "x" * MAX_COLUMNS + "\n", "columns"),
-    (checkStyle, "src/wheel/X.cpp", "struct X {\n    X() : a{1} {\n" + "        f();\n" * 70
+     "| x | a; headers only | y |\n", "not true that `headers only`"),
+    (checkStyle, "src/core/wheel/X.cpp", "// " + "x" * MAX_COLUMNS + "\n", "columns"),
+    (checkStyle, "src/core/wheel/X.cpp", "struct X {\n    X() : a{1} {\n" + "        f();\n" * 70
      + "    }\n};\n", "a function of"),
-    (checkStyle, "src/wheel/X.cpp", "int x = __builtin_ctz(8);\n", "stands in platform/"),
-    (checkStyle, "src/wheel/X.cpp", "// TO" + "DO\n", "unfinished"),
+    (checkStyle, "src/core/wheel/X.cpp", "int x = __builtin_ctz(8);\n", "stands in platform/"),
+    (checkStyle, "src/core/wheel/X.cpp", "// TO" + "DO\n", "unfinished"),
     (checkStyle, "include/timingwheel/X.h", "#include <vector>\n", "///"),
     (checkSuites, "tests/unit/wheel/HeapTest.cpp", "TEST_F(Stack, A) {}\n", "of its name"),
     (checkSuites, "tests/z/TickScaleTest.cpp", "TEST(TickScale, A) {}\n", "also stands in"),

@@ -10,16 +10,16 @@ from tables import CLAIM
 
 ROOT = Path(__file__).resolve().parents[3]
 # The folders that a command measures: its figures are stale once one of these has changed.
-CORE = ("include/timingwheel", "src/base", "src/context", "src/driver", "src/facade",
-        "src/platform", "src/run", "src/timeout", "src/wheel")  # fmt: skip
+CORE = ("include/timingwheel", "src/core")
 MEASURES = {
     "./dev bench": (*CORE, "tests/benchmark/contenders", "tests/benchmark/loads"),
     "./dev bench choosing": (*CORE, "tests/benchmark/choosing", "tests/benchmark/loads"),
     "./dev bench server": (*CORE, "tests/benchmark/server"),
-    "./dev bench calendars": ("include/timingwheel/calendar", "src/calendar",
+    "./dev bench calendars": ("include/timingwheel/calendar", "src/components/calendar",
                               "tests/benchmark/calendars"),
-    "./dev bench store": ("include/timingwheel/store", "src/store", "tests/benchmark/durable"),
-    "./dev kafka": ("src/apps/kafka", "include/timingwheel/kafka"),
+    "./dev bench store": ("include/timingwheel/store", "src/components/store",
+                          "tests/benchmark/durable"),
+    "./dev kafka": ("src/components/kafka/daemon", "include/timingwheel/kafka"),
     "./dev soak": CORE,
 }  # fmt: skip
 

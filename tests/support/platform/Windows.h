@@ -1,6 +1,6 @@
 #pragma once
 
-#include "platform/Windows.h"
+#include "core/base/platform/Windows.h"
 
 #include <chrono>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "base/ReadableTime.h"
+#include "core/base/ReadableTime.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/TimeArithmetic.h"
+#include "core/base/TimeArithmetic.h"
 
 #include <timingwheel/Clock.h>
 

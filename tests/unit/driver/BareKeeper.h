@@ -1,8 +1,8 @@
 #pragma once
 
-#include "driver/Section.h"
-#include "driver/TimeoutKeeper.h"
-#include "timeout/TimeoutNode.h"
+#include "core/driver/Section.h"
+#include "core/driver/TimeoutKeeper.h"
+#include "core/timeout/TimeoutNode.h"
 
 #include <thread>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "driver/Bias.h"
+#include "core/driver/Bias.h"
 
 #include <support/Effort.h>
 #include <support/Threads.h>

@@ -1,5 +1,5 @@
 #include "BareKeeper.h"
-#include "driver/Claims.h"
+#include "core/driver/Claims.h"
 
 #include <support/Executors.h>
 #include <support/LoneContext.h>

@@ -1,4 +1,4 @@
-#include "driver/DroppedShares.h"
+#include "core/driver/DroppedShares.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "driver/EventLog.h"
-#include "timeout/TimeoutNode.h"
-#include "timeout/TimeoutWord.h"
+#include "core/driver/EventLog.h"
+#include "core/timeout/TimeoutNode.h"
+#include "core/timeout/TimeoutWord.h"
 
 #include <support/AllocationCounter.h>
 

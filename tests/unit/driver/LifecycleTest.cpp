@@ -1,5 +1,5 @@
-#include "driver/Lifecycle.h"
-#include "run/RunFrame.h"
+#include "core/driver/Lifecycle.h"
+#include "core/driver/run/RunFrame.h"
 
 #include <support/DriverThreads.h>
 #include <support/Effort.h>

@@ -1,4 +1,4 @@
-#include "driver/NextWake.h"
+#include "core/driver/NextWake.h"
 
 #include <gtest/gtest.h>
 

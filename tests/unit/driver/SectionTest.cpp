@@ -1,7 +1,7 @@
 #include "BareKeeper.h"
-#include "driver/Section.h"
-#include "platform/ProcessBarrier.h"
-#include "run/TaskEnd.h"
+#include "core/base/platform/ProcessBarrier.h"
+#include "core/driver/Section.h"
+#include "core/driver/run/TaskEnd.h"
 
 #include <support/Effort.h>
 #include <support/LoneContext.h>

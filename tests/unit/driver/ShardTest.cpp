@@ -1,8 +1,8 @@
 // One shard by itself, served by hand: how much is done under one hold of its lock.
 
 #include "BareKeeper.h"
-#include "driver/Shard.h"
-#include "timeout/TimeoutNode.h"
+#include "core/driver/Shard.h"
+#include "core/timeout/TimeoutNode.h"
 
 #include <support/Figure.h>
 #include <support/LoneContext.h>

@@ -1,4 +1,4 @@
-#include "driver/TimeoutCounters.h"
+#include "core/driver/TimeoutCounters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Every interleaving of what may happen to one timeout at the same time, step by step: a model of
 // who writes its word, in which the steps are those of the driver's own TimeoutWord.
 
-#include "timeout/TimeoutWord.h"
+#include "core/timeout/TimeoutWord.h"
 
 #include <support/Figure.h>
 

@@ -1,6 +1,6 @@
 // The arithmetic between time and ticks, at its edges.
 
-#include "timeout/TickScale.h"
+#include "core/timeout/TickScale.h"
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>

@@ -1,4 +1,4 @@
-#include "trace/TraceEntries.h"
+#include "core/trace/TraceEntries.h"
 
 #include <support/Effort.h>
 #include <timingwheel/TimerObserver.h>

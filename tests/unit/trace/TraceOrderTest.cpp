@@ -1,4 +1,4 @@
-#include "trace/TraceOrder.h"
+#include "core/trace/TraceOrder.h"
 
 #include <timingwheel/TimerObserver.h>
 

@@ -24,8 +24,8 @@ SKIPPED = 77
 
 SOURCES = [
     *("src/apps/walkthrough/" + name for name in ("Story.cpp", "Sentences.cpp", "wasm.cpp")),
-    "src/base/OptionChecks.cpp",
-    *(file.relative_to(ROOT) for file in sorted(ROOT.glob("src/wheel/*.cpp"))),
+    "src/core/base/OptionChecks.cpp",
+    *(file.relative_to(ROOT) for file in sorted(ROOT.glob("src/core/wheel/*.cpp"))),
 ]
 CALLS = "Level Begin Schedule Cancel Wait Wake Count Frame".split()
 FLAGS = [

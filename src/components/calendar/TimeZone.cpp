@@ -1,0 +1,81 @@
+#include "components/calendar/ZoneRule.h"
+
+#include <timingwheel/calendar/TimeZone.h>
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+
+#ifdef TIMINGWHEEL_CALENDAR_WITH_DATE
+#    include <date/tz.h>
+#    include <fstream>
+#endif
+
+namespace timingwheel {
+inline namespace v1 {
+namespace calendar {
+
+namespace {
+
+#ifdef TIMINGWHEEL_CALENDAR_WITH_DATE
+namespace zones = date;
+#else
+namespace zones = std::chrono;
+#endif
+
+#if defined(TIMINGWHEEL_CALENDAR_WITH_DATE) && USE_OS_TZDB
+/// Of the system's zones date reads the changes that their files list, and not the rule at the end.
+ZoneRule ruleOf(std::string const& zone) {
+    std::string const path = "/usr/share/zoneinfo/" + zone;
+    std::ifstream file{path, std::ios::binary};
+    std::string lastLine;
+    for (std::string line; std::getline(file, line);) {
+        lastLine = line;
+    }
+    if (lastLine.empty()) {
+        throw std::runtime_error{path + " cannot be read, or has no rule at its end"};
+    }
+    return ZoneRule{lastLine};
+}
+#else
+std::optional<ZoneRule> ruleOf(std::string const&) { return {}; }
+#endif
+
+}  // namespace
+
+/// What the database has of a zone, which stays, and the rule after its last change.
+struct ZoneData {
+    zones::time_zone const* zone;
+    std::optional<ZoneRule> rule;
+};
+
+TimeZone::TimeZone(std::string_view name) : name_{name} {
+    if (name == "UTC") {
+        return;
+    }
+    try {
+        zones::time_zone const* const zone = zones::locate_zone(name);
+        data_ = std::make_shared<ZoneData const>(ZoneData{zone, ruleOf(std::string{zone->name()})});
+    } catch (std::exception const& error) {
+        throw std::invalid_argument{"unknown time zone \"" + name_ + "\": " + error.what()};
+    }
+}
+
+TimeZone::Span TimeZone::spanAt(std::chrono::sys_seconds instant) const {
+    if (data_ == nullptr) {
+        return {std::chrono::sys_seconds::min(), std::chrono::sys_seconds::max(),
+                std::chrono::seconds{0}};
+    }
+    auto const info = data_->zone->get_info(instant);
+    constexpr std::chrono::sys_days kEnd{std::chrono::year{9999} / 12 / 31};
+    if (info.end < kEnd || !data_->rule) {
+        return {info.begin, info.end, info.offset};
+    }
+    Span span = data_->rule->spanAt(instant);
+    span.begin = std::max(span.begin, info.begin);
+    return span;
+}
+
+}  // namespace calendar
+}  // namespace v1
+}  // namespace timingwheel

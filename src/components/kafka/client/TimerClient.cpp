@@ -1,0 +1,183 @@
+#include "components/kafka/client/Client.h"
+#include "components/kafka/client/Headers.h"
+
+#include <timingwheel/kafka/TimerClient.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+namespace {
+
+using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
+
+void add(rd_kafka_headers_t* headers, std::string_view name, std::string_view value) {
+    rd_kafka_resp_err_t const error =
+        rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()), value.data(),
+                            static_cast<ssize_t>(value.size()));
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
+        throw KafkaError{std::string{"a header: "} + rd_kafka_err2str(error), error};
+}
+
+void checkId(std::string_view id) {
+    if (id.empty() || id.size() > kMaxId)
+        throw std::invalid_argument{"kafka: id has " + std::to_string(id.size()) +
+                                    " bytes: it must have 1 to " + std::to_string(kMaxId)};
+}
+
+std::string inMilliseconds(TimerClient::TimePoint at) {
+    auto const time = std::chrono::ceil<std::chrono::milliseconds>(at.time_since_epoch()).count();
+    auto const now = std::chrono::floor<std::chrono::milliseconds>(
+                         std::chrono::system_clock::now().time_since_epoch())
+                         .count();
+    std::int64_t const earliest = std::max<std::int64_t>(now - kMaxPastDays * kDay, 0);
+    std::int64_t const latest = now + kMaxDelayDays * kDay;
+    if (time < earliest || time > latest)
+        throw std::invalid_argument{"kafka: at is " + std::to_string(time) +
+                                    " ms since 1970: it must be " + std::to_string(earliest) +
+                                    " to " + std::to_string(latest)};
+    return std::to_string(time);
+}
+
+void checkRecord(DelayedRecord const& record) {
+    checkId(record.id);
+    if (record.to.empty()) throw std::invalid_argument{"kafka: to is empty: it must name a topic"};
+    if (record.headers.size() > kMaxHeaders)
+        throw std::invalid_argument{"kafka: the record has " +
+                                    std::to_string(record.headers.size()) +
+                                    " headers: the most is " + std::to_string(kMaxHeaders)};
+    for (auto const& [name, value] : record.headers)
+        if (name.starts_with(header::kPrefix))
+            throw std::invalid_argument{"kafka: header " + name + ": names that begin with " +
+                                        std::string{header::kPrefix} + " are the timers' own"};
+}
+
+}  // namespace
+
+/// librdkafka's producer, and the thread that hears what became of what it writes.
+class TimerClient::Connection {
+public:
+    explicit Connection(TimerClientOptions const& options) : commands_{options.commands} {
+        if (options.brokers.empty())
+            throw std::invalid_argument{"kafka: brokers is empty: it must be host:port"};
+        if (options.commands.empty())
+            throw std::invalid_argument{"kafka: commands is empty: it must name a topic"};
+        Settings settings = options.librdkafka;
+        settings["bootstrap.servers"] = options.brokers;
+        // As Java does it: the worker of a timer is found by its id, whoever schedules it.
+        settings["partitioner"] = "murmur2_random";
+        // In order, and each once.
+        settings["enable.idempotence"] = "true";
+        // Or a future of what went well would never be ready.
+        settings["delivery.report.only.error"] = "false";
+        Configuration configuration{settings};
+        rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
+        producer_ = configuration.makeClient(RD_KAFKA_PRODUCER);
+        listener_ = std::thread{[this] {
+            while (!isStopping_) rd_kafka_poll(producer_.get(), 100);
+        }};
+    }
+    ~Connection() {
+        rd_kafka_flush(producer_.get(), 10'000);
+        isStopping_ = true;
+        listener_.join();
+        // Whoever still waits is told that it is unknown.
+        rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        rd_kafka_flush(producer_.get(), 10'000);
+    }
+
+    std::future<void> write(std::string_view id, std::optional<std::string> const& value,
+                            Headers headers) {
+        auto confirmed = std::make_unique<std::promise<void>>();
+        std::future<void> future = confirmed->get_future();
+        rd_kafka_vu_t fields[6];
+        std::size_t count = 0;
+        auto const field = [&](rd_kafka_vtype_t type) -> auto& {
+            fields[count].vtype = type;
+            return fields[count++].u;
+        };
+        field(RD_KAFKA_VTYPE_TOPIC).cstr = commands_.c_str();
+        field(RD_KAFKA_VTYPE_MSGFLAGS).i = RD_KAFKA_MSG_F_COPY;
+        field(RD_KAFKA_VTYPE_OPAQUE).ptr = confirmed.get();
+        field(RD_KAFKA_VTYPE_KEY).mem = {const_cast<char*>(id.data()), id.size()};
+        field(RD_KAFKA_VTYPE_HEADERS).headers = headers.get();
+        if (value)
+            field(RD_KAFKA_VTYPE_VALUE).mem = {const_cast<char*>(value->data()), value->size()};
+        auto const giveUpAt = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+        while (true) {
+            rd_kafka_error_t* const error = rd_kafka_produceva(producer_.get(), fields, count);
+            if (error == nullptr) break;
+            ClientError const failed{"to write a command to " + commands_, error};
+            if (failed.code() != RD_KAFKA_RESP_ERR__QUEUE_FULL ||
+                std::chrono::steady_clock::now() > giveUpAt)
+                throw KafkaError{failed.what(), failed.code()};
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+        [[maybe_unused]] rd_kafka_headers_t* const taken = headers.release();
+        [[maybe_unused]] std::promise<void>* const awaited = confirmed.release();
+        return future;
+    }
+
+private:
+    static void onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void*) {
+        std::unique_ptr<std::promise<void>> const confirmed{
+            static_cast<std::promise<void>*>(message->_private)};
+        if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            confirmed->set_value();
+        else
+            confirmed->set_exception(std::make_exception_ptr(KafkaError{
+                std::string{"a command was not confirmed: "} + rd_kafka_err2str(message->err),
+                message->err}));
+    }
+
+    std::string const commands_;
+    std::atomic<bool> isStopping_{false};
+    Client producer_;
+    std::thread listener_;
+};
+
+TimerClient::TimerClient(TimerClientOptions options)
+    : connection_{std::make_unique<Connection>(options)} {}
+
+TimerClient::~TimerClient() = default;
+
+std::future<void> TimerClient::schedule(DelayedRecord const& record, std::string_view reply) {
+    checkRecord(record);
+    std::string const at = inMilliseconds(record.at);
+    Headers headers{rd_kafka_headers_new(record.headers.size() + 5)};
+    add(headers.get(), header::kCommand, header::kSchedule);
+    add(headers.get(), header::kAt, at);
+    add(headers.get(), header::kTo, record.to);
+    if (record.key) add(headers.get(), header::kKey, *record.key);
+    if (!reply.empty()) add(headers.get(), header::kReply, reply);
+    for (auto const& [name, value] : record.headers) add(headers.get(), name, value);
+    return connection_->write(record.id, record.value, std::move(headers));
+}
+
+std::future<void> TimerClient::pushBack(std::string_view id, TimePoint at, std::string_view reply) {
+    checkId(id);
+    std::string const time = inMilliseconds(at);
+    Headers headers{rd_kafka_headers_new(3)};
+    add(headers.get(), header::kCommand, header::kPushBack);
+    add(headers.get(), header::kAt, time);
+    if (!reply.empty()) add(headers.get(), header::kReply, reply);
+    return connection_->write(id, std::nullopt, std::move(headers));
+}
+
+std::future<void> TimerClient::cancel(std::string_view id, std::string_view reply) {
+    checkId(id);
+    Headers headers{rd_kafka_headers_new(2)};
+    add(headers.get(), header::kCommand, header::kCancel);
+    if (!reply.empty()) add(headers.get(), header::kReply, reply);
+    return connection_->write(id, std::nullopt, std::move(headers));
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,142 @@
+#include "components/kafka/daemon/Command.h"
+
+#include "components/kafka/client/Headers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <limits>
+#include <system_error>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+namespace {
+
+/// For messages: what a stranger has written, in bounds.
+std::string quoted(std::string_view text) {
+    constexpr std::size_t kMost = 60;
+    std::string result = "\"";
+    for (char const letter : text.substr(0, kMost))
+        result += letter >= ' ' && letter <= '~' ? letter : '?';
+    return result + (text.size() > kMost ? "...\"" : "\"");
+}
+
+/// Kafka's own topics, where a record of a stranger's breaks groups and transactions.
+bool isOfKafka(std::string_view topic) {
+    static constexpr std::string_view kTopics[] = {"__consumer_offsets", "__transaction_state",
+                                                   "__share_group_state", "__cluster_metadata"};
+    return std::find(std::begin(kTopics), std::end(kTopics), topic) != std::end(kTopics);
+}
+
+bool isTopic(std::string_view name) {
+    auto const isAllowed = [](char letter) {
+        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+               (letter >= '0' && letter <= '9') || letter == '.' || letter == '_' || letter == '-';
+    };
+    return !name.empty() && name.size() <= CommandLimits::kMaxTopic && name != "." &&
+           name != ".." && std::all_of(name.begin(), name.end(), isAllowed);
+}
+
+/// Fills in the time, or returns what is wrong with it.
+std::optional<Refusal> readAt(Record const& record, CommandLimits limits, std::int64_t& at) {
+    auto const written = lastHeader(record, header::kAt);
+    if (!written) return Refusal{"timingwheel-at is missing: it says when, in ms since 1970"};
+    auto const [end, error] =
+        std::from_chars(written->data(), written->data() + written->size(), at);
+    if (error != std::errc{} || end != written->data() + written->size() || at < 0)
+        return Refusal{"timingwheel-at is " + quoted(*written) +
+                       ": it must be a whole number of milliseconds since 1970"};
+    if (at < limits.earliest)
+        return Refusal{"timingwheel-at is " + std::to_string(at) + ": the earliest is " +
+                       std::to_string(limits.earliest) +
+                       " (--max-past-days); it is in milliseconds since 1970"};
+    if (at > limits.latest)
+        return Refusal{"timingwheel-at is " + std::to_string(at) + ": the latest is " +
+                       std::to_string(limits.latest) + " (--max-delay-days)"};
+    return std::nullopt;
+}
+
+/// What a schedule and a record of the state have.
+std::optional<Refusal> readTimer(Record const& record, Command& command) {
+    auto const to = lastHeader(record, header::kTo);
+    if (!to) return Refusal{"timingwheel-to is missing: it names the topic to deliver to"};
+    if (!isTopic(*to))
+        return Refusal{"timingwheel-to is " + quoted(*to) + ": a topic's name has 1 to 249 of " +
+                       "a-z, A-Z, 0-9, '.', '_' and '-'"};
+    command.to = *to;
+    command.key = lastHeader(record, header::kKey);
+    command.value = record.value;
+    for (Header const& header : record.headers)
+        if (!header.name.starts_with(header::kPrefix)) command.headers.push_back(header);
+    if (command.headers.size() > kMaxHeaders)
+        return Refusal{"it has " + std::to_string(command.headers.size()) +
+                       " headers of its own: the most is " + std::to_string(kMaxHeaders)};
+    return std::nullopt;
+}
+
+std::optional<Refusal> readId(Record const& record, Command& command) {
+    if (!record.key || record.key->empty())
+        return Refusal{"the key is empty: it must be the timer's id"};
+    if (record.key->size() > kMaxId)
+        return Refusal{"the key has " + std::to_string(record.key->size()) +
+                       " bytes: the most is " + std::to_string(kMaxId)};
+    command.id = *record.key;
+    return std::nullopt;
+}
+
+std::optional<Refusal> readKind(Record const& record, Command& command) {
+    auto const name = lastHeader(record, header::kCommand);
+    if (!name) return Refusal{"timingwheel-command is missing: schedule, push-back or cancel"};
+    if (*name == header::kSchedule)
+        command.kind = Command::Kind::schedule;
+    else if (*name == header::kPushBack)
+        command.kind = Command::Kind::pushBack;
+    else if (*name == header::kCancel)
+        command.kind = Command::Kind::cancel;
+    else
+        return Refusal{"timingwheel-command is " + quoted(*name) +
+                       ": it must be schedule, push-back or cancel"};
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string_view> lastHeader(Record const& record, std::string_view name) noexcept {
+    for (auto header = record.headers.rbegin(); header != record.headers.rend(); ++header)
+        if (header->name == name) return header->value.value_or(std::string_view{});
+    return std::nullopt;
+}
+
+std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits limits) {
+    Command command;
+    if (auto refusal = readId(record, command)) return *refusal;
+    if (auto refusal = readKind(record, command)) return *refusal;
+    if (command.kind != Command::Kind::cancel)
+        if (auto refusal = readAt(record, limits, command.at)) return *refusal;
+    if (command.kind == Command::Kind::schedule) {
+        if (auto refusal = readTimer(record, command)) return *refusal;
+        if (isOfKafka(command.to))
+            return Refusal{"timingwheel-to is " + std::string{command.to} +
+                           ": that is a topic of Kafka's own"};
+    }
+    return command;
+}
+
+std::variant<Command, Refusal> readState(Record const& record) {
+    Command command;
+    command.kind = Command::Kind::schedule;
+    if (auto refusal = readId(record, command)) return *refusal;
+    // No bound: it was accepted once.
+    if (auto refusal =
+            readAt(record, {.latest = std::numeric_limits<std::int64_t>::max()}, command.at))
+        return *refusal;
+    if (auto refusal = readTimer(record, command)) return *refusal;
+    if (lastHeader(record, header::kValue) == header::kNone) command.value.reset();
+    return command;
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,111 @@
+#include "components/kafka/daemon/Intake.h"
+
+#include "components/kafka/client/Headers.h"
+
+#include <utility>
+#include <variant>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+namespace {
+
+constexpr std::string_view kScheduled = "scheduled";
+constexpr std::string_view kReplaced = "replaced";
+constexpr std::string_view kPushedBack = "pushed-back";
+constexpr std::string_view kCancelled = "cancelled";
+constexpr std::string_view kTooLate = "too-late";
+constexpr std::string_view kRefused = "refused";
+
+}  // namespace
+
+OwnRecord OwnRecord::of(Record const& record) {
+    OwnRecord own;
+    if (record.key) own.key.emplace(*record.key);
+    if (record.value) own.value.emplace(*record.value);
+    for (auto const& [name, value] : record.headers) {
+        auto& header = own.headers.emplace_back(std::string{name}, std::nullopt);
+        if (value) header.second.emplace(*value);
+    }
+    return own;
+}
+
+OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string const& reason) {
+    record.headers.emplace_back(std::string{header::kReason}, reason);
+    record.headers.emplace_back(std::string{header::kFrom}, source);
+    return record;
+}
+
+void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally) {
+    outputs.beginStep(record.offset + 1);
+    auto const read =
+        readCommand(record, {.earliest = now - rules_.maxPast, .latest = now + rules_.maxDelay});
+    std::string reason;
+    if (auto const* const refusal = std::get_if<Refusal>(&read)) {
+        reason = refusal->reason;
+    } else if (!rules_.isOurs(*record.key)) {
+        reason =
+            "the key belongs to another partition: commands must be partitioned by murmur2, as "
+            "Java does (librdkafka: partitioner=murmur2_random)";
+    } else {
+        reason = rules_.whyNotTake(record.offset);
+        auto const& command = std::get<Command>(read);
+        if (reason.empty() && command.kind == Command::Kind::schedule)
+            reason = rules_.whyNotTo(command.to);
+    }
+    if (!reason.empty()) {
+        ++tally.refused;
+        refuse(record, reason, outputs);
+        return;
+    }
+
+    auto const& command = std::get<Command>(read);
+    PendingTimer* const timer = timers_.find(command.id);
+    if (command.kind == Command::Kind::schedule) {
+        auto [added, replaced] = timers_.schedule(command);
+        outputs.state(*added);
+        reply(record, replaced ? kReplaced : kScheduled, {}, outputs);
+        outputs.keep(std::move(replaced));
+        ++tally.scheduled;
+    } else if (timer == nullptr) {
+        reply(record, kTooLate, {}, outputs);
+        ++tally.tooLate;
+    } else if (command.kind == Command::Kind::pushBack) {
+        timers_.pushBack(*timer, command.at);
+        outputs.state(*timer);
+        reply(record, kPushedBack, {}, outputs);
+        ++tally.pushedBack;
+    } else {
+        outputs.tombstone(timers_.remove(*timer));
+        reply(record, kCancelled, {}, outputs);
+        ++tally.cancelled;
+    }
+}
+
+void Intake::refuse(Record const& record, std::string const& reason, Outputs& outputs) {
+    std::string const source = rules_.source + "/" + std::to_string(record.offset);
+    outputs.deadLetter(deadLetter(OwnRecord::of(record), source, reason));
+    reply(record, kRefused, reason, outputs);
+}
+
+void Intake::reply(Record const& record, std::string_view outcome, std::string const& reason,
+                   Outputs& outputs) {
+    if (!rules_.hasReplies) return;
+    auto const asked = lastHeader(record, header::kReply);
+    if (!asked) return;
+    OwnRecord reply;
+    if (record.key) reply.key.emplace(*record.key);
+    auto const add = [&reply](std::string_view name, std::string_view value) {
+        reply.headers.emplace_back(std::string{name}, std::string{value});
+    };
+    add(header::kReply, *asked);
+    if (auto const command = lastHeader(record, header::kCommand)) add(header::kCommand, *command);
+    add(header::kOutcome, outcome);
+    if (!reason.empty()) add(header::kReason, reason);
+    outputs.reply(std::move(reply));
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

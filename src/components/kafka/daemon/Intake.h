@@ -1,0 +1,63 @@
+#pragma once
+
+#include "components/kafka/daemon/Command.h"
+#include "components/kafka/daemon/Outputs.h"
+#include "components/kafka/daemon/PendingTimers.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// What became of commands, and of what was due.
+struct Tally {
+    std::uint64_t scheduled = 0;
+    std::uint64_t pushedBack = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t tooLate = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t failed = 0;  // deliveries that went to the dead letters
+};
+
+/// What commands make of the timers of one partition, and what a transaction has to write for it.
+/// Knows nothing of Kafka but its records.
+class Intake {
+public:
+    struct Rules {
+        std::string source;     // for dead letters: "topic/partition"
+        std::int64_t maxPast;   // ms
+        std::int64_t maxDelay;  // ms
+        bool hasReplies;
+        /// Whether this key belongs to this partition.
+        std::function<bool(std::string_view key)> isOurs;
+        /// Why the command at this offset is refused, whatever it says; empty: it is not.
+        std::function<std::string(std::int64_t offset)> whyNotTake;
+        /// Why nothing may be delivered to this topic; empty: it may.
+        std::function<std::string(std::string_view topic)> whyNotTo;
+    };
+
+    Intake(PendingTimers& timers, Rules rules) : timers_{timers}, rules_{std::move(rules)} {}
+
+    /// Takes a command in, by the clock `now`, and adds to the outputs what is to be written.
+    void take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally);
+
+private:
+    void refuse(Record const& record, std::string const& reason, Outputs& outputs);
+    void reply(Record const& record, std::string_view outcome, std::string const& reason,
+               Outputs& outputs);
+
+    PendingTimers& timers_;
+    Rules rules_;
+};
+
+/// The record, refused or not delivered, with two headers more: where it comes from, and why.
+OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string const& reason);
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "components/kafka/client/Client.h"
+
+#include <spdlog/spdlog.h>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// Has librdkafka say what it says on the daemon's log.
+inline void logTo(Configuration& configuration) {
+    rd_kafka_conf_set_log_cb(configuration.get(),
+                             [](rd_kafka_t const*, int level, char const*, char const* message) {
+                                 constexpr int kError = 3;  // as syslog counts
+                                 constexpr int kWarning = 4;
+                                 spdlog::log(level <= kError     ? spdlog::level::warn
+                                             : level == kWarning ? spdlog::level::info
+                                                                 : spdlog::level::debug,
+                                             "librdkafka: {}", message);
+                             });
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,102 @@
+#pragma once
+
+#include "components/kafka/daemon/PendingTimer.h"
+#include "components/kafka/daemon/Record.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// A record with bytes of its own.
+struct OwnRecord {
+    std::optional<std::string> key;
+    std::optional<std::string> value;
+    std::vector<std::pair<std::string, std::optional<std::string>>> headers;
+
+    static OwnRecord of(Record const& record);
+};
+
+/// What a transaction writes, in this order. It is kept until the transaction is committed, because
+/// one that was aborted is made again.
+struct Output {
+    enum class Kind {
+        state,      // a timer as it is now
+        tombstone,  // it is pending no more
+        delivery,   // to the timer's topic
+        reply,
+        deadLetter,
+        nothing,  // it was given up
+    };
+
+    Kind kind;
+    PendingTimer const* timer = nullptr;  // of state, tombstone, delivery
+    std::int64_t at = 0;                  // of state, delivery
+    std::unique_ptr<OwnRecord> record;    // of reply, deadLetter
+    std::int64_t next = 0;                // the offset behind the commands up to this
+    std::uint32_t step = 0;               // what belongs together has the same, and stands together
+
+    /// In its place and step.
+    void become(Kind other, std::unique_ptr<OwnRecord> itsRecord = {}) {
+        kind = other;
+        timer = nullptr;
+        record = std::move(itsRecord);
+    }
+};
+
+class Outputs {
+public:
+    /// What follows is of one command, or of one timer that is due. A transaction has all of it, or
+    /// nothing. `next` is the offset behind the commands that were taken in.
+    void beginStep(std::int64_t next) {
+        next_ = next;
+        ++step_;
+    }
+    void state(PendingTimer const& timer) { add(Output::Kind::state, &timer); }
+    /// Keeps the timer until the end of the transaction.
+    void tombstone(PendingTimer::Owner timer) {
+        add(Output::Kind::tombstone, timer.get());
+        keep(std::move(timer));
+    }
+    void delivery(PendingTimer::Owner timer) {
+        add(Output::Kind::delivery, timer.get());
+        tombstone(std::move(timer));
+    }
+    void reply(OwnRecord record) { add(Output::Kind::reply, std::move(record)); }
+    void deadLetter(OwnRecord record) { add(Output::Kind::deadLetter, std::move(record)); }
+    /// A timer that an earlier output names.
+    void keep(PendingTimer::Owner timer) {
+        if (timer) kept_.push_back(std::move(timer));
+    }
+
+    std::vector<Output>& all() noexcept { return outputs_; }
+    bool empty() const noexcept { return outputs_.empty(); }
+    void clear() noexcept {
+        outputs_.clear();
+        kept_.clear();
+    }
+
+private:
+    void add(Output::Kind kind, PendingTimer const* timer) {
+        outputs_.push_back({kind, timer, timer->at, nullptr, next_, step_});
+    }
+    void add(Output::Kind kind, OwnRecord record) {
+        outputs_.push_back(
+            {kind, nullptr, 0, std::make_unique<OwnRecord>(std::move(record)), next_, step_});
+    }
+
+    std::vector<Output> outputs_;
+    std::vector<PendingTimer::Owner> kept_;
+    std::int64_t next_ = 0;
+    std::uint32_t step_ = 0;
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

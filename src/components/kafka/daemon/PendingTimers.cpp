@@ -1,0 +1,145 @@
+#include "components/kafka/daemon/PendingTimers.h"
+
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+PendingTimers::PendingTimers(std::int64_t now)
+    : buckets_(kFirstBuckets), table_{Table::bucket_traits{buckets_.data(), buckets_.size()}} {
+    wheel_.emplace(TimingWheelOptions{.wheelSize = kWheelSize, .start = Tick{now}});
+}
+
+PendingTimers::~PendingTimers() {
+    wheel_.reset();  // before its entries
+    table_.clear_and_dispose(PendingTimer::Free{});
+}
+
+std::size_t PendingTimers::bytes() const noexcept {
+    return bytes_ + buckets_.size() * sizeof buckets_.front() + overdue_.size() * kOverdueNode;
+}
+
+PendingTimer* PendingTimers::find(std::string_view id) noexcept {
+    auto const found = table_.find(id);
+    return found == table_.end() ? nullptr : &*found;
+}
+
+PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
+    PendingTimer::Owner timer = PendingTimer::make(command, targetOf(command.to));
+    reserve();
+    wheel_->raw().reserve(Tick{command.at});
+    Overdue::node_type node = nodeFor(*timer, command.at);
+
+    // Nothing throws from here on.
+    PendingTimer* const former = find(command.id);
+    PendingTimer::Owner replaced = former == nullptr ? nullptr : remove(*former);
+    bytes_ += timer->size();
+    table_.insert(*timer);
+    PendingTimer* const added = timer.release();
+    place(*added, std::move(node));
+    return {added, std::move(replaced)};
+}
+
+void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
+    wheel_->raw().reserve(Tick{at});
+    Overdue::node_type node = nodeFor(timer, at);
+    unplace(timer);
+    timer.at = at;
+    place(timer, std::move(node));
+}
+
+PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
+    unplace(timer);
+    table_.erase(table_.iterator_to(timer));
+    bytes_ -= timer.size();
+    return PendingTimer::Owner{&timer};
+}
+
+std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::size_t atMost,
+                                                        std::size_t atMostBytes) {
+    if (Tick{now} < wheel_->currentTick()) turnBack(now);
+    std::vector<PendingTimer::Owner> taken;
+    std::size_t bytes = 0;
+    auto const isEnough = [&] { return taken.size() == atMost || bytes >= atMostBytes; };
+    auto const take = [&](PendingTimer& timer) {
+        bytes += timer.size();
+        taken.push_back(remove(timer));
+    };
+    // All of it is earlier than what the wheel has.
+    while (!overdue_.empty()) {
+        if (isEnough()) return taken;
+        take(*overdue_.begin()->second);
+    }
+    RawTimingWheel& wheel = wheel_->raw();
+    while (wheel.hasFlushed() || wheel.flush(Tick{now})) {
+        while (wheel.hasFlushed()) {
+            if (isEnough()) return taken;
+            if (TimerTaskEntry* const due = wheel.nextDue()) take(static_cast<PendingTimer&>(*due));
+        }
+    }
+    wheel.advanceClock(Tick{now});
+    return taken;
+}
+
+std::optional<std::int64_t> PendingTimers::nextExpiration() const noexcept {
+    if (!overdue_.empty()) return overdue_.begin()->first;
+    auto const next = wheel_->nextExpiration();
+    if (!next) return std::nullopt;
+    return next->value();
+}
+
+std::optional<std::int64_t> PendingTimers::earliest() const noexcept {
+    std::optional<std::int64_t> earliest;
+    for (PendingTimer const& timer : table_)
+        if (!earliest || timer.at < *earliest) earliest = timer.at;
+    return earliest;
+}
+
+std::uint32_t PendingTimers::targetOf(std::string_view topic) {
+    std::string name{topic};
+    auto const found = targets_.find(name);
+    if (found != targets_.end()) return found->second;
+    topics_.push_back(name);
+    auto const target = static_cast<std::uint32_t>(topics_.size() - 1);
+    targets_.emplace(std::move(name), target);
+    return target;
+}
+
+/// Makes room in the table for one more.
+void PendingTimers::reserve() {
+    if (table_.size() < buckets_.size()) return;
+    std::vector<Table::bucket_type> buckets(buckets_.size() * 2);
+    table_.rehash(Table::bucket_traits{buckets.data(), buckets.size()});
+    buckets_ = std::move(buckets);
+}
+
+/// A place beside the wheel for what is due on arrival; else none.
+PendingTimers::Overdue::node_type PendingTimers::nodeFor(PendingTimer& timer, std::int64_t at) {
+    if (Tick{at} > wheel_->currentTick()) return {};
+    Overdue one;
+    one.emplace(at, &timer);
+    return one.extract(one.begin());
+}
+
+void PendingTimers::place(PendingTimer& timer, Overdue::node_type node) {
+    if (node)
+        overdue_.insert(std::move(node));
+    else
+        static_cast<void>(wheel_->add(timer, Tick{timer.at}));
+}
+
+void PendingTimers::unplace(PendingTimer& timer) noexcept {
+    if (overdue_.erase({timer.at, &timer}) == 0) wheel_->cancel(timer);
+}
+
+void PendingTimers::turnBack(std::int64_t now) {
+    for (PendingTimer& timer : table_) wheel_->cancel(timer);
+    overdue_.clear();
+    wheel_.emplace(TimingWheelOptions{.wheelSize = kWheelSize, .start = Tick{now}});
+    for (PendingTimer& timer : table_) place(timer, nodeFor(timer, timer.at));
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

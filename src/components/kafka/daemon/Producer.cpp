@@ -1,0 +1,290 @@
+#include "components/kafka/daemon/Producer.h"
+
+#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Log.h"
+#include "components/kafka/daemon/Note.h"
+
+#include <charconv>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+namespace {
+
+using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
+using std::chrono::steady_clock;
+
+// One call of librdkafka waits so long, and then looks whether the program stops.
+constexpr int kCallTimeout = 500;
+constexpr std::chrono::seconds kPatienceOfAStop{5};
+constexpr std::chrono::milliseconds kPollPause{10};
+
+/// Ends a while after the program stops.
+class Patience {
+public:
+    explicit Patience(std::atomic<bool> const& isStopping) : isStopping_{isStopping} {}
+    bool isOver() {
+        if (!isStopping_) return false;
+        auto const now = steady_clock::now();
+        if (until_ == kNever) until_ = now + kPatienceOfAStop;
+        return now >= until_;
+    }
+
+private:
+    std::atomic<bool> const& isStopping_;
+    static constexpr auto kNever = steady_clock::time_point::max();
+    steady_clock::time_point until_ = kNever;
+};
+
+void add(rd_kafka_headers_t* headers, std::string_view name,
+         std::optional<std::string_view> value) {
+    check(rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()),
+                              value ? value->data() : nullptr,
+                              value ? static_cast<ssize_t>(value->size()) : 0),
+          "a header");
+}
+
+void add(rd_kafka_headers_t* headers, std::string_view name, std::int64_t number) {
+    char digits[24];
+    auto const end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+    add(headers, name, std::string_view{digits, static_cast<std::size_t>(end - digits)});
+}
+
+/// Made again, it would fail again.
+bool isPermanent(rd_kafka_resp_err_t error) {
+    switch (error) {
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+        case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+        case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+            return true;
+        default:
+            return isOfTheRecord(error);
+    }
+}
+
+}  // namespace
+
+bool isOfTheSize(rd_kafka_resp_err_t error) {
+    return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
+           error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
+}
+
+bool isOfTheRecord(rd_kafka_resp_err_t error) {
+    return isOfTheSize(error) || error == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
+           error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION ||
+           error == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP;
+}
+
+Producer::Producer(Options const& options, std::int32_t partition,
+                   std::atomic<bool> const& isStopping)
+    : options_{options}, partition_{partition}, isStopping_{isStopping} {
+    Settings settings = options.librdkafka;
+    settings["bootstrap.servers"] = options.brokers;
+    settings["transactional.id"] = options.transactionalId(partition);
+    settings["transaction.timeout.ms"] = std::to_string(options.transactionTimeout.count());
+    // Not longer than the transaction, or librdkafka refuses.
+    settings["message.timeout.ms"] = std::to_string(options.transactionTimeout.count());
+    settings["partitioner"] = "murmur2_random";
+    settings.emplace("linger.ms", "2");
+    // A broker that still writes the ends of the last transaction refuses to begin the next.
+    settings.emplace("retry.backoff.ms", "10");
+    settings.emplace("queue.buffering.max.messages", "100000");
+    settings.emplace("queue.buffering.max.kbytes", "32768");
+    // Brokers decide what is too large. What is larger than the queue would wait for ever.
+    settings.emplace("message.max.bytes", "30000000");
+    settings.emplace("topic.metadata.propagation.max.ms", "2000");
+    // So long a topic that was removed is looked for.
+    settings.emplace("topic.metadata.refresh.interval.ms", "10000");
+    Configuration configuration{settings};
+    logTo(configuration);
+    rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
+    rd_kafka_conf_set_opaque(configuration.get(), this);
+    client_ = configuration.makeClient(RD_KAFKA_PRODUCER);
+    repeat("to begin as a producer of transactions",
+           [this] { return rd_kafka_init_transactions(client_.get(), kCallTimeout); });
+}
+
+template <class Call>
+void Producer::repeat(char const* what, Call&& call) {
+    Patience patience{isStopping_};
+    while (true) {
+        rd_kafka_error_t* const error = call();
+        if (error == nullptr) return;
+        ClientError failed{what, error};
+        if (!failed.isRetriable() || patience.isOver()) throw failed;
+        std::this_thread::sleep_for(kPollPause);  // some calls do not wait themselves
+    }
+}
+
+void Producer::begin() {
+    failures_.clear();
+    ofBatches_.clear();
+    hasFailed_ = false;
+    check(rd_kafka_begin_transaction(client_.get()), "to begin a transaction");
+}
+
+bool Producer::write(Output const& output, PendingTimers const& timers, std::size_t number) {
+    switch (output.kind) {
+        case Output::Kind::state:
+        case Output::Kind::delivery:
+            sendTimer(output, timers, number);
+            break;
+        case Output::Kind::tombstone:
+            send(options_.state, partition_, output.timer->id(), std::nullopt, nullptr, number);
+            break;
+        case Output::Kind::reply:
+        case Output::Kind::deadLetter: {
+            Headers headers{rd_kafka_headers_new(output.record->headers.size())};
+            for (auto const& [name, value] : output.record->headers)
+                add(headers.get(), name, value);
+            send(output.kind == Output::Kind::reply ? options_.replies : options_.deadLetters,
+                 RD_KAFKA_PARTITION_UA, output.record->key, output.record->value, headers.release(),
+                 number);
+            break;
+        }
+        case Output::Kind::nothing:
+            break;
+    }
+    return !hasFailed_;
+}
+
+void Producer::sendTimer(Output const& output, PendingTimers const& timers, std::size_t number) {
+    PendingTimer const& timer = *output.timer;
+    bool const isDelivery = output.kind == Output::Kind::delivery;
+    auto const own = timer.headers();
+    Headers headers{rd_kafka_headers_new(own.size() + 4)};
+    add(headers.get(), header::kAt, output.at);
+    if (isDelivery) {
+        add(headers.get(), header::kId, timer.id());
+    } else {
+        add(headers.get(), header::kTo, timers.topicOf(timer));
+        if (timer.key()) add(headers.get(), header::kKey, timer.key());
+        if (!timer.value()) add(headers.get(), header::kValue, header::kNone);
+    }
+    for (Header const& header : own) add(headers.get(), header.name, header.value);
+    if (isDelivery)
+        send(timers.topicOf(timer), RD_KAFKA_PARTITION_UA, timer.key().value_or(timer.id()),
+             timer.value(), headers.release(), number);
+    else
+        send(options_.state, partition_, timer.id(), timer.value().value_or(std::string_view{""}),
+             headers.release(), number);
+}
+
+rd_kafka_topic_t* Producer::topic(std::string const& name) {
+    auto found = topics_.find(name);
+    if (found == topics_.end()) {
+        Topic topic{rd_kafka_topic_new(client_.get(), name.c_str(), nullptr)};
+        if (!topic) throw ClientError{"topic " + name, rd_kafka_last_error()};
+        found = topics_.emplace(name, std::move(topic)).first;
+    }
+    return found->second.get();
+}
+
+/// Takes the headers.
+void Producer::send(std::string const& name, std::int32_t partition,
+                    std::optional<std::string_view> key, std::optional<std::string_view> value,
+                    rd_kafka_headers_t* given, std::size_t number) {
+    Headers headers{given};
+    rd_kafka_vu_t fields[7];
+    std::size_t count = 0;
+    auto const field = [&](rd_kafka_vtype_t type) -> auto& {
+        fields[count].vtype = type;
+        return fields[count++].u;
+    };
+    field(RD_KAFKA_VTYPE_RKT).rkt = topic(name);
+    field(RD_KAFKA_VTYPE_PARTITION).i32 = partition;
+    field(RD_KAFKA_VTYPE_MSGFLAGS).i = RD_KAFKA_MSG_F_COPY;
+    field(RD_KAFKA_VTYPE_OPAQUE).ptr = reinterpret_cast<void*>(number);
+    if (key) field(RD_KAFKA_VTYPE_KEY).mem = {const_cast<char*>(key->data()), key->size()};
+    if (value) field(RD_KAFKA_VTYPE_VALUE).mem = {const_cast<char*>(value->data()), value->size()};
+    if (headers) field(RD_KAFKA_VTYPE_HEADERS).headers = headers.get();
+    Patience patience{isStopping_};
+    while (true) {
+        rd_kafka_error_t* const error = rd_kafka_produceva(client_.get(), fields, count);
+        if (error == nullptr) {
+            [[maybe_unused]] rd_kafka_headers_t* const taken = headers.release();
+            return;
+        }
+        ClientError failed{"to write to " + name, error};
+        // librdkafka keeps the reason to itself until it is asked to commit.
+        if (failed.code() == RD_KAFKA_RESP_ERR__STATE) {
+            hasFailed_ = true;
+            return;
+        }
+        if (failed.code() != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+            if (isPermanent(failed.code())) failures_.push_back({number, failed.code()});
+            throw failed;
+        }
+        if (patience.isOver()) throw failed;
+        rd_kafka_poll(client_.get(), static_cast<int>(kPollPause.count()));
+    }
+}
+
+void Producer::onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self) {
+    // If one fails, librdkafka has the others fail as well, by other errors.
+    if (!isPermanent(message->err)) return;
+    auto& producer = *static_cast<Producer*>(self);
+    Failure const failure{reinterpret_cast<std::size_t>(message->_private), message->err};
+    if (isOfTheRecord(message->err))
+        producer.ofBatches_.push_back({failure, message->rkt, message->partition});
+    else
+        producer.failures_.push_back(failure);
+}
+
+std::vector<Producer::Failure> Producer::failures() const {
+    std::map<std::pair<rd_kafka_topic_t*, std::int32_t>, std::size_t> counts;
+    for (Report const& report : ofBatches_) ++counts[{report.topic, report.partition}];
+    std::vector<Failure> all = failures_;
+    for (Report const& report : ofBatches_) {
+        all.push_back(report.failure);
+        all.back().isCertain = counts[{report.topic, report.partition}] == 1;
+    }
+    return all;
+}
+
+void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions) {
+    using Metadata =
+        Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
+    // Fresh, and then a look whether the partition was lost: in this order. What is lost is marked
+    // together with a change of the metadata, so these are of a member that still owned it.
+    Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
+    if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
+    // Always an offset, also when no command was read: without one, librdkafka would not ask the
+    // group, and nobody would be fenced.
+    PartitionList const offsets = partitionList(options_.commands, partition_, offset);
+    note(offsets->elems[0], partitions);
+    auto const sendOffset = [&] {
+        repeat("to send the offset", [&] {
+            return rd_kafka_send_offsets_to_transaction(client_.get(), offsets.get(),
+                                                        metadata.get(), kCallTimeout);
+        });
+    };
+    try {
+        sendOffset();
+    } catch (ClientError const& error) {
+        // A record failed meanwhile. Asked once more, librdkafka says by what.
+        if (error.isFatal() || error.code() != RD_KAFKA_RESP_ERR__STATE) throw;
+        sendOffset();
+        hasFailed_ = true;
+    }
+    // A part of it must not be committed, whatever librdkafka says.
+    if (hasFailed_)
+        throw ClientError{"a transaction was written in part", RD_KAFKA_RESP_ERR__STATE};
+    repeat("to commit",
+           [this] { return rd_kafka_commit_transaction(client_.get(), kCallTimeout); });
+}
+
+void Producer::abort() {
+    repeat("to abort", [this] { return rd_kafka_abort_transaction(client_.get(), kCallTimeout); });
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "components/kafka/client/Client.h"
+#include "components/kafka/daemon/Options.h"
+#include "components/kafka/daemon/Outputs.h"
+#include "components/kafka/daemon/PendingTimers.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// Of a record: it is larger than a topic takes.
+bool isOfTheSize(rd_kafka_resp_err_t error);
+/// Of a record: no topic, right or broker would have to change.
+bool isOfTheRecord(rd_kafka_resp_err_t error);
+
+/// The group has given the partition to another worker.
+class TakenAway : public std::runtime_error {
+public:
+    TakenAway() : std::runtime_error{"the group took the partition away"} {}
+};
+
+/// The transactions of one partition. Its transactional id is the partition's, so making one ends
+/// what a former owner has left open, and fences it.
+///
+/// All that waits for the broker gives up when `isStopping` has been true for a while.
+class Producer {
+public:
+    /// An output that no repetition will write; or, if that is not certain, one of those that a
+    /// broker has refused together.
+    struct Failure {
+        std::size_t output;
+        rd_kafka_resp_err_t error;
+        bool isCertain = true;
+    };
+
+    Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
+
+    void begin();
+    /// Gives an output to the transaction. `number` comes back in failures(). False if the
+    /// transaction has failed meanwhile, by what was written before: commit() says by what.
+    [[nodiscard]] bool write(Output const& output, PendingTimers const& timers, std::size_t number);
+    /// Commits, with the offset of the commands behind the last that was taken in, and the number
+    /// of their partitions, under the group's metadata. Throws TakenAway, or ClientError if the
+    /// transaction is to be aborted or is fenced.
+    void commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions);
+    void abort();
+
+    /// What failed for good since the last begin(). REQUIRES: the transaction is aborted.
+    std::vector<Failure> failures() const;
+
+private:
+    static void onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self);
+
+    rd_kafka_topic_t* topic(std::string const& name);
+    void send(std::string const& topic, std::int32_t partition, std::optional<std::string_view> key,
+              std::optional<std::string_view> value, rd_kafka_headers_t* headers,
+              std::size_t number);
+    void sendTimer(Output const& output, PendingTimers const& timers, std::size_t number);
+    /// Makes the call until it succeeds or fails for good.
+    template <class Call>
+    void repeat(char const* what, Call&& call);
+
+    Options const& options_;
+    std::int32_t partition_;
+    std::atomic<bool> const& isStopping_;
+    Client client_;
+    using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
+    std::unordered_map<std::string, Topic> topics_;  // go before the client
+    std::vector<Failure> failures_;
+    /// What a broker refuses for what one record is, it refuses with all of the record's batch.
+    struct Report {
+        Failure failure;
+        rd_kafka_topic_t* topic;
+        std::int32_t partition;
+    };
+    std::vector<Report> ofBatches_;
+    bool hasFailed_ = false;  // the transaction: librdkafka takes no more records for it
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "components/kafka/client/Client.h"
+#include "components/kafka/daemon/Options.h"
+
+#include <chrono>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// Reads a partition of the state from its beginning: committed records, and where it ends. Never
+/// goes on elsewhere than where it was: a state that was read in part would lose timers.
+class StateReader {
+public:
+    StateReader(Options const& options, std::int32_t partition);
+
+    /// The next record; one with the error __PARTITION_EOF at the end; or nothing, after a while.
+    /// Throws ClientError for all that does not pass by itself.
+    Message next(std::chrono::milliseconds patience);
+
+private:
+    std::int32_t partition_;
+    Client client_;
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

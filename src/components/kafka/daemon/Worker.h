@@ -1,0 +1,53 @@
+#pragma once
+
+#include "components/kafka/client/Client.h"
+#include "components/kafka/daemon/Metrics.h"
+#include "components/kafka/daemon/Options.h"
+#include "components/kafka/daemon/Partition.h"
+#include "components/kafka/daemon/Topics.h"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// A member of the group: reads commands, and hands them to the partitions that it owns.
+class Worker {
+public:
+    Worker(Options const& options, Topics& topics, Metrics& metrics);
+    Worker(Worker const&) = delete;
+    Worker& operator=(Worker const&) = delete;
+    /// Leaves the group, if run() did not.
+    ~Worker();
+
+    /// Works until `isStopping` is true. Then ends the transactions that are under way, and leaves
+    /// the group, so that others take over at once. Throws what this process cannot mend.
+    void run(std::atomic<bool> const& isStopping);
+
+private:
+    static void onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
+                            rd_kafka_topic_partition_list_t* partitions, void* self);
+    void assign(rd_kafka_topic_partition_list_t* partitions);
+    void stop();
+    void revoke(rd_kafka_topic_partition_list_t* partitions);
+    void put(Message message);
+    void attend();
+
+    Options const& options_;
+    Client consumer_;
+    Shared shared_;
+    std::exception_ptr failure_;                                     // of the group's new order
+    std::map<std::int32_t, std::unique_ptr<Partition>> partitions_;  // go before the consumer
+    /// Of lost partitions. They are shown until the group, which nobody may reach, assigns anew.
+    std::vector<std::shared_ptr<Metrics::OfPartition>> lost_;
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

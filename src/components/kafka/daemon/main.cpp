@@ -1,0 +1,75 @@
+// timingwheel-kafka: delivers records of Kafka later.
+
+#include "components/kafka/daemon/Metrics.h"
+#include "components/kafka/daemon/Options.h"
+#include "components/kafka/daemon/Topics.h"
+#include "components/kafka/daemon/Worker.h"
+
+#include <timingwheel/version.h>
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <stdexcept>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+namespace {
+
+std::atomic<bool> isStopping{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void stopAtSignals() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { isStopping = true; };
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+}
+
+int run(Options const& options) {
+    spdlog::set_default_logger(spdlog::stderr_color_mt("timingwheel-kafka"));
+    spdlog::set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
+    spdlog::set_level(spdlog::level::from_str(options.logLevel));
+    stopAtSignals();
+
+    Metrics metrics;
+    Topics topics{options};
+    if (options.createTopics > 0) topics.create();
+    std::int32_t const partitions = topics.check();
+    if (options.isCheck) {
+        spdlog::info("the topics are as they must be");
+        return 0;
+    }
+    if (!options.metrics.empty()) metrics.expose(options.metrics);
+    spdlog::info("timingwheel-kafka {}: group {}, {} with {} partitions",
+                 TIMINGWHEEL_VERSION_STRING, options.group, options.commands, partitions);
+    Worker worker{options, topics, metrics};
+    worker.run(isStopping);
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel
+
+int main(int argc, char** argv) {
+    namespace kafka = timingwheel::kafka;
+    try {
+        kafka::CommandLine const line = kafka::parse(argc, argv);
+        return line.exitStatus ? *line.exitStatus : kafka::run(line.options);
+    } catch (std::invalid_argument const& error) {
+        spdlog::error("{}", error.what());
+        return kafka::kBadConfiguration;
+    } catch (std::exception const& error) {
+        spdlog::error("{}", error.what());
+        return kafka::kFailed;
+    }
+}

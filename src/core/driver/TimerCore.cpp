@@ -1,0 +1,329 @@
+#include "core/driver/TimerCore.h"
+
+#include <algorithm>
+#include <climits>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+TimerCore::TimerCore(TimerOptions timerOptions, DrivenBy driver)
+    : context_{std::move(timerOptions), driver, *this}, life_{context_, *this} {
+    std::size_t const count = context_.shards();
+    shards_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        shards_.push_back(std::make_unique<Shard>(context_, static_cast<std::uint32_t>(i)));
+        if (driver != DrivenBy::thread) shards_.back()->open();
+        context_.retain();  // each shard holds a reference until its last entry is gone
+    }
+    life_.listenToClock();
+}
+
+// ---- for callers ------------------------------------------------------------------------------
+
+/// Calls `schedule` until the gate is open. The first schedule starts the driver thread.
+template <class Schedule>
+void TimerCore::scheduleOpen(Schedule&& schedule) {
+    for (;;) {
+        switch (schedule()) {
+            case Shard::Gate::open:
+                return;
+            case Shard::Gate::notStarted:
+                life_.start();
+                break;
+            case Shard::Gate::draining:
+            case Shard::Gate::closed:
+                refuseStopped();
+        }
+    }
+}
+
+Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
+                              TimeoutOptions timeout, Periodicity const* periodicity) {
+    Tick const tick = context_.intake(deadline, now, timeout);
+    TimeoutNode* const node = TimeoutNode::create(task, periodicity);
+    if (periodicity != nullptr) node->periodicity().scheduled = tick;
+    Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the driver's
+    try {
+        Tick const farthest =
+            periodicity == nullptr ? tick : context_.intake(periodicity->horizon(now), {});
+        accept(*node, shardOfThisThread(), tick, farthest, now);
+    } catch (...) {
+        TimeoutKeeper::discard(context_, *node);
+        throw;
+    }
+    return handle;
+}
+
+void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
+                         TimeoutOptions timeout) {
+    Tick const tick = context_.intake(deadline, now, timeout);
+    Shard* const shard = Shard::of(hook);
+    if (shard == nullptr || &shard->context() != &context_) return scheduleFirst(hook, tick, now);
+    // The shard checks again under its lock. This check comes before the limit counts anything.
+    if (isPending(TimeoutWord::of(hook).state())) context_.refuseScheduled();
+    accept(hook, *shard, tick, tick, now);
+}
+
+/// Schedules a hook that is new, or belonged to another timer: gives it a shard. If several threads
+/// try at once, one does it.
+void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) {
+    TimeoutWord before = TimeoutWord::of(hook);
+    do {
+        if (isPending(before.state()) || before.state() == TimeoutState::intake)
+            context_.refuseScheduled();
+    } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
+    Shard* const former = Shard::of(hook);
+    if (former != nullptr && &former->context() == &context_) {
+        // Another thread gave it a shard here meanwhile: like every later schedule, use that one.
+        TimeoutWord intake{before.deadline(), TimeoutState::intake};
+        static_cast<void>(before.replace(hook, intake));
+        return accept(hook, *former, tick, tick, now);
+    }
+    try {
+        if (former != nullptr && former->isRunning(hook))
+            throw std::logic_error{"timer \"" + context_.options.name +
+                                   "\": the hook's task runs on another timer"};
+        accept(hook, shardOfThisThread(), tick, tick, now);
+        if (former != nullptr) former->dropShares();
+    } catch (...) {
+        before.storeIn(hook);
+        throw;
+    }
+}
+
+void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
+                         Clock::TimePoint now, TimeoutOptions timeout) {
+    Tick const tick = context_.intake(deadline, now, timeout);
+    if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
+    scheduleOpen([&] { return shard.schedule(hooks, tick, now); });
+}
+
+/// Counts and schedules an entry.
+void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
+                       Clock::TimePoint now) {
+    if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
+    context_.limit.acquire();
+    try {
+        scheduleOpen([&] { return shard.schedule(entry, deadline, farthest, now); });
+    } catch (...) {
+        context_.limit.release();
+        throw;
+    }
+}
+
+std::size_t TimerCore::cancelAll() noexcept {
+    TimerTaskList ended;
+    std::size_t count = 0;
+    for (auto const& shard : shards_) count += shard->cancelAll(ended);
+    // From here on the user's code may destroy the timer.
+    endGivenUp();
+    Shard::endAll(ended);
+    return count;
+}
+
+/// A thread always gets the same one, so two threads seldom want one lock.
+Shard& TimerCore::shardOfThisThread() const noexcept {
+    return *shards_[indexOfThisThread() & (shards_.size() - 1)];
+}
+
+void TimerCore::refuseStopped() const {
+    throw std::logic_error{"timer \"" + context_.options.name +
+                           "\" was stopped: it accepts nothing more"};
+}
+
+std::size_t TimerCore::pending() const {
+    std::size_t sum = 0;
+    for (auto const& shard : shards_) sum += shard->pending();
+    return sum;
+}
+
+TimerStatistics TimerCore::statistics() const {
+    TimerStatistics statistics;
+    statistics.name = context_.options.name;
+    for (auto const& shard : shards_) shard->readInto(statistics);
+    context_.runs.readInto(statistics);
+    statistics.rescheduled += context_.pushedBack.sum();
+    statistics.wakeUps = context_.alarm.wakeUps();
+    statistics.refused = context_.limit.refused();
+    return statistics;
+}
+
+void TimerCore::checkInvariants() const {
+    for (auto const& shard : shards_) shard->checkInvariants();
+}
+
+// ---- the driver -------------------------------------------------------------------------------
+
+int TimerCore::pollTimeout() const noexcept {
+    auto const expiration = life_.nextExpiration();
+    if (!expiration) return -1;
+    auto const left = timeBetween(context_.now(), *expiration);
+    if (left.count() <= 0) return 0;
+    constexpr std::int64_t kMillisecond = 1'000'000;
+    std::int64_t const milliseconds = (left.count() - 1) / kMillisecond + 1;
+    return static_cast<int>(std::min<std::int64_t>(milliseconds, INT_MAX));
+}
+
+bool TimerCore::advance(Tick limit, std::size_t atMost) {
+    RunFrame frame{context_};
+    followClockBack();
+    return runDue(limit, frame, atMost);
+}
+
+bool TimerCore::runDueInLoop(std::size_t atMost) {
+    life_.refuseInside("runDue()");
+    RunFrame pass{context_};  // keeps the timer in memory: a task may destroy it
+    std::unique_lock const driving{pass_, std::try_to_lock};
+    return driving && makePass(pass, atMost);
+}
+
+/// stop() on another thread waits for the end of the pass. Until then clock and descriptor live.
+bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
+    Shard& shard = *shards_.front();
+    shard.beginPass(pass);
+    context_.alarm.rise();
+    bool isMoreDue = false;
+    if (!life_.isStopRequested()) {
+        RunFrame frame{context_};
+        followClockBack();
+        isMoreDue = runDue(context_.tickNow(), frame, atMost);
+    }
+    if (!life_.isStopRequested()) followClockBack();
+    context_.descriptor->stayAwayUntil([this] {
+        Tick const until = context_.alarm.stayAwayUntil([this] { return nextWake(); });
+        return context_.scale.timeOf(until);
+    });
+    shard.endPass(pass);
+    return isMoreDue;
+}
+
+bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
+    bool const hasThread = context_.drivenBy == DrivenBy::thread;
+    if (!hasThread) shards_.front()->admitArrivals();
+    for (std::size_t ran = 0;;) {
+        // A clock that people set may go back during a run. Nothing runs before it shows its time.
+        if (context_.clock.mayGoBack() && !life_.isStopRequested())
+            limit = std::min(limit, context_.tickNow());
+        auto const [shard, wake, others] = earliestShard();
+        if (wake > limit || life_.isStopRequested()) return false;
+        if (ran == atMost) return true;
+
+        // With a driver thread, admit what is due on arrival at once: as time follows the clock, it
+        // comes behind all that was due before. A caller may name a time ahead of the clock, where
+        // a task that makes itself due at once would hold it up for ever.
+        if (hasThread) shard->admitArrivals();
+        auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
+        ran += served.started;
+        if (served.moved == 0 && shard->nextWake() <= limit) return true;
+    }
+}
+
+/// Shards with the same next wake take turns in coming first, so none starves.
+TimerCore::Earliest TimerCore::earliestShard() noexcept {
+    std::size_t const count = shards_.size();
+    Earliest earliest{nullptr, Tick::max(), Tick::max()};
+    for (std::size_t i = 0; i < count; ++i) {
+        Shard& shard = *shards_[(firstShard_ + i) & (count - 1)];
+        Tick const wake = shard.nextWake();
+        if (earliest.shard == nullptr || wake < earliest.wake) {
+            earliest.others = earliest.wake;
+            earliest.wake = wake;
+            earliest.shard = &shard;
+        } else {
+            earliest.others = std::min(earliest.others, wake);
+        }
+    }
+    ++firstShard_;
+    return earliest;
+}
+
+Tick TimerCore::nextWake() const noexcept {
+    Tick wake = Tick::max();
+    for (auto const& shard : shards_) wake = std::min(wake, shard->nextWake());
+    return wake;
+}
+
+void TimerCore::followClockBack() noexcept {
+    if (!context_.clock.mayGoBack()) return;
+    for (auto const& shard : shards_) shard->followClockBack();
+}
+
+void TimerCore::drive() noexcept {
+    RunFrame frame{context_};
+    while (!life_.isStopRequested()) {
+        followClockBack();
+        runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
+        if (life_.isStopRequested())
+            return;  // by a task that destroyed the timer: the clock may be gone
+        // It may have been set during a run, which the waiter does not hear.
+        followClockBack();
+        Tick const until = nextWake();
+        if (until <= context_.tickNow()) continue;
+        context_.alarm.sleep(until, context_.scale.timeOf(until), [this](Tick tick) {
+            return nextWake() < tick || life_.isStopRequested();
+        });
+    }
+}
+
+/// A clock that is set by hand drives.
+void TimerCore::runDueHere() {
+    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+    if (context_.drivenBy == DrivenBy::loop) {
+        RunFrame pass{context_};
+        std::lock_guard const driving{pass_};
+        makePass(pass, kAll);
+        return;
+    }
+    advance(context_.tickNow(), kAll);
+}
+
+// ---- start and stop ---------------------------------------------------------------------------
+
+StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) {
+    // A coroutine that wakes may destroy the timer.
+    context_.retain();
+    auto const release = [](TimerContext* context) { context->release(); };
+    std::unique_ptr<TimerContext, decltype(release)> const kept{&context_, release};
+    return life_.stop(caller);
+}
+
+void TimerCore::open() noexcept {
+    for (auto const& shard : shards_) shard->open();
+}
+
+void TimerCore::close(StoppedTimeouts& stopped) noexcept {
+    accepts_.store(false, std::memory_order_relaxed);
+    for (auto const& shard : shards_) shard->close(stopped);
+}
+
+void TimerCore::collect(StoppedTimeouts& stopped) noexcept {
+    for (auto const& shard : shards_) shard->collectLate(stopped);
+}
+
+void TimerCore::endGivenUp() noexcept {
+    RunFrame frame{context_};  // keeps the timer in memory
+    for (auto const& shard : shards_) shard->endGivenUp(frame);
+}
+
+void TimerCore::orphanKeepers() noexcept {
+    for (auto const& shard : shards_) shard->orphan();
+}
+
+void TimerCore::drain() {
+    life_.refuseInside("drain()");
+    accepts_.store(false, std::memory_order_relaxed);
+    // A start() in between opens no shard that is draining.
+    for (auto const& shard : shards_) shard->beginDraining();
+    for (auto const& shard : shards_) shard->waitUntilDrained();
+    static_cast<void>(life_.stop(Lifecycle::Caller::user));
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

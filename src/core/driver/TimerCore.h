@@ -1,0 +1,104 @@
+#pragma once
+
+#include "core/driver/Lifecycle.h"
+#include "core/driver/Shard.h"
+#include "core/driver/run/RunFrame.h"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A whole timer behind its interface: the shards, and the driver that serves them in the order of
+/// their expirations.
+///
+/// With a driver thread it is a SystemTimer. Without one it has a single shard: its caller is the
+/// driver, of a LoopTimer, or of a ManualTimer, which leaves the locks out.
+class TimerCore final : private TimerContext::Whole, private Lifecycle::Engine {
+public:
+    TimerCore(TimerOptions timerOptions, DrivenBy driver);
+
+    TimerContext& context() noexcept { return context_; }
+    TimerContext const& context() const noexcept { return context_; }
+    Lifecycle& life() noexcept { return life_; }
+
+    // For callers.
+
+    Timeout newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
+                       TimeoutOptions timeout, Periodicity const* periodicity);
+    void schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
+                  TimeoutOptions timeout);
+    /// The same for hooks of one shard of this timer. REQUIRES: at most a chunk.
+    void schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
+                  Clock::TimePoint now, TimeoutOptions timeout);
+    /// Cancels what is pending in all shards, then ends it.
+    std::size_t cancelAll() noexcept;
+    /// As Lifecycle::stop. A coroutine that it resumes may destroy the timer.
+    StoppedTimeouts stop(Lifecycle::Caller caller);
+    std::size_t pending() const;
+    TimerStatistics statistics() const;
+    void checkInvariants() const;
+
+    // For the driver.
+
+    /// The milliseconds from now until the caller must advance, rounded up; -1 if never.
+    int pollTimeout() const noexcept;
+    /// The caller is the driver of a ManualTimer: makes one pass.
+    bool advance(Tick limit, std::size_t atMost);
+    /// The caller is the loop that drives: makes one pass, up to now, and sets the descriptor.
+    /// Returns false at once if another thread is in it.
+    bool runDueInLoop(std::size_t atMost);
+    /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
+    /// Returns true if more is due; that waits for the next pass.
+    bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);
+
+    void drain();
+
+private:
+    void destroy() noexcept override { delete this; }
+    Tick nextWake() const noexcept override;
+    void followClockBack() noexcept override;
+    void open() noexcept override;
+    void drive() noexcept override;
+    void runDueHere() override;
+    void close(StoppedTimeouts& stopped) noexcept override;
+    void collect(StoppedTimeouts& stopped) noexcept override;
+    void endGivenUp() noexcept override;
+    void orphanKeepers() noexcept override;
+
+    bool makePass(RunFrame& pass, std::size_t atMost);
+    void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);
+    void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
+                Clock::TimePoint now);
+    template <class Schedule>
+    void scheduleOpen(Schedule&& schedule);
+    Shard& shardOfThisThread() const noexcept;
+    [[noreturn]] void refuseStopped() const;
+    struct Earliest {
+        Shard* shard;
+        Tick wake;    ///< when it wants the driver
+        Tick others;  ///< when the next one does
+    };
+    Earliest earliestShard() noexcept;
+
+    ~TimerCore() = default;
+
+    TimerContext context_;
+    Lifecycle life_;
+    std::vector<std::unique_ptr<Shard>> shards_;
+    std::mutex pass_;                  // held by the thread that drives a LoopTimer
+    std::atomic<bool> accepts_{true};  // asked first; the gates of the shards decide
+    /// Where the driver's search begins: equals take turns. On a line that callers do not read.
+    alignas(kCacheLine) std::size_t firstShard_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

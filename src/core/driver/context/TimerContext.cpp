@@ -1,0 +1,152 @@
+#include "core/driver/context/TimerContext.h"
+
+#include "core/base/OptionChecks.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+namespace {
+
+// Duration::max() is refused: lengths that overflow saturate to it.
+constexpr std::int64_t kLongestTick = Duration::max().count() - 1;
+constexpr std::chrono::nanoseconds kLongestSpin = std::chrono::seconds{1};
+
+/// For timers that somebody else drives.
+void refuseOptionsOfAThread(TimerOptions const& options, DrivenBy driver) {
+    bool const isLoop = driver == DrivenBy::loop;
+    std::string const timer = isLoop ? "a LoopTimer" : "a ManualTimer";
+    if (!options.executor.isInline())
+        refuseOption("executor", "set",
+                     "left out, " + timer + " runs tasks in " + (isLoop ? "runDue" : "advanceTo"));
+    if (options.threadFactory)
+        refuseOption("threadFactory", "set", "left out, " + timer + " has no thread");
+    if (options.spin.count() != 0)
+        refuseOption("spin", std::to_string(options.spin.count()) + " ns",
+                     "0, " + timer + " has no thread");
+    if (options.shards > 1)
+        refuseOption("shards", std::to_string(options.shards),
+                     "0 or 1, " + timer + " has one wheel");
+}
+
+TimerOptions checked(TimerOptions options, DrivenBy driver) {
+    if (driver != DrivenBy::thread) refuseOptionsOfAThread(options, driver);
+    std::int64_t const tick = options.tick.count();
+    if (tick < 1) refuseOption("tick", std::to_string(tick) + " ns", "at least 1 ns");
+    if (tick > kLongestTick)
+        refuseOption("tick", std::to_string(tick) + " ns",
+                     "at most " + std::to_string(kLongestTick) + " ns");
+    checkThreadName(options.name);
+    if (options.shards > TimerContext::kMaxShards || (options.shards & (options.shards - 1)) != 0)
+        refuseOption("shards", std::to_string(options.shards),
+                     "0 or a power of two up to " + std::to_string(TimerContext::kMaxShards));
+    std::int64_t const spin = options.spin.count();
+    if (spin < 0 || spin > kLongestSpin.count())
+        refuseOption("spin", std::to_string(spin) + " ns", "0 to 1 s");
+    if (options.coarseMargin) {
+        std::string const margin = std::to_string(options.coarseMargin->count()) + " ns";
+        std::chrono::nanoseconds const lag = options.clock.get().coarseLag();
+        if (!options.coarseClock)
+            refuseOption("coarseMargin", margin, "left out, unless coarseClock is true");
+        if (options.coarseMargin->nanoseconds() < lag)
+            refuseOption(
+                "coarseMargin", margin,
+                "at least the clock's coarseLag(), " + std::to_string(lag.count()) + " ns");
+    }
+    if (options.slowTaskThreshold.count() <= 0)
+        refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
+                     "at least 1 ns");
+    return options;
+}
+
+std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
+    if (options.coarseMargin) return options.coarseMargin->nanoseconds();
+    return options.clock.get().coarseLag();
+}
+
+/// Tick 0 of a timer that is made `now`.
+Clock::TimePoint startOf(TimerOptions const& options, Clock::TimePoint now) {
+    bool const mayGoBack = options.clock.get().kind() == Clock::Kind::wall;
+    constexpr std::int64_t kMostTicks = Tick::kMax / 2;
+    if (!options.start) {
+        if (!mayGoBack) return now;
+        Clock::TimePoint const start = std::min(now, Clock::TimePoint{});
+        if (TickScale{start, options.tick.nanoseconds()}.nowToTick(now).value() > kMostTicks)
+            refuseOption("tick", std::to_string(options.tick.count()) + " ns",
+                         "so long that at most " + std::to_string(kMostTicks) +
+                             " have passed since 1970, or else have a start");
+        return start;
+    }
+    std::string const start = std::to_string(options.start->time_since_epoch().count()) + " ns";
+    if (*options.start > now)
+        refuseOption(
+            "start", start,
+            "at most the clock's time, " + std::to_string(now.time_since_epoch().count()) + " ns");
+    TickScale const scale{*options.start, options.tick.nanoseconds()};
+    if (scale.nowToTick(now).value() > kMostTicks)
+        refuseOption("start", start,
+                     "at most " + std::to_string(kMostTicks) + " ticks before the clock's time");
+    return *options.start;
+}
+
+std::size_t shardsFor(TimerOptions const& options, DrivenBy driver) noexcept {
+    constexpr std::size_t kPerCore = 4;  // so that two running threads seldom share one
+    if (driver != DrivenBy::thread) return 1;
+    if (options.shards != 0) return options.shards;
+    std::size_t const cores = std::max(1U, std::thread::hardware_concurrency());
+    return std::min(std::bit_ceil(cores * kPerCore), TimerContext::kMaxShards);
+}
+
+}  // namespace
+
+TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& whole)
+    : options{checked(std::move(timerOptions), driver)},
+      drivenBy{driver},
+      isWatched{options.observer != nullptr ||
+                options.slowTaskThreshold.count() < Duration::max().count()},
+      clock{options.clock.get(), options.coarseClock, marginOf(options)},
+      geometry{options.wheelSize, options.levelSizes},
+      scale{startOf(options, clock.now()), options.tick.nanoseconds()},
+      descriptor{driver == DrivenBy::loop ? std::make_unique<LoopDescriptor>(clock) : nullptr},
+      alarm{options, driver == DrivenBy::thread, descriptor.get(), scale},
+      pushedBack{shardsFor(options, driver)},
+      limit{options.maxPendingTimeouts, options.name},
+      reports{options},
+      whole_{whole} {}
+
+Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
+    Tick const tick = scale.deadlineToTick(deadline);
+    std::int64_t const tolerance = timeout.tolerance.count();
+    if (tolerance == 0) [[likely]]
+        return tick;
+    return withTolerance(tick, tolerance);  // apart, so that others save no registers for it
+}
+
+Tick TimerContext::withTolerance(Tick tick, std::int64_t tolerance) const {
+    if (tolerance < 0)
+        refuseOption("tolerance", std::to_string(tolerance) + " ns", "at least 0 ns");
+    if (tick == Tick::max()) return tick;
+    // The coarsest slot width that fits: a deadline at the start of such a slot needs no cascade
+    // from it.
+    std::int64_t const ticks = std::min<std::int64_t>(tolerance / scale.tick().count(), Tick::kMax);
+    std::int64_t const granularity = geometry.granularityWithin(ticks);
+    std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
+    // No tolerance turns a deadline into "never".
+    return rounded < Tick::kMax ? Tick{rounded} : tick;
+}
+
+void TimerContext::refuseScheduled() const {
+    throw std::logic_error{"timer \"" + options.name +
+                           "\": the hook is scheduled already: use reschedule"};
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,69 @@
+#include "core/driver/run/TaskRun.h"
+
+#include "core/base/TimeArithmetic.h"
+#include "core/driver/run/TaskEnd.h"
+
+#include <chrono>
+#include <exception>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept
+    : context_{context},
+      entry_{&entry},
+      subject_{entry},
+      deadline_{entry.deadline()},
+      shard_{shard} {}
+
+void TaskRun::invoke(RunMeter& meter) noexcept {
+    // A periodic one is measured alone: its end decides when its next run is.
+    if (meter.groups() && !isPeriodic()) {
+        meter.begin(deadline_);
+        return callTask();
+    }
+    meter.finish();
+    started_ = context_.now();
+    callTask();
+    ended_ = context_.clock.nowOrFrozen();
+    measure();
+}
+
+void TaskRun::callTask() noexcept {
+    try {
+        if (subject_.node == nullptr) return subject_.hook->run(subject_.object);
+        BorrowedTimeout const self{*subject_.node};
+        subject_.node->run(self.get());
+    } catch (...) {
+        reportFailure(context_, subject_, TaskFailure::Kind::threw, std::current_exception());
+    }
+}
+
+void TaskRun::measure() noexcept {
+    using std::chrono::nanoseconds;
+    auto const due = context_.scale.timeOf(deadline_);
+    lateness_ = timeSince(due, started_);
+    duration_ = timeSince(started_, ended_);
+    context_.runs.wasLate(lateness_);
+    context_.runs.ranFor(duration_);
+    if (duration_ >= context_.options.slowTaskThreshold.nanoseconds())
+        subject_.withHandle([&](Timeout const& self) {
+            context_.reports.slow({duration_, self, subject_.object});
+        });
+}
+
+TimerEvent TaskRun::event() const noexcept {
+    return {.stage = TimerEvent::Stage::run,
+            .isPeriodic = isPeriodic(),
+            .shard = shard_,
+            .deadline = deadline_,
+            .entry = entry_,
+            .time = started_,
+            .lateness = lateness_,
+            .duration = duration_};
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/driver/context/TimerContext.h"
+#include "core/driver/run/RunMeter.h"
+#include "core/driver/run/TaskSubject.h"
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Tick.h>
+#include <timingwheel/TimerObserver.h>
+#include <timingwheel/detail/TimeoutEntry.h>
+
+#include <chrono>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Runs one task once: measures it, and catches and reports what it throws.
+///
+/// The constructor, under the keeper's lock, reads all it needs from the entry. A hook is not
+/// touched once its task was entered, since the task may destroy it.
+class TaskRun {
+public:
+    TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept;
+
+    /// Null for a hook.
+    TimeoutNode* node() const noexcept { return subject_.node; }
+    bool isPeriodic() const noexcept { return node() != nullptr && node()->isPeriodic(); }
+    Tick deadline() const noexcept { return deadline_; }
+    /// When the task returned. REQUIRES: isPeriodic().
+    Clock::TimePoint ended() const noexcept { return ended_; }
+
+    /// Runs the task. Outside every lock.
+    void invoke(RunMeter& meter) noexcept;
+    /// The event of this run. REQUIRES: it is over, and there is an observer.
+    TimerEvent event() const noexcept;
+
+private:
+    void callTask() noexcept;
+    void measure() noexcept;
+
+    TimerContext& context_;
+    TimeoutEntry const* entry_;  // for the event, never followed
+    TaskSubject subject_;
+    Tick deadline_;
+    std::uint32_t shard_;
+    Clock::TimePoint started_{};
+    Clock::TimePoint ended_{};
+    std::chrono::nanoseconds lateness_{};
+    std::chrono::nanoseconds duration_{};
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,32 @@
+#include "core/driver/TimerCore.h"
+
+#include <timingwheel/LoopTimer.h>
+
+#include <string>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+LoopTimer::LoopTimer(TimerOptions options)
+    : WheelTimer{std::move(options), detail::DrivenBy::loop} {}
+
+LoopTimer::~LoopTimer() {
+    stopForGood();
+    core().context().descriptor->close();
+}
+
+LoopTimer::NativeHandle LoopTimer::nativeHandle() const noexcept {
+    return core().context().descriptor->get();
+}
+
+bool LoopTimer::runDue(std::size_t atMost) { return core().runDueInLoop(atMost); }
+
+std::optional<WheelTimer::TimePoint> LoopTimer::nextExpiration() const noexcept {
+    return core().life().nextExpiration();
+}
+
+int LoopTimer::pollTimeout() const noexcept { return core().pollTimeout(); }
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,108 @@
+#include "core/base/TimeArithmetic.h"
+
+#include <timingwheel/ManualClock.h>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace {
+
+class WaiterUntilWoken final : public Clock::Waiter {
+public:
+    void waitUntil(Clock::TimePoint) noexcept override {
+        steady_->waitUntil(Clock::TimePoint::max());
+    }
+    void wake() noexcept override { steady_->wake(); }
+
+private:
+    std::unique_ptr<Clock::Waiter> const steady_ = Clock::steady().makeWaiter();
+};
+
+}  // namespace
+
+ManualClock::ManualClock(TimePoint start, Kind kind) noexcept
+    : now_{start.time_since_epoch().count()}, kind_{kind} {}
+ManualClock::~ManualClock() = default;
+
+Clock::TimePoint ManualClock::now() const noexcept {
+    return TimePoint{std::chrono::nanoseconds{now_.load(std::memory_order_acquire)}};
+}
+
+void ManualClock::setNow(TimePoint time) noexcept {
+    now_.store(time.time_since_epoch().count(), std::memory_order_release);
+}
+
+void ManualClock::advance(Duration duration) {
+    advanceTo(detail::timeAfter(now(), duration.nanoseconds()));
+}
+
+void ManualClock::advanceTo(TimePoint time) {
+    refuseInsideTask();
+    std::lock_guard const lock{moving_};
+    runDue();  // what is due already, perhaps left by a call that failed
+    while (now() < time) {
+        TimePoint next = time;
+        for (auto const& listener : listeners())
+            if (auto const expiration = listener->nextExpiration())
+                next = std::min(next, *expiration);
+        setNow(std::max(next, now()));  // an expiration may have passed: the clock stays then
+        runDue();
+    }
+}
+
+void ManualClock::jump(Duration duration) {
+    jumpTo(detail::timeAfter(now(), duration.nanoseconds()));
+}
+
+void ManualClock::jumpTo(TimePoint time) {
+    refuseInsideTask();
+    std::lock_guard const lock{moving_};
+    setNow(time);
+    runDue();
+}
+
+std::unique_ptr<Clock::Waiter> ManualClock::makeWaiter() {
+    return std::make_unique<WaiterUntilWoken>();
+}
+
+void ManualClock::subscribe(std::weak_ptr<ClockListener> listener) {
+    std::lock_guard const lock{listenersMutex_};
+    std::erase_if(listeners_, [](auto const& known) { return known.expired(); });
+    listeners_.push_back(std::move(listener));
+}
+
+ManualClock::Listeners ManualClock::listeners() {
+    std::lock_guard const lock{listenersMutex_};
+    Listeners living;
+    for (auto const& known : listeners_)
+        if (auto listener = known.lock()) living.push_back(std::move(listener));
+    return living;
+}
+
+void ManualClock::refuseInsideTask() {
+    for (auto const& listener : listeners())
+        if (listener->isInsideTask())
+            throw std::logic_error{
+                "a ManualClock was moved from inside a task of a timer that it drives: it would "
+                "wait for that task"};
+}
+
+/// A task of one timer may make another timer due, so this goes on until none is.
+void ManualClock::runDue() {
+    bool isDone = false;
+    while (!isDone) {
+        isDone = true;
+        for (auto const& listener : listeners()) listener->runDue();
+        for (auto const& listener : listeners()) {
+            auto const expiration = listener->nextExpiration();
+            if (expiration && *expiration <= now()) isDone = false;
+        }
+    }
+}
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,20 @@
+#include "core/driver/TimerCore.h"
+
+#include <timingwheel/SystemTimer.h>
+
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+SystemTimer::SystemTimer(TimerOptions options)
+    : WheelTimer{std::move(options), detail::DrivenBy::thread} {}
+
+SystemTimer::~SystemTimer() { stopForGood(); }
+
+void SystemTimer::start() { core().life().start(); }
+
+void SystemTimer::drain() { core().drain(); }
+
+}  // namespace v1
+}  // namespace timingwheel

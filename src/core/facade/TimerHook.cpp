@@ -1,0 +1,58 @@
+#include "core/driver/Shard.h"
+#include "core/timeout/TimeoutWord.h"
+
+#include <timingwheel/TimerHook.h>
+
+namespace timingwheel {
+inline namespace v1 {
+
+using detail::Shard;
+using detail::TimeoutWord;
+
+TimerHookBase::~TimerHookBase() {
+    Shard* const shard = Shard::of(entry_);
+    if (shard == nullptr) return;
+    shard->forget(entry_);
+    shard->dropShares();
+}
+
+bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
+    Shard* const shard = Shard::of(entry_);
+    if (shard == nullptr) return false;
+    detail::TimerContext const& context = shard->context();
+    auto const [now, time] = context.clock.afterOrFrozen(delay);
+    return shard->reschedule(entry_, context.intake(time, now, options), now);
+}
+
+bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {
+    Shard* const shard = Shard::of(entry_);
+    if (shard == nullptr) return false;
+    return shard->reschedule(entry_, shard->context().intake(deadline, options));
+}
+
+bool TimerHookBase::cancel() noexcept {
+    Shard* const shard = Shard::of(entry_);
+    return shard != nullptr && shard->cancel(entry_);
+}
+
+bool TimerHookBase::cancelAndWait() noexcept {
+    Shard* const shard = Shard::of(entry_);
+    if (shard == nullptr) return false;
+    bool const cancelled = cancel();
+    // Two concurrent runs of the hook that wait for each other would wait for ever.
+    if (!detail::RunFrame::isRunningHere(entry_)) shard->waitForRun(entry_);
+    return cancelled;
+}
+
+bool TimerHookBase::isPending() const noexcept {
+    return detail::isPending(TimeoutWord::of(entry_).state());
+}
+
+Clock::TimePoint TimerHookBase::deadline() const noexcept {
+    Shard* const shard = Shard::of(entry_);
+    if (shard == nullptr) return Clock::TimePoint::max();
+    return shard->context().scale.timeOf(entry_.deadline());
+}
+
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,99 @@
+#include "core/flat/HashedWheelCore.h"
+
+#include <new>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+HashedWheelCore::HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel,
+                                 bool runsDueAtOnce, std::unique_ptr<TaskPool> pool)
+    : context_{std::move(timerOptions), DrivenBy::thread, *this},
+      life_{context_, *this},
+      runsDueAtOnce_{runsDueAtOnce},
+      pool_{std::move(pool)},
+      worker_{context_, wheel} {
+    context_.retain();  // the worker holds a reference until its last entry is gone
+    life_.listenToClock();
+}
+
+Timeout HashedWheelCore::newTimeout(TaskSource task, std::chrono::nanoseconds delay) {
+    if (!worker_.wasOpened()) life_.start();
+    // Not earlier: the start sets the time from which ticks count.
+    Clock::TimePoint const now = context_.now();
+    TimeoutNode* const node = TimeoutNode::create(task, nullptr);
+    Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the worker's
+    try {
+        if (!scheduleOrRun(*node, now, delay)) life_.refuseStart();
+    } catch (...) {
+        TimeoutKeeper::discard(context_, *node);
+        throw;
+    }
+    return handle;
+}
+
+/// False once the timer was stopped.
+bool HashedWheelCore::scheduleOrRun(TimeoutNode& node, Clock::TimePoint now,
+                                    std::chrono::nanoseconds delay) {
+    if (runsDueAtOnce_ && delay.count() <= 0)
+        return worker_.runNow(node, context_.scale.nowToTick(now));
+    Tick const deadline = context_.scale.tickAfter(timeAfter(now, delay));
+    context_.limit.acquire();
+    try {
+        if (worker_.schedule(node, deadline, context_.scale.nowToTick(now) + 1)) return true;
+    } catch (std::bad_alloc const&) {
+        context_.limit.release();
+        throw;
+    }
+    context_.limit.release();
+    return false;
+}
+
+StoppedTimeouts HashedWheelCore::stop(Lifecycle::Caller caller) {
+    if (caller == Lifecycle::Caller::user) {
+        life_.refuseInside("stop()");
+        if (isStopped_.exchange(true)) return {};
+    }
+    return life_.stop(caller);
+}
+
+TimerStatistics HashedWheelCore::statistics() {
+    TimerStatistics statistics;
+    statistics.name = context_.options.name;
+    worker_.readInto(statistics);
+    context_.runs.readInto(statistics);
+    statistics.wakeUps = context_.alarm.wakeUps();
+    statistics.refused = context_.limit.refused();
+    return statistics;
+}
+
+/// As in Netty, ticks count from the start of the thread, not from the constructor.
+void HashedWheelCore::prepare() noexcept { context_.scale.startAt(context_.now()); }
+
+void HashedWheelCore::drive() noexcept {
+    RunFrame frame{context_};
+    while (!life_.isStopRequested()) {
+        Tick const next = worker_.nextTick();
+        if (next <= context_.tickNow()) {
+            worker_.wake(next, frame);
+        } else {
+            context_.alarm.sleep(next, context_.scale.timeOf(next), [this](Tick tick) {
+                return worker_.nextWake() < tick || life_.isStopRequested();
+            });
+        }
+    }
+}
+
+void HashedWheelCore::close(StoppedTimeouts&) noexcept { worker_.close(); }
+
+void HashedWheelCore::collect(StoppedTimeouts& stopped) noexcept {
+    worker_.collect(stopped);
+    // Nothing is submitted any more. The task that destroys the timer may run on one of the pool's
+    // threads, or on a caller that runs what did not fit: the pool may be destroyed even so.
+    pool_.reset();
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/driver/Lifecycle.h"
+#include "core/flat/HashedWheelWorker.h"
+
+#include <timingwheel/TaskPool.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/detail/TaskOperations.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// A whole HashedWheelTimer behind its interface: one worker, and the thread that drives it.
+class HashedWheelCore final : private TimerContext::Whole, private Lifecycle::Engine {
+public:
+    /// `pool`, if there is one, is the executor that the options name.
+    HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel, bool runsDueAtOnce,
+                    std::unique_ptr<TaskPool> pool);
+
+    TimerContext& context() noexcept { return context_; }
+    TimerContext const& context() const noexcept { return context_; }
+    Lifecycle& life() noexcept { return life_; }
+
+    Timeout newTimeout(TaskSource task, std::chrono::nanoseconds delay);
+    /// As Lifecycle::stop, but only the first of several callers waits.
+    StoppedTimeouts stop(Lifecycle::Caller caller);
+
+    TimerStatistics statistics();
+    std::int64_t ticksPerWheel() const noexcept { return worker_.ticksPerWheel(); }
+
+private:
+    void destroy() noexcept override { delete this; }
+    Tick nextWake() const noexcept override { return worker_.nextWake(); }
+    void prepare() noexcept override;
+    void open() noexcept override { worker_.open(); }
+    void drive() noexcept override;
+    void close(StoppedTimeouts& stopped) noexcept override;
+    void collect(StoppedTimeouts& stopped) noexcept override;
+    void orphanKeepers() noexcept override { worker_.orphan(); }
+
+    bool scheduleOrRun(TimeoutNode& node, Clock::TimePoint now, std::chrono::nanoseconds delay);
+
+    ~HashedWheelCore() = default;
+
+    TimerContext context_;
+    Lifecycle life_;
+    bool const runsDueAtOnce_;
+    std::atomic<bool> isStopped_{false};
+    std::unique_ptr<TaskPool> pool_;
+    HashedWheelWorker worker_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

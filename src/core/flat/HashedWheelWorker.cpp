@@ -1,0 +1,376 @@
+#include "core/flat/HashedWheelWorker.h"
+
+#include "core/driver/Claims.h"
+#include "core/driver/Section.h"
+#include "core/driver/run/TaskEnd.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+using Stage = TimerEvent::Stage;
+
+HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions options)
+    : TimeoutKeeper{context, 0}, wheel_{options} {}
+
+// ---- for callers ------------------------------------------------------------------------------
+
+bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) {
+    node.keeper.store(this, std::memory_order_relaxed);
+    TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
+    // Observe first, since the worker may have it right after. One that is refused was observed
+    // too, so a cancel follows at once.
+    if (isObserved()) [[unlikely]] {
+        observe(Stage::schedule, node);
+        observe(Stage::intake, node);
+    }
+    CellQueue::Added const outcome = added_.add(node);
+    if (outcome != CellQueue::Added::yes) [[unlikely]] {
+        if (isObserved()) [[unlikely]]
+            observe(Stage::cancel, node);
+        node.keeper.store(nullptr, std::memory_order_relaxed);
+        if (outcome == CellQueue::Added::closed) return false;
+    }
+    ringBy(nextTick);
+    if (outcome == CellQueue::Added::noMemory) [[unlikely]]
+        throw std::bad_alloc{};  // the worker comes even so: until then all are refused
+    return true;
+}
+
+/// Wakes the worker by `tick`, unless it comes by then anyway.
+void HashedWheelWorker::ringBy(Tick tick) noexcept {
+    if (nextWake_.lowerBesideOthers(tick)) context_.alarm.ring(tick);
+}
+
+bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
+    RunFrame frame{context_};
+    Section section{*this};
+    if (isClosed_) return false;
+    node.keeper.store(this, std::memory_order_relaxed);
+    ++madeShares_;
+    TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
+    if (isObserved()) [[unlikely]] {
+        record(Stage::schedule, node);
+        record(Stage::intake, node);
+        record(Stage::expire, node);
+    }
+    if (context_.options.executor.isInline()) {
+        run(section, frame, node);
+        return true;
+    }
+    ++pending_;
+    running_.add(frame);  // stop() waits until the executor has got the claim
+    Claims::dispatch(*this, section, node, TimeoutState::handedOver);
+    endFrame(frame);
+    return true;
+}
+
+bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
+    // The user's code is called on the worker's thread.
+    bool const endsHere = !node.callsUserWhenCancelled();
+    TimeoutState const state = endsHere ? TimeoutState::cancelled : TimeoutState::cancelling;
+    TimeoutWord word = TimeoutWord::of(node);
+    do {
+        if (word.state() != TimeoutState::pending) return false;
+    } while (!markCancelled(node, word, state));
+    if (endsHere)
+        unlinkAndEnd(node);
+    else
+        askToUnlink(node);
+    return true;
+}
+
+bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    for (;;) {
+        TimeoutState const state = word.state();
+        if (state == TimeoutState::handedOver) return cancelQueued(node);
+        if (state != TimeoutState::pending && state != TimeoutState::cancelling) return false;
+        if (!markCancelled(node, word, TimeoutState::cancelled)) continue;
+        if (state == TimeoutState::pending)
+            unlinkAndEnd(node);
+        else
+            endTask(node);
+        return state == TimeoutState::pending;
+    }
+}
+
+/// Decides that a node is cancelled, or soon will be. False if another thread was faster; then
+/// `seen` is what that left. With an observer it decides under the lock, so that collect() waits
+/// for the event.
+bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
+                                      TimeoutState state) noexcept {
+    TimeoutWord const cancelled{seen.deadline(), state};
+    if (!isObserved()) [[likely]]
+        return cancelled.replace(node, seen);
+    Section const section{*this};
+    bool const wasPending = seen.state() == TimeoutState::pending;
+    if (!cancelled.replace(node, seen)) return false;
+    if (wasPending) record(Stage::cancel, node);
+    return true;
+}
+
+/// Cancels a node that waits for the executor. False if its task runs, or has run.
+bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
+    {
+        Section section{*this};
+        TimeoutWord const word = TimeoutWord::of(node);
+        if (word.state() != TimeoutState::handedOver) return false;
+        queue_.unlink(node);
+        --pending_;
+        ++counters_.cancelled;
+        TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(node);
+        if (isObserved()) [[unlikely]]
+            record(Stage::cancel, node);
+    }
+    endCancelled(node);
+    return true;
+}
+
+/// Ends a pending node that this thread made `cancelled`. Most live shorter than a tick: they never
+/// reach the worker, which only counts them.
+void HashedWheelWorker::unlinkAndEnd(TimeoutNode& node) noexcept {
+    if (CellQueue::takeBack(node)) {
+        letCopyEnd(node);
+        return endCancelled(node);
+    }
+    askToUnlink(node);
+    endTask(node);
+}
+
+/// sharedTask() copies the task under the lock: lets it finish.
+void HashedWheelWorker::letCopyEnd(TimeoutNode& node) noexcept {
+    if (node.task().shared == nullptr) return;
+    Section const section{*this};
+}
+
+/// Ends the task of a node that this thread made `cancelled`.
+void HashedWheelWorker::endTask(TimeoutNode& node) noexcept {
+    letCopyEnd(node);
+    endCancelledTask(context_, node);
+}
+
+/// Has the worker unlink the node at the next tick. This thread does not touch the node afterwards.
+void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
+    node.retain();
+    cancelled_.push(node);
+    if (hasEnded_.load(std::memory_order_seq_cst)) return unlinkCancelled();
+    // The worker may have found everything empty before the push: see settle().
+    if (nextWake() == Tick::max()) ringUnlessClosed();
+}
+
+/// The clock lives until the worker is closed. The lock keeps it open meanwhile.
+void HashedWheelWorker::ringUnlessClosed() noexcept {
+    Section const section{*this};
+    if (!isClosed_) ringBy(context_.scale.nowToTick(context_.now()) + 1);
+}
+
+// ---- a tick -----------------------------------------------------------------------------------
+
+Tick HashedWheelWorker::nextTick() noexcept {
+    // A caller that read the clock long ago may have rung for a tick that is over.
+    return nextWake_.raise(wheel_.currentTick() + 1);
+}
+
+void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
+    wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
+    unlinkCancelled();
+    transfer(tick);
+    if (isObserved()) [[unlikely]]
+        observeWake(tick);
+    if (wheel_.beginTick(tick)) {
+        while (takeDue()) {
+            Section section{*this};
+            while (nextDue_ < endOfDue_) expire(section, *due_[nextDue_++], frame);
+        }
+        frame.meter.finish();
+    }
+    settle(tick);
+}
+
+/// Takes the next few that are due out of the slot, so that one hold of the lock ends a run and
+/// begins the next. A cancel() still wins until the turn of its timeout.
+bool HashedWheelWorker::takeDue() noexcept {
+    nextDue_ = 0;
+    endOfDue_ = 0;
+    while (endOfDue_ < due_.size()) {
+        TimerTaskEntry* const entry = wheel_.takeDue();
+        if (entry == nullptr) break;
+        due_[endOfDue_++] = static_cast<TimeoutNode*>(entry);
+    }
+    return endOfDue_ > 0;
+}
+
+void HashedWheelWorker::unlinkCancelled() noexcept {
+    for (EntryQueue all = cancelled_.takeAll(); !all.empty();) {
+        auto& node = static_cast<TimeoutNode&>(all.takeFirst());
+        // One that is not placed yet is in its cell, and will be released there.
+        bool const wasPlaced = EntryLinks::hasLocation(node);
+        if (wasPlaced) wheel_.remove(node);
+        countCancelled(1);
+        TimeoutWord word = TimeoutWord::of(node);
+        if (word.state() == TimeoutState::cancelling &&
+            TimeoutWord{word.deadline(), TimeoutState::cancelled}.replace(node, word))
+            endTask(node);
+        // The wheel's reference, then the stack's.
+        if (wasPlaced) release(node);
+        release(node);
+    }
+}
+
+/// Those that left the wheel, or their cells, before their tick.
+void HashedWheelWorker::countCancelled(std::size_t count) noexcept {
+    if (count == 0) return;
+    cancelledCount_.fetch_add(count, std::memory_order_relaxed);
+    context_.limit.release(count);
+}
+
+/// Moves new timeouts into their slots, a limited number each tick, as in Netty. If one finds no
+/// memory, it and the rest are tried again at the next tick.
+void HashedWheelWorker::transfer(Tick tick) noexcept {
+    std::size_t const takenBack = added_.take(kMostTransferred, [&](TimerTaskEntry& entry) {
+        return place(static_cast<TimeoutNode&>(entry), tick);
+    });
+    accepted_ += static_cast<std::int64_t>(takenBack);
+    countCancelled(takenBack);
+}
+
+/// Puts a node into its slot, or into that of `tick` if it is late. False if there is no memory.
+bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    while (word.deadline() < tick && word.state() == TimeoutState::pending &&
+           !TimeoutWord{tick, TimeoutState::pending}.replace(node, word)) {
+    }
+    word = TimeoutWord::of(node);
+    if (word.state() != TimeoutState::pending) {
+        ++accepted_;
+        release(node);
+        return true;
+    }
+    try {
+        static_cast<void>(wheel_.place(node));  // not due: see above
+    } catch (std::bad_alloc const&) {
+        return false;
+    }
+    ++accepted_;
+    if (isObserved()) [[unlikely]]
+        observePlace(node);
+    return true;
+}
+
+/// Its tick has come: decides who has it, and runs or dispatches it.
+void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& frame) noexcept {
+    TimeoutWord word = TimeoutWord::of(node);
+    if (word.state() != TimeoutState::pending ||
+        !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
+        // Cancelled since the tick began. It can be nothing else, since nobody moves a deadline.
+        // Not the last reference: the canceller has a handle, or has pushed its own on the stack.
+        return release(node);
+    }
+    context_.limit.release();
+    if (isObserved()) [[unlikely]]
+        record(Stage::expire, node);
+    if (context_.options.executor.isInline()) return run(section, frame, node);
+    ++pending_;
+    Claims::dispatch(*this, section, node, TimeoutState::handedOver);
+}
+
+/// Says when to come again. A caller adds, then reads the next wake; this writes the next wake,
+/// then looks for what was added. One of the two sees the other.
+void HashedWheelWorker::settle(Tick tick) noexcept {
+    bool const isIdle = wheel_.empty() && added_.isTaken();
+    nextWake_.set(isIdle ? Tick::max() : tick + 1);
+    if (isIdle && !(added_.isEmpty() && cancelled_.empty())) ringBy(tick + 1);
+}
+
+// ---- starting, stopping, looking --------------------------------------------------------------
+
+void HashedWheelWorker::open() noexcept {
+    added_.open();
+    wasOpened_.store(true, std::memory_order_release);
+}
+
+void HashedWheelWorker::close() noexcept {
+    added_.close();
+    Section section{*this};
+    isClosed_ = true;
+}
+
+void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
+    returnQueuedAndWait(stopped);
+    unlinkCancelled();
+    while (nextDue_ < endOfDue_) returnPending(*due_[nextDue_++], stopped);
+    while (TimerTaskEntry* const entry = wheel_.takeAny())
+        returnPending(static_cast<TimeoutNode&>(*entry), stopped);
+    std::size_t const takenBack = added_.takeRest([&](TimerTaskEntry& entry) {
+        ++accepted_;
+        returnPending(static_cast<TimeoutNode&>(entry), stopped);
+        return true;
+    });
+    accepted_ += static_cast<std::int64_t>(takenBack);
+    countCancelled(takenBack);
+    // A caller that won a cancel before, and pushes only now, sees this and unlinks by itself.
+    hasEnded_.store(true, std::memory_order_seq_cst);
+    unlinkCancelled();
+    nextWake_.set(Tick::max());
+    {
+        Section section{*this};
+        madeShares_ += std::exchange(accepted_, 0);
+        // Every cancel() is decided by now, but events of other threads may still be on their way.
+        section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
+    }
+    for (StoppedTimeout const& each : stopped) {
+        Timeout const handle = each.timeout();
+        callCancelled(context_, *TimeoutAccess::node(handle));
+    }
+}
+
+void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
+    Section section{*this};
+    while (queue_.size() > 0) {
+        --pending_;
+        returnTo(stopped, queue_.takeFirst());
+    }
+    section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
+}
+
+void HashedWheelWorker::returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept {
+    Section section{*this};
+    if (!returnTo(stopped, node)) section.releaseLater(node);
+}
+
+void HashedWheelWorker::readInto(TimerStatistics& statistics) {
+    Section section{*this};
+    counters_.readInto(statistics);
+    statistics.cancelled += cancelledCount_.load(std::memory_order_relaxed);
+    statistics.pending = context_.limit.count();
+    statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
+                           statistics.returned + statistics.rejected + queue_.size();
+}
+
+void HashedWheelWorker::observePlace(TimeoutNode const& node) noexcept {
+    TimerEvent event = eventOf(Stage::place, &node);
+    event.slot = static_cast<std::uint32_t>(RawHashedWheel::slotOf(node));
+    event.expiration = node.deadline();
+    observe(event);
+}
+
+void HashedWheelWorker::observeWake(Tick tick) noexcept {
+    TimerEvent event = eventOf(Stage::wake, nullptr);
+    event.slot = static_cast<std::uint32_t>(tick.value() % ticksPerWheel());
+    event.expiration = tick;
+    observe(event);
+}
+
+void HashedWheelWorker::observe(TimerEvent event) noexcept {
+    event.number = events_.nextNumber();
+    observer_->onEvent(event);
+}
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "core/driver/TimeoutKeeper.h"
+#include "core/flat/CellQueue.h"
+#include "core/flat/EntryStack.h"
+
+#include <timingwheel/StoppedTimeouts.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/wheel/RawHashedWheel.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Netty's worker: the flat wheel, its two queues, and what a tick does.
+///
+/// Callers and worker share no lock. Callers add a new timeout to `added_`. One compare-and-set
+/// of its word decides who has it: pending becomes
+///
+///   - cancelling: a cancel() won, and the worker will end the task,
+///   - cancelled: the same, and the canceller ends it,
+///   - handedOver: its tick has come,
+///   - returned: stop() has it.
+///
+/// Only the worker touches the wheel, so a visit blocks nobody. The inherited lock guards only what
+/// runs and what waits for an executor.
+///
+/// A canceller that ends the task takes the node back from `added_` if it is still there. Any
+/// other cancelled node goes to `cancelled_`, and the worker unlinks it.
+///
+/// The driver's reference to a node moves with it: from `added_` to the wheel, or to who takes it
+/// back. `cancelled_` holds references of its own, since a node may be there too.
+///
+/// At tick t the worker unlinks what was cancelled, moves at most kMostTransferred new timeouts
+/// into their slots, and visits the slot of t.
+class HashedWheelWorker final : public TimeoutKeeper {
+public:
+    static constexpr std::size_t kMostTransferred = 100'000;
+
+    HashedWheelWorker(TimerContext& context, HashedWheelOptions options);
+
+    // For callers, from any thread.
+
+    /// True once it was opened, even if it was closed since.
+    bool wasOpened() const noexcept { return wasOpened_.load(std::memory_order_acquire); }
+    /// Accepts a node that nobody else knows yet. `nextTick` is the first tick after now. Returns
+    /// false once the worker is closed. Throws std::bad_alloc if there is no memory for its cell.
+    bool schedule(TimeoutNode& node, Tick deadline, Tick nextTick);
+    /// Runs a node's task before it returns, or dispatches it. Returns false once the worker is
+    /// closed.
+    bool runNow(TimeoutNode& node, Tick now);
+    bool cancel(TimeoutNode& node) noexcept override;
+    bool cancelAndEnd(TimeoutNode& node) noexcept override;
+
+    // For the worker's thread.
+
+    /// The next tick to wake for; Tick::max() if there is nothing to do.
+    Tick nextTick() noexcept;
+    /// Does what a tick does, in the order above.
+    void wake(Tick tick, RunFrame& frame) noexcept;
+
+    // For starting, stopping and looking.
+
+    void open() noexcept;
+    /// Accepts nothing more.
+    void close() noexcept;
+    /// Takes out all that is pending and waits for runs on other threads. REQUIRES: the worker has
+    /// ended, or calls this itself.
+    void collect(StoppedTimeouts& stopped) noexcept;
+    void readInto(TimerStatistics& statistics);
+    std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
+
+private:
+    void ringBy(Tick tick) noexcept;
+    void unlinkAndEnd(TimeoutNode& node) noexcept;
+    void askToUnlink(TimeoutNode& node) noexcept;
+    void ringUnlessClosed() noexcept;
+    void unlinkCancelled() noexcept;
+    void letCopyEnd(TimeoutNode& node) noexcept;
+    void endTask(TimeoutNode& node) noexcept;
+    void countCancelled(std::size_t count) noexcept;
+    bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
+    bool cancelQueued(TimeoutNode& node) noexcept;
+    void transfer(Tick tick) noexcept;
+    bool place(TimeoutNode& node, Tick tick) noexcept;
+    bool takeDue() noexcept;
+    void expire(Section& section, TimeoutNode& node, RunFrame& frame) noexcept;
+    void settle(Tick tick) noexcept;
+    void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
+    void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
+    /// Delivers an event at once, outside the lock. REQUIRES: isObserved().
+    void observe(TimerEvent event) noexcept;
+    void observe(TimerEvent::Stage stage, TimeoutNode const& node) noexcept {
+        observe(eventOf(stage, &node));
+    }
+    void observePlace(TimeoutNode const& node) noexcept;
+    void observeWake(Tick tick) noexcept;
+
+    // Where callers meet the worker, each on its own cache line.
+    alignas(kCacheLine) std::atomic<bool> wasOpened_{false};
+    CellQueue added_;
+    alignas(kCacheLine) EntryStack cancelled_;
+    std::atomic<std::uint64_t> cancelledCount_{0};
+    std::atomic<bool> hasEnded_{false};  // callers that cancel from now on unlink by themselves
+
+    // The worker's own.
+    alignas(kCacheLine) RawHashedWheel wheel_;
+    std::array<TimeoutNode*, 16> due_{};  // taken out of the visited slot
+    std::size_t nextDue_ = 0;             // those before it have had their turn
+    std::size_t endOfDue_ = 0;
+    std::int64_t accepted_ = 0;
+
+    // Protected by the lock.
+    bool isClosed_ = false;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

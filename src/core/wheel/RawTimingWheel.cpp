@@ -1,0 +1,320 @@
+#include "core/base/OptionChecks.h"
+
+#include <timingwheel/wheel/RawTimingWheel.h>
+
+#include <algorithm>
+#include <functional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+namespace timingwheel {
+inline namespace v1 {
+
+namespace {
+
+[[noreturn]] void broken(char const* invariant, TimingWheelLevel const& level,
+                         TimerTaskList const& bucket, std::int64_t value) {
+    std::ostringstream message;
+    message << invariant << " is broken at level " << level.number() << ", slot " << bucket.slot()
+            << ", expiration " << bucket.expiration() << ", level's clock " << level.clock() << ": "
+            << value;
+    throw std::logic_error{message.str()};
+}
+
+}  // namespace
+
+RawTimingWheel::RawTimingWheel(TimingWheelOptions options)
+    : clock_{options.start.value()},
+      origin_{std::min<std::int64_t>(options.start.value(), 0)},
+      geometry_{options.wheelSize, options.levelSizes},
+      crowdedFrom_{options.lanesFrom / kOneIn + (options.lanesFrom % kOneIn != 0 ? 1U : 0U)} {
+    buildLevels(clock_);
+}
+
+RawTimingWheel::~RawTimingWheel() = default;
+
+/// Builds all the levels up to `deadline`, or none of them.
+void RawTimingWheel::buildLevels(std::int64_t deadline) {
+    std::size_t const built = levels_.size();
+    try {
+        while (levels_.empty() || deadline >= levels_.back().limit()) {
+            std::size_t const number = levels_.size();
+            std::int64_t const granularity = number == 0 ? 1 : levels_.back().interval();
+            TimingWheelLevel& level = levels_.emplace_back(
+                static_cast<std::uint32_t>(number), geometry_.sizeOf(number), granularity,
+                geometry_.intervalOf(number, granularity), origin_, clock_);
+            heap_.addLevel(level.buckets(), granularity);
+        }
+    } catch (...) {
+        heap_.removeLevelsFrom(built);
+        levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(built), levels_.end());
+        if (built > 0) noteLevels();
+        throw;
+    }
+    noteLevels();
+}
+
+/// Which levels there are, and where: they may have moved.
+void RawTimingWheel::noteLevels() noexcept {
+    std::size_t first = 0;
+    for (unsigned bit = 0; bit < firstLevel_.size(); ++bit) {
+        while (first + 1 < levels_.size() &&
+               static_cast<std::uint64_t>(levels_[first].interval()) <= std::uint64_t{1} << bit)
+            ++first;
+        firstLevel_[firstLevel_.size() - 1 - bit] = first == 0 ? nullptr : &levels_[first];
+    }
+    cascadesTo_ = nullptr;
+    nearLevels_ = 1;
+    while (nearLevels_ < levels_.size() && levels_[nearLevels_].isNear()) ++nearLevels_;
+    near_ = levels_[nearLevels_ - 1].limit();
+    setCrowded(counted_ >= crowdedFrom_);
+    noteQuiet();
+}
+
+/// For what the hot path leaves out: a new level, or a level whose slots are found by division.
+void RawTimingWheel::reserveFar(std::int64_t deadline) {
+    if (deadline >= levels_.back().limit()) buildLevels(deadline);
+}
+
+/// An entry that nobody reserved for may lie beyond the last level: it waits in the farthest bucket
+/// and is placed again from there. So some level always reaches.
+Placement RawTimingWheel::linkFar(TimerTaskEntry& entry, std::int64_t deadline) noexcept {
+    deadline = std::min(deadline, levels_.back().limit() - 1);
+    TimingWheelLevel* level = levels_.data();
+    while (deadline >= level->limit()) ++level;
+    return linkAt(entry, *level, level->slotsTo(deadline));
+}
+
+void RawTimingWheel::countOneMore() noexcept {
+    if (++counted_ == crowdedFrom_) setCrowded(true);
+}
+void RawTimingWheel::countOneLess() noexcept {
+    assert(counted_ > 0);
+    if (counted_-- == crowdedFrom_) setCrowded(false);
+}
+
+/// The finest level decides anew after each flush.
+void RawTimingWheel::setCrowded(bool crowded) noexcept {
+    isCrowded_ = crowded;
+    if (!crowded) levels_.front().useLanes(false);
+    for (std::size_t i = 1; i < levels_.size(); ++i) levels_[i].useLanes(crowded);
+}
+
+std::size_t RawTimingWheel::size() const noexcept {
+    std::size_t size = flushed_.list().size() + gathered_.list().size();
+    heap_.forEach([&](DelayHeap::Item const& item) { size += item.bucket->size(); });
+    return size;
+}
+
+bool RawTimingWheel::empty() const noexcept {
+    bool empty = flushed_.empty() && gathered_.empty();
+    heap_.forEach([&](DelayHeap::Item const& item) { empty = empty && item.bucket->empty(); });
+    return empty;
+}
+
+bool RawTimingWheel::arm(TimerTaskList& bucket, std::int64_t expiration) noexcept {
+    bool const isEarliest = expiration < heap_.earliest();
+    bucket.arm(expiration);
+    heap_.push(bucket);
+    if (isEarliest) quietUntil_ = std::min(quietUntil_, expiration);
+    return isEarliest;
+}
+
+void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
+    clock_ = tick;
+    if (tick < levels_.front().nextTurn()) return;
+    levels_.front().moveTurn(tick);
+    // A level's clock moves only when the next finer level's has passed a slot of it. So the first
+    // one that stays ends the search.
+    for (std::size_t i = 1; i < levels_.size() && levels_[i].moveClock(tick); ++i) continue;
+    near_ = levels_[nearLevels_ - 1].limit();
+}
+
+/// Until when advanceIdleClock() has one comparison to make.
+void RawTimingWheel::noteQuiet() noexcept {
+    if (hasFlushed()) return;
+    flushed_.forgetBucket();
+    quietUntil_ = std::min(heap_.earliest(), levels_.front().nextTurn());
+}
+
+/// Beyond what one comparison tells.
+bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
+    if (tick >= heap_.earliest() || hasFlushed()) return false;
+    moveClock(std::max(tick, clock_));
+    noteQuiet();
+    return true;
+}
+
+bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
+    using Traits = TimerTaskList::List::node_traits;
+    // The sentinels of this wheel's lists lie in its buckets.
+    auto const isOurs = [&](void const* node) {
+        return flushed_.holds(node) || gathered_.holds(node) ||
+               std::any_of(levels_.begin(), levels_.end(),
+                           [&](TimingWheelLevel const& level) { return level.holds(node); });
+    };
+    auto const* const first = TimerTaskList::List::value_traits::to_node_ptr(entry);
+    auto const* node = first;
+    for (std::size_t i = 0; i < kMostLookedAt; ++i) {
+        node = Traits::get_next(node);
+        if (isOurs(node)) return true;
+        if (node == first) return false;  // once round, past the sentinel of another wheel
+    }
+    return true;
+}
+
+Tick RawTimingWheel::advanceClock(Tick tick) noexcept {
+    constexpr int kMostDisarmed = 64;
+    if (tick.value() <= clock_ || hasFlushed()) return currentTick();
+    for (int disarmed = 0; disarmed < kMostDisarmed; ++disarmed) {
+        if (heap_.earliest() > tick.value() || !heap_.top().bucket->empty()) break;
+        disarmEarliest();
+    }
+    moveClock(std::min(tick.value(), heap_.earliest()));
+    noteQuiet();
+    return currentTick();
+}
+
+TimerTaskList& RawTimingWheel::disarmEarliest() noexcept {
+    TimerTaskList& bucket = heap_.pop();
+    bucket.disarm();
+    return bucket;
+}
+
+TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
+    assert(!hasFlushed());
+    // Expect the level's next buckets to be as crowded as its last one was.
+    if (isCrowded_ && flushedFrom_ != nullptr) [[unlikely]] {
+        std::uint32_t const level = flushedFrom_->level();
+        levels_[level].useLanes(flushed_.taken() >= (level == 0 ? kCrowdedFinest : kCrowded));
+    }
+
+    moveClock(heap_.earliest());
+    // The stamp comes off before any entry is placed again: one that lands in this very slot is
+    // for the next turn, and must find an unarmed bucket.
+    TimerTaskList& bucket = disarmEarliest();
+    flushedFrom_ = &bucket;
+    if (bucket.level() == 0) {  // nothing else goes there before the clock moves on
+        cascadesTo_ = nullptr;
+        flushed_.takeFrom(bucket);
+    } else {
+        cascadesTo_ = bucket.level() <= nearLevels_ ? &levels_[bucket.level() - 1] : nullptr;
+        flushed_.takeAll(bucket);
+    }
+    quietUntil_ = INT64_MIN;
+    // The next bucket's first entries come from memory while this one's are placed.
+    if (isCrowded_ && !heap_.empty()) heap_.top().bucket->prefetchFirst();
+    return bucket;
+}
+
+/// Places flushed entries until one is due. Nearly all land on the level below; the others are
+/// searched for.
+void RawTimingWheel::cascade(std::size_t& atMost) noexcept {
+    TimingWheelLevel* const level = cascadesTo_;
+    bool const isFinest = level == levels_.data();
+    std::int64_t const limit = level == nullptr ? INT64_MIN : level->limit();
+    std::int64_t const from = level == nullptr || isFinest ? INT64_MIN : (level - 1)->limit();
+    std::int64_t const clock = clock_;
+    std::size_t left = atMost;
+    flushed_.drainWhile([&, limit, from, clock](TimerTaskEntry& entry) noexcept {
+        std::int64_t const deadline = entry.deadline().value();
+        if (deadline <= clock || left == 0) return false;
+        --left;
+        if (deadline >= limit || deadline < from)
+            static_cast<void>(link(entry, Tick{deadline}, deadline - clock));
+        else
+            static_cast<void>(linkAt(
+                entry, *level, isFinest ? level->ticksTo(deadline) : level->nearSlotsTo(deadline)));
+        return true;
+    });
+    atMost = left;
+}
+
+void RawTimingWheel::gatherAll() noexcept {
+    gathered_.addAll(flushed_);
+    flushed_.forgetBucket();
+    heap_.forEach([&](DelayHeap::Item const& item) { gathered_.addAll(*item.bucket); });
+}
+
+void RawTimingWheel::restart(Tick tick) noexcept {
+    gatherAll();
+    while (!heap_.empty()) disarmEarliest();
+    assert(tick.value() >= origin_);
+    clock_ = tick.value();
+    for (TimingWheelLevel& level : levels_) level.restart(origin_);
+    near_ = levels_[nearLevels_ - 1].limit();
+    noteQuiet();
+}
+
+TimerTaskEntry* RawTimingWheel::takeAny() noexcept {
+    if (!gathered_.empty()) return takeGathered();
+    if (hasFlushed()) return &takeFlushed();
+    while (!heap_.empty() && heap_.top().bucket->empty()) disarmEarliest();
+    return heap_.empty() ? nullptr : &taken(heap_.top().bucket->takeFirst());
+}
+
+void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
+    std::unordered_map<TimerTaskList const*, std::int64_t> armed;
+    for (DelayHeap::Item const& item : heap_.items())
+        if (!armed.emplace(item.bucket, item.expiration).second)
+            broken("H1 (armed once)", levels_[item.bucket->level()], *item.bucket, item.expiration);
+
+    std::size_t counted = 0;
+    auto const count = [&](TimerTaskList const& list) {
+        list.forEach([&](TimerTaskEntry const& entry) {
+            if (isCounted(entry)) ++counted;
+        });
+    };
+    count(gathered_.list());
+    if (hasFlushed() && !flushed_.isFrom(*flushedFrom_)) count(flushed_.list());
+    auto const checkLanes = [](TimingWheelLevel const& level, TimerTaskList const& bucket) {
+        for (unsigned lane = 1; lane < bucket.lists(); ++lane)
+            for (TimerTaskEntry const& entry : bucket.list(lane))
+                if (TimerTaskList::laneOf(entry) != lane)
+                    broken("L1 (lane of the address)", level, bucket, lane);
+    };
+
+    for (TimingWheelLevel const& level : levels_) {
+        std::int64_t const size = geometry_.sizeOf(level.number());
+        for (TimerTaskList const& bucket : level.buckets()) {
+            auto const inHeap = armed.find(&bucket);
+            if (bucket.isArmed() != (inHeap != armed.end()))
+                broken("H1 (in the heap while armed)", level, bucket, bucket.expiration());
+            if (bucket.isArmed() && inHeap->second != bucket.expiration())
+                broken("H2 (expiration changed in the heap)", level, bucket, inHeap->second);
+            if ((clock_ - level.clock()) / level.granularity() != 0 ||
+                (level.clock() - origin_) % level.granularity() != 0)
+                broken("W1 (clock is the wheel's, rounded down)", level, bucket, clock_);
+            count(bucket);
+            if (flushed_.isFrom(bucket)) continue;  // its entries are handed over where they are
+            if (!bucket.empty() && !bucket.isArmed())
+                broken("W3 (holds an entry, so is armed)", level, bucket, bucket.expiration());
+
+            checkLanes(level, bucket);
+            bucket.forEach([&](TimerTaskEntry const& entry) {
+                std::int64_t const deadline = entry.deadline().value();
+                if (deadline < bucket.expiration())
+                    broken("W3 (expiration <= deadline)", level, bucket, deadline);
+                if (deadlines == Deadlines::mayBeLater) return;
+                if ((deadline - origin_) / level.granularity() % size != bucket.slot())
+                    broken("W2 (slot of the deadline)", level, bucket, deadline);
+                if (deadline >= bucket.expiration() + level.granularity())
+                    broken("W3 (deadline within the slot)", level, bucket, deadline);
+                if (bucket.expiration() == clock_) return;  // waits for its flush
+                if (deadline < level.clock() + level.granularity() || deadline >= level.limit())
+                    broken("W4 (deadline within the level's range)", level, bucket, deadline);
+            });
+        }
+    }
+    if (counted != counted_) {
+        std::ostringstream message;
+        message << "the count is broken: " << counted_ << " of one in 1,024 entries, " << counted
+                << " in buckets";
+        throw std::logic_error{message.str()};
+    }
+}
+
+}  // namespace v1
+}  // namespace timingwheel
