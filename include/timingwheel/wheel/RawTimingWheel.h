@@ -30,10 +30,9 @@ struct TimingWheelOptions {
     std::vector<std::int64_t> levelSizes = {};
     /// Where the wheel's clock begins. Slots are counted from tick 0.
     Tick start{0};
-    /// With about this many entries or more, crowded buckets are emptied by lanes (see
-    /// TimerTaskList), out of order; 0 is always, SIZE_MAX never. The wheel counts one in 1,024 of
-    /// its entries, chosen by address. Below some ten thousand the caches hold them, and lanes cost
-    /// more than they gain.
+    /// When crowded buckets are emptied by lanes (see TimerTaskList), out of order: once about so
+    /// many different entries have been in the wheel, at most 200,000; 0 is always, SIZE_MAX never.
+    /// Below some ten thousand the caches hold all entries, and lanes cost more than they gain.
     std::size_t lanesFrom = 32'768;
 };
 
@@ -118,10 +117,11 @@ public:
     static constexpr std::size_t kCrowded = 64;
     static constexpr std::size_t kCrowdedFinest = 8;
 
-    /// One in so many entries is counted, by its address.
+    /// One in so many entries is a sample, by its address, and sets one of 64 bits: they tell how
+    /// many different entries were here. What leaves need not be asked.
     static constexpr std::uint32_t kOneIn = 1'024;
-    static bool isCounted(TimerTaskEntry const& entry) noexcept {
-        return TimerTaskList::spread(entry) < UINT32_MAX / kOneIn;
+    static bool isSample(TimerTaskEntry const& entry) noexcept {
+        return TimerTaskList::spread(entry) < (std::uint64_t{1} << 32U) / kOneIn;
     }
 
     explicit RawTimingWheel(TimingWheelOptions options);
@@ -165,8 +165,8 @@ public:
         assert(!entry.isQueued());
         std::int64_t const distance = distanceTo(deadline);
         if (distance <= 0) return {};
-        if (isCounted(entry)) [[unlikely]]
-            countOneMore();
+        if (isSample(entry)) [[unlikely]]
+            addSample(entry);
         return link(entry, deadline, distance);
     }
 
@@ -175,7 +175,6 @@ public:
     void remove(TimerTaskEntry& entry) noexcept {
         assert(entry.isQueued() && mayHold(entry));
         TimerTaskList::remove(entry);
-        taken(entry);
     }
 
     /// Moves an entry to another bucket. If it is due, takes it out. Cheaper than remove and place.
@@ -226,7 +225,7 @@ public:
     /// otherwise move it there. REQUIRES: hasFlushed().
     TimerTaskEntry& nextFlushed() noexcept { return flushed_.next(); }
     /// The same, taken out: to be placed again, or run.
-    TimerTaskEntry& takeFlushed() noexcept { return taken(flushed_.takeNext()); }
+    TimerTaskEntry& takeFlushed() noexcept { return flushed_.takeNext(); }
 
     /// Takes out the next entry of the last flush that is due, and returns it; null if none is
     /// left. Those before it, `atMost` of them, go to the buckets of their deadlines. Cheaper than
@@ -261,7 +260,7 @@ public:
     void restart(Tick tick) noexcept;
     /// The next gathered entry, taken out; nothing if there is none.
     TimerTaskEntry* takeGathered() noexcept {
-        return gathered_.empty() ? nullptr : &taken(gathered_.takeNext());
+        return gathered_.empty() ? nullptr : &gathered_.takeNext();
     }
 
     std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
@@ -275,13 +274,7 @@ private:
     /// The distance is below 2^60: a tick has 60 bits, and the clock is never before the origin.
     std::int64_t distanceTo(Tick deadline) const noexcept { return deadline.value() - clock_; }
 
-    void countOneMore() noexcept;
-    void countOneLess() noexcept;
-    TimerTaskEntry& taken(TimerTaskEntry& entry) noexcept {
-        if (isCounted(entry)) [[unlikely]]
-            countOneLess();
-        return entry;
-    }
+    void addSample(TimerTaskEntry const& entry) noexcept;
 
     /// Links an entry into the bucket of its deadline, which is so far ahead of the clock.
     Placement link(TimerTaskEntry& entry, Tick tick, std::int64_t distance) noexcept {
@@ -353,9 +346,9 @@ private:
     TimerTaskList const* flushedFrom_ = nullptr;
     std::int64_t origin_;  // 0, or the start if that is negative: no tick comes before
     LevelGeometry geometry_;
-    std::size_t counted_ = 0;  // of one in kOneIn
-    std::size_t crowdedFrom_;  // of these
-    bool isCrowded_ = false;
+    std::uint64_t samples_ = 0;  // a bit for each, by its address
+    int crowdedFrom_;            // so many bits
+    bool isCrowded_;
 };
 
 }  // namespace v1

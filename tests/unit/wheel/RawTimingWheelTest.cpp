@@ -667,17 +667,6 @@ TEST_F(BrokenRawTimingWheel, H2TheExpirationOfAnArmedBucketChanges) {
     EXPECT_EQ(broken(), "H2");
 }
 
-TEST_F(BrokenRawTimingWheel, TheCountOfOneInAThousandIsNotWhatTheBucketsHold) {
-    std::vector<TimerTaskEntry> many(20'000);
-    auto const counted = std::find_if(many.begin(), many.end(), RawTimingWheel::isCounted);
-    setDeadline(*counted, Tick{5});
-    static_cast<void>(wheel_.place(*counted));
-    wheel_.checkInvariants();
-    TimerTaskList::remove(*counted);
-    EXPECT_THROW(wheel_.checkInvariants(), std::logic_error);
-    EXPECT_THROW(wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater), std::logic_error);
-}
-
 TEST_F(BrokenRawTimingWheel, AreNamedWithLevelSlotAndValue) {
     place(0, 25);
     setDeadline(entries_[0], Tick{19});

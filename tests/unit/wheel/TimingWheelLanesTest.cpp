@@ -18,13 +18,9 @@ namespace {
 
 using test::Lease;
 
-std::size_t lengthOf(TimerTaskList const& bucket, unsigned lane) {
-    return lane < bucket.lists() ? bucket.list(lane).size() : 0;
-}
-
 class TimingWheelLanes : public testing::Test {
 protected:
-    /// In this many entries, some twenty are counted.
+    /// In this many entries, some twenty are samples.
     static constexpr std::size_t kFrom = 20'000;
 
     TimingWheelLanes() : leases_(50'000) {
@@ -89,20 +85,33 @@ TEST_F(TimingWheelLanes, AreUsedAlwaysOrNeverIfAskedFor) {
     }
 }
 
-TEST_F(TimingWheelLanes, AreNotUsedAgainBelowTheThreshold) {
-    TimerTaskList const& bucket = add(0, 420);
-    for (std::size_t i = 1; i < 45'000; ++i) add(i, 420);
-    EXPECT_TRUE(bucket.usesLanes());
+TEST_F(TimingWheelLanes, AreNotUsedHoweverOftenTheSameFewComeAndGo) {
+    for (std::size_t round = 0; round < 20; ++round) {
+        for (std::size_t i = 0; i < kFrom / 4; ++i) EXPECT_FALSE(add(i, 420).usesLanes());
+        for (std::size_t i = 0; i < kFrom / 4; ++i) wheel_.cancel(leases_[i]);
+    }
+}
+
+TEST_F(TimingWheelLanes, AreNotUsedAfterABucketThatHeldFewAlsoInAWheelThatOnceHeldMany) {
+    for (std::size_t i = 0; i < 45'000; ++i) add(i, 420);
     for (std::size_t i = 50; i < 45'000; ++i) wheel_.cancel(leases_[i]);
     wheel_.checkInvariants();
-    std::size_t const inFirst = lengthOf(bucket, 0);
-    for (std::size_t i = 45'000; i < 45'040; ++i) add(i, 420);
-    EXPECT_EQ(lengthOf(bucket, 0), inFirst + 40);
+    EXPECT_EQ(sorted(idsDueAt(Tick{420})), idsUpTo(50));
+    add(50, 421);  // the next flush decides
+    EXPECT_EQ(idsDueAt(Tick{421}).size(), 1U);
+    for (std::size_t i = 0; i < 50; ++i) EXPECT_FALSE(add(i, 900).usesLanes());
     wheel_.checkInvariants();
+}
 
-    std::vector<int> expected = idsUpTo(50);
-    for (int id = 45'000; id < 45'040; ++id) expected.push_back(id);
-    EXPECT_EQ(sorted(idsDueAt(Tick{420})), expected);
+TEST_F(TimingWheelLanes, AThresholdThatTheSamplesCannotTellIsReachedByHundredsOfThousands) {
+    std::vector<Lease> many(600'000);
+    TimingWheel<Lease> wheel{{.wheelSize = 20, .lanesFrom = 50'000'000}};
+    TimerTaskList const& bucket = wheel.add(many[0], Tick{420}).bucket();
+    for (std::size_t i = 1; i < many.size(); ++i) {
+        wheel.add(many[i], Tick{420});
+        EXPECT_FALSE(i < 100'000 && bucket.usesLanes()) << i;
+    }
+    EXPECT_TRUE(bucket.usesLanes());
 }
 
 TEST_F(TimingWheelLanes, OfALevelAreNotUsedAfterABucketOfItThatHeldFew) {
@@ -148,16 +157,16 @@ TEST_F(TimingWheelLanes, AreFilledEvenlyWhateverTheDistanceOfTheEntries) {
     }
 }
 
-TEST_F(TimingWheelLanes, OneInAThousandIsCountedWhateverTheDistanceOfTheEntries) {
+TEST_F(TimingWheelLanes, OneInAThousandIsASampleWhateverTheDistanceOfTheEntries) {
     for (std::size_t distance :
          {24U, 32U, 40U, 48U, 56U, 64U, 80U, 96U, 128U, 256U, 1'024U, 4'096U}) {
-        std::size_t counted = 0;
+        std::size_t samples = 0;
         for (std::size_t i = 0; i < 102'400; ++i) {
             auto const address = std::uintptr_t{0x7f12'3456'7010} + i * distance;
             auto const* entry = reinterpret_cast<TimerTaskEntry const*>(address);
-            if (RawTimingWheel::isCounted(*entry)) ++counted;
+            if (RawTimingWheel::isSample(*entry)) ++samples;
         }
-        EXPECT_NEAR(static_cast<double>(counted), 100, 30) << distance;
+        EXPECT_NEAR(static_cast<double>(samples), 100, 30) << distance;
     }
 }
 
