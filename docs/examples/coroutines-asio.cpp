@@ -1,13 +1,12 @@
-// Coroutines of Boost.Asio that sleep on a timer of this library, and go on on their own executor.
+// Coroutines of Boost.Asio that sleep, and a retry with backoff and jitter.
 
-#include <timingwheel/Sleep.h>
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/asio/async_sleep.h>
+#include <timingwheel/asio/steady_timer.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -16,66 +15,56 @@
 
 #if defined(BOOST_ASIO_HAS_CO_AWAIT)
 
-#    include <coroutine>
-#    include <exception>
-#    include <stop_token>
-#    include <thread>
+#    include <algorithm>
+#    include <chrono>
+#    include <random>
 
 using namespace std::chrono_literals;
-namespace asio = boost::asio;
-using timingwheel::Wake;
+using boost::asio::awaitable;
+using boost::asio::use_awaitable;
+using std::chrono::microseconds;
 
 namespace {
 
-/// A coroutine that nobody waits for.
-struct Detached {
-    struct promise_type {
-        Detached get_return_object() noexcept { return {}; }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_never final_suspend() noexcept { return {}; }
-        void return_void() noexcept {}
-        [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
-    };
-};
-
-/// Calls `handler` on the executor when the sleep is over. Until then the loop has work.
-template <class Sleep, class Handler, class Executor>
-Detached sleepThenCall(Sleep sleep, Handler handler, Executor executor) {
-    auto const work = asio::make_work_guard(executor);
-    Wake const wake = co_await sleep;
-    asio::post(executor, [handler = std::move(handler), wake]() mutable { handler(wake); });
+/// A random time from half of `pause` to all of it: clients that failed together come back apart.
+microseconds jittered(microseconds pause) {
+    thread_local std::minstd_rand random{std::random_device{}()};
+    std::uniform_int_distribution<microseconds::rep> between{pause.count() / 2, pause.count()};
+    return microseconds{between(random)};
 }
 
-/// Asio's coroutines await what is Asio's: this makes a sleep one of those.
-template <class Sleep>
-asio::awaitable<Wake> inAsio(Sleep sleep) {
-    auto const executor = co_await asio::this_coro::executor;
-    co_return co_await asio::async_initiate<asio::use_awaitable_t<> const, void(Wake)>(
-        [executor](auto&& handler, Sleep inner) {
-            sleepThenCall(std::move(inner), std::move(handler), executor);
-        },
-        asio::use_awaitable, std::move(sleep));
+/// Calls until that succeeds, with pauses that double. Returns how often it has called.
+template <class Call>
+awaitable<int> retry(Call call, microseconds pause, microseconds longest) {
+    timingwheel::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
+    int calls = 1;
+    for (; !call(); ++calls, pause = std::min(2 * pause, longest)) {
+        timer.expires_after(jittered(pause));
+        co_await timer.async_wait(use_awaitable);
+    }
+    co_return calls;
 }
 
-asio::awaitable<void> work(timingwheel::SystemTimer& timer, std::stop_token token,
-                           std::thread::id loop) {
-    Wake const first = co_await inAsio(timer.sleepFor(5ms));
-    std::printf("slept, and went on on the loop's thread: %s\n",
-                first == Wake::expired && std::this_thread::get_id() == loop ? "yes" : "no");
-    Wake const second = co_await inAsio(timer.sleepFor(1h, token));
-    std::printf("stopped: %s\n", second == Wake::stopped ? "yes" : "no");
+awaitable<void> work(timingwheel::SystemTimer& ofAllThreads) {
+    timingwheel::asio::steady_timer timer{co_await boost::asio::this_coro::executor, 5ms};
+    co_await timer.async_wait(use_awaitable);
+    std::puts("slept in the context's wheel");
+
+    co_await timingwheel::asio::async_sleep(ofAllThreads, 5ms, use_awaitable);
+    std::puts("slept on a timer that the program has anyway");
+
+    int failures = 3;
+    int const calls = co_await retry([&] { return failures-- == 0; }, 1ms, 3ms);
+    std::printf("answered at call %d\n", calls);
 }
 
 }  // namespace
 
 int main() {
-    asio::io_context loop;           // the first: the timer's end wakes those that still sleep,
-    timingwheel::SystemTimer timer;  // and they are handed to the loop
-    std::stop_source source;
-    asio::co_spawn(loop, work(timer, source.get_token(), std::this_thread::get_id()),
-                   asio::detached);
-    timer.newTimeout([&] { source.request_stop(); }, 50ms);
-    loop.run();
+    boost::asio::io_context context;
+    timingwheel::SystemTimer timer;  // after the context, to which its end hands what still sleeps
+    boost::asio::co_spawn(context, work(timer), boost::asio::detached);
+    context.run();
 }
 
 #else

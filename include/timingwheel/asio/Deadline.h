@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/asio/detail/Completion.h>
 #include <timingwheel/asio/steady_timer.h>
 #include <timingwheel/detail/platform/Asio.h>
 
@@ -18,8 +19,6 @@ inline namespace v1 {
 namespace asio {
 
 namespace detail {
-
-using ErrorCode = std::decay_t<decltype(std::declval<NetTypes::Wait&>().ec_)>;
 
 /// What a deadline shares with the waits for it, which may outlive it.
 ///
@@ -92,21 +91,10 @@ public:
     void operator()(ErrorCode error) {
         if (!elsewhere_) return std::move(handler_)(error);
         net::executor_work_guard<Own> const work{std::move(*elsewhere_)};
-        net::dispatch(work.get_executor(), Call{std::move(handler_), error});
+        net::dispatch(work.get_executor(), Completion<Handler>{std::move(handler_), error});
     }
 
 private:
-    struct Call {
-        using allocator_type = typename OnItsExecutor::allocator_type;
-        allocator_type get_allocator() const noexcept {
-            return net::get_associated_allocator(handler);
-        }
-        void operator()() { std::move(handler)(error); }
-
-        Handler handler;
-        ErrorCode error;
-    };
-
     Handler handler_;
     std::optional<net::executor_work_guard<Own>> elsewhere_;
 };

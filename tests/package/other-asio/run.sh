@@ -63,7 +63,8 @@ sh "$here/../pkg-config.sh" timingwheel "$compiler" "$prefix" "$linkage" "$here/
 # which is quicker.
 tests=$here/../..
 [ "$which" != standalone ] || flags+=(-DTIMINGWHEEL_ASIO_STANDALONE -DASIO_DISABLE_EPOLL)
-for each in unit/components/asio/{SteadyTimer,SharedTimer,AnyAsioTimer,Deadline,AsiosExecutors}Test.cpp \
+for each in \
+    unit/components/asio/{SteadyTimer,SharedTimer,AnyAsioTimer,Deadline,AsyncSleep,AsiosExecutors}Test.cpp \
     support/{AllocationCounter,Figure,LeakListener}.cpp; do
     echo "#include \"$each\""
 done >tests.cpp

@@ -13,6 +13,8 @@
 #    include <asio/dispatch.hpp>
 #    include <asio/error.hpp>
 #    include <asio/executor_work_guard.hpp>
+#    include <asio/post.hpp>
+#    include <asio/system_executor.hpp>
 #    include <asio/version.hpp>
 #    define TIMINGWHEEL_ASIO_VERSION ASIO_VERSION
 #    if ASIO_VERSION >= 102000
@@ -27,6 +29,8 @@
 #    include <boost/asio/dispatch.hpp>
 #    include <boost/asio/error.hpp>
 #    include <boost/asio/executor_work_guard.hpp>
+#    include <boost/asio/post.hpp>
+#    include <boost/asio/system_executor.hpp>
 #    include <boost/asio/version.hpp>
 #    define TIMINGWHEEL_ASIO_VERSION BOOST_ASIO_VERSION
 #    if BOOST_ASIO_VERSION >= 102000
