@@ -6,6 +6,7 @@
 #include <timingwheel/detail/platform/StopToken.h>
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -62,6 +63,15 @@ public:
     Sleep& operator=(Sleep&&) = delete;
     ~Sleep() = default;
 
+    /// Does not compile: Asio's coroutines await only what is Asio's. They call this to find out.
+    template <template <class> class AsiosFrame, class Executor>
+    std::nullptr_t operator()(AsiosFrame<Executor>*) const {
+        static_assert(sizeof(Executor) == 0,
+                      "in Asio's coroutines: co_await timingwheel::asio::async_sleep(timer, when, "
+                      "use_awaitable)");
+        return nullptr;
+    }
+
     bool await_ready() const noexcept { return false; }
     bool await_suspend(std::coroutine_handle<> sleeper) {
         start(sleeper);
@@ -113,6 +123,7 @@ public:
         return isAsleep();
     }
     using Sleep::await_resume;
+    using Sleep::operator();
 
 private:
     friend class WheelTimer;
