@@ -56,9 +56,9 @@ TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
     };
     DelayedRecord record = good;
     record.id.clear();
-    EXPECT_EQ(refusal(record), "kafka: id has 0 bytes: it must have 1 to 1000");
+    EXPECT_EQ(refusal(record), "kafka: the length of id is 0 bytes: it must be 1 to 1000 bytes");
     record.id.assign(1'001, 'x');
-    EXPECT_EQ(refusal(record), "kafka: id has 1001 bytes: it must have 1 to 1000");
+    EXPECT_EQ(refusal(record), "kafka: the length of id is 1001 bytes: it must be 1 to 1000 bytes");
     record = good;
     auto const refusedAt = [&](system_clock::time_point at) {
         record.at = at;
@@ -82,8 +82,8 @@ TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
     record.headers = {{"timingwheel-at", "1"}};
     EXPECT_THAT(refusal(record), HasSubstr("timingwheel-at"));
     record.headers.assign(101, {"a", "b"});
-    EXPECT_THAT(refusal(record), HasSubstr("101 headers: the most is 100"));
-    EXPECT_THAT(refusalOf([&] { client.cancel("").wait(); }), HasSubstr("id has 0 bytes"));
+    EXPECT_THAT(refusal(record), HasSubstr("the number of headers is 101: it must be at most 100"));
+    EXPECT_THAT(refusalOf([&] { client.cancel("").wait(); }), HasSubstr("id is 0 bytes"));
     EXPECT_THAT(refusalOf([&] { client.pushBack("a", record.at - 600'000h).wait(); }),
                 HasSubstr("at is -"));
 }

@@ -1,8 +1,9 @@
+#include "base/OptionChecks.h"
+
 #include <timingwheel/calendar/CalendarTimes.h>
 #include <timingwheel/calendar/scheduleByCalendar.h>
 
 #include <chrono>
-#include <stdexcept>
 #include <utility>
 
 namespace timingwheel {
@@ -24,8 +25,8 @@ std::optional<Clock::TimePoint> CalendarTimes::operator()(Clock::TimePoint time)
 
 void requireWallClock(WheelTimer const& timer) {
     if (timer.clock().kind() != Clock::Kind::wall)
-        throw std::invalid_argument{"the clock of timer \"" + timer.name() +
-                                    "\" does not show the time of day: it must be of Kind::wall"};
+        timingwheel::detail::refuseOption("the clock of timer \"" + timer.name() + "\"",
+                                          "not a wall clock", "of Clock::Kind::wall");
 }
 
 }  // namespace calendar

@@ -1,5 +1,6 @@
-#include "components/store/Database.h"
+#include "core/base/OptionChecks.h"
 #include "core/base/platform/Thread.h"
+#include "components/store/Database.h"
 
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/store/DurableTimer.h>
@@ -28,6 +29,8 @@ namespace store {
 namespace {
 
 using std::chrono::milliseconds;
+using timingwheel::detail::refuseOption;
+using timingwheel::detail::requireWithin;
 
 // "TWst": of files that are ours.
 constexpr std::int64_t kApplication = 0x54577374;
@@ -47,10 +50,7 @@ DurableTimer::TimePoint fromFile(std::int64_t time) {
 
 template <class Number>
 void require(char const* option, Number value, Number least, Number most) {
-    if (value >= least && value <= most) return;
-    throw std::invalid_argument{"store: " + std::string{option} + " is " + std::to_string(value) +
-                                ": it must be " + std::to_string(least) + " to " +
-                                std::to_string(most)};
+    requireWithin(std::string{"store: "} + option, value, least, most);
 }
 
 void checkOptions(DurableTimerOptions const& options) {
@@ -73,13 +73,11 @@ void checkOptions(DurableTimerOptions const& options) {
     require<std::size_t>("maxPayload", options.maxPayload, 1, kMostOfAPayload);
     require<std::size_t>("threads", options.threads, 1, 1'000);
     if (options.clock.get().kind() != Clock::Kind::wall)
-        throw std::invalid_argument{
-            "store: clock is not of Clock::Kind::wall: deadlines that survive the process are "
-            "times of day"};
+        refuseOption("store: clock", "not a wall clock",
+                     "of Clock::Kind::wall: deadlines that survive the process are times of day");
     if (options.retryClock.get().kind() == Clock::Kind::wall)
-        throw std::invalid_argument{
-            "store: retryClock is of Clock::Kind::wall: a delay must not depend on the time of "
-            "day"};
+        refuseOption("store: retryClock", "a wall clock",
+                     "of another kind: a delay must not depend on the time of day");
 }
 
 void printError(std::exception_ptr const& error) {
@@ -382,10 +380,8 @@ private:
 
     static void checkText(char const* what, std::string const& text, std::size_t least,
                           std::size_t most) {
-        if (text.size() >= least && text.size() <= most) return;
-        throw std::invalid_argument{"store: " + std::string{what} + " of " +
-                                    std::to_string(text.size()) + " bytes: it must have " +
-                                    std::to_string(least) + " to " + std::to_string(most)};
+        requireWithin(std::string{"store: the length of "} + what, text.size(), least, most,
+                      " bytes");
     }
 
     void refuseIfClosed() const {
@@ -846,7 +842,7 @@ private:
 
 DurableTimer::DurableTimer(std::filesystem::path const& file, Handler handler,
                            DurableTimerOptions options) {
-    if (!handler) throw std::invalid_argument{"store: handler is empty"};
+    if (!handler) refuseOption("store: handler", "empty", "something that can be called");
     checkOptions(options);
     store_ = std::make_unique<Store>(file, std::move(handler), std::move(options));
     store_->start();

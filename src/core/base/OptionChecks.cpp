@@ -1,15 +1,10 @@
 #include "core/base/OptionChecks.h"
 
 #include <cstddef>
-#include <stdexcept>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
-
-void refuseOption(std::string const& option, std::string const& value, std::string const& bound) {
-    throw std::invalid_argument{option + " is " + value + ": it must be " + bound};
-}
 
 void checkThreadName(std::string const& name) {
     constexpr std::size_t kLongest = 15;

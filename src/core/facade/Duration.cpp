@@ -1,14 +1,12 @@
-#include <timingwheel/Duration.h>
+#include "base/OptionChecks.h"
 
-#include <stdexcept>
+#include <timingwheel/Duration.h>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-void throwNotANumber() {
-    throw std::invalid_argument{"a duration is not a number (NaN): it must be a length of time"};
-}
+void throwNotANumber() { refuseOption("a duration", "not a number (NaN)", "a length of time"); }
 
 }  // namespace detail
 }  // namespace v1

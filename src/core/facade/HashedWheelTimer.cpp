@@ -17,6 +17,8 @@ inline namespace v1 {
 
 using detail::HashedWheelCore;
 using detail::refuseOption;
+using detail::requireAtLeast;
+using detail::requireAtMost;
 
 namespace {
 
@@ -26,23 +28,19 @@ constexpr std::int64_t kMillisecond = 1'000'000;
 void check(HashedWheelTimerOptions const& options) {
     std::int64_t const tick = options.tick.count();
     std::int64_t const slots = options.ticksPerWheel;
-    std::string const tickText = std::to_string(tick) + " ns";
     if (options.clock.get().kind() == Clock::Kind::wall)
         refuseOption("clock", "a wall clock",
                      "one that nobody sets: a flat wheel does not turn back");
-    if (tick < 1) refuseOption("tick", tickText, "at least 1 ns");
-    if (slots < RawHashedWheel::kMinTicksPerWheel)
-        refuseOption("ticksPerWheel", std::to_string(slots), "at least 1");
+    requireAtLeast("tick", tick, 1, " ns");
+    requireAtLeast("ticksPerWheel", slots, RawHashedWheel::kMinTicksPerWheel);
     if (!options.executor.isInline() && options.taskPool)
-        throw std::invalid_argument{"executor is set and taskPool too: it must be one of them"};
-    if (slots > RawHashedWheel::kMaxTicksPerWheel)
-        refuseOption("ticksPerWheel", std::to_string(slots),
-                     "at most " + std::to_string(RawHashedWheel::kMaxTicksPerWheel));
+        refuseOption("executor", "set and taskPool too", "one of them");
+    requireAtMost("ticksPerWheel", slots, RawHashedWheel::kMaxTicksPerWheel);
     auto const rounded =
         static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(slots)));
     std::int64_t const bound = std::numeric_limits<std::int64_t>::max() / rounded;
     if (tick >= bound)
-        refuseOption("tick", tickText,
+        refuseOption("tick", std::to_string(tick) + " ns",
                      "less than " + std::to_string(bound) +
                          " ns, the longest time divided by ticksPerWheel, " +
                          std::to_string(rounded));
@@ -87,8 +85,7 @@ HashedWheelTimerOptions HashedWheelTimer::optionsOf(ThreadFactory threadFactory,
                                                     std::int64_t ticksPerWheel, bool leakDetection,
                                                     std::int64_t maxPendingTimeouts,
                                                     Executor executor) {
-    if (!threadFactory)
-        throw std::invalid_argument{"threadFactory is empty: it must make a thread"};
+    if (!threadFactory) refuseOption("threadFactory", "empty", "one that makes a thread");
     HashedWheelTimerOptions options;
     options.threadFactory = std::move(threadFactory);
     options.tick = tick;

@@ -18,10 +18,8 @@ inline namespace v1 {
 namespace {
 
 TaskPoolOptions checked(TaskPoolOptions options) {
-    if (options.threads > TaskPool::kMaxThreads)
-        detail::refuseOption("threads", std::to_string(options.threads),
-                             "at most " + std::to_string(TaskPool::kMaxThreads));
-    if (options.queueCapacity == 0) detail::refuseOption("queueCapacity", "0", "at least 1");
+    detail::requireAtMost("threads", options.threads, TaskPool::kMaxThreads);
+    detail::requireAtLeast("queueCapacity", options.queueCapacity, 1);
     detail::checkThreadName(options.name);
     if (options.threads == 0)
         options.threads = std::max<std::size_t>(1, std::thread::hardware_concurrency());

@@ -1,6 +1,6 @@
-#include <timingwheel/Timer.h>
+#include "base/OptionChecks.h"
 
-#include <stdexcept>
+#include <timingwheel/Timer.h>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -8,11 +8,11 @@ inline namespace v1 {
 Timer::~Timer() = default;
 
 void Timer::throwEmptyTask() {
-    throw std::invalid_argument{"the task is empty: it must be something that can be called"};
+    detail::refuseOption("the task", "empty", "something that can be called");
 }
 
 void Timer::throwNullObject() {
-    throw std::invalid_argument{"the object is null: its function could not be called"};
+    detail::refuseOption("the object", "null", "one whose function can be called");
 }
 
 }  // namespace v1

@@ -31,9 +31,8 @@ void refuseOfAnotherTimer(TimerCore const& core, TimeoutEntry const& entry, What
     detail::TimeoutKeeper const* const keeper = entry.keeper.load(std::memory_order_acquire);
     if (keeper == nullptr || &keeper->context() == &core.context()) [[likely]]
         return;
-    throw std::invalid_argument{std::string{what()} +
-                                " is of another timer: it must be one of timer \"" +
-                                core.context().options.name + "\""};
+    detail::refuseOption(what(), "of another timer",
+                         "one of timer \"" + core.context().options.name + "\"");
 }
 
 /// A handle's node. Null for an empty handle.
@@ -57,7 +56,7 @@ template <class Pointer>
 void refuseNull(std::span<Pointer const> batch, char const* name) {
     for (std::size_t i = 0; i < batch.size(); ++i)
         if (batch[i] == nullptr)
-            throw std::invalid_argument{nameAt(name, i) + " is null: it must point to something"};
+            detail::refuseOption(nameAt(name, i), "null", "a pointer to something");
 }
 
 /// Also fetches the entries from memory: these reads do not wait for each other.
@@ -167,8 +166,8 @@ Timeout WheelTimer::acceptAtTimes(detail::TaskSource task, MissedTicks missed) {
     detail::TimesOfTask const times{task.operations->timeAfter, task.task};
     std::optional<TimePoint> const first = times.after(now);
     if (!first)
-        throw std::invalid_argument{
-            "timeAfter returned no time: a series must have at least one that is still to come"};
+        detail::refuseOption("the time that timeAfter returned", "none",
+                             "one that is still to come: a series has at least that");
     detail::Periodicity const periodicity{
         .rule = detail::Periodicity::Rule::timesOfTask, .missed = missed, .current = *first};
     return core_->newTimeout(task, *first, now, {}, &periodicity);

@@ -10,12 +10,8 @@ inline namespace v1 {
 namespace {
 
 std::uint32_t checkedSize(std::string const& option, std::int64_t size) {
-    if (size < LevelGeometry::kMinWheelSize)
-        detail::refuseOption(option, std::to_string(size),
-                             "at least " + std::to_string(LevelGeometry::kMinWheelSize));
-    if (size > LevelGeometry::kMaxWheelSize)
-        detail::refuseOption(option, std::to_string(size),
-                             "at most " + std::to_string(LevelGeometry::kMaxWheelSize));
+    detail::requireAtLeast(option, size, LevelGeometry::kMinWheelSize);
+    detail::requireAtMost(option, size, LevelGeometry::kMaxWheelSize);
     return static_cast<std::uint32_t>(size);
 }
 

@@ -13,17 +13,12 @@ inline namespace v1 {
 
 using detail::EntryLinks;
 using detail::EntryLocation;
-using detail::refuseOption;
 
 namespace {
 
 std::size_t checkedSlots(std::int64_t ticksPerWheel) {
-    if (ticksPerWheel < RawHashedWheel::kMinTicksPerWheel)
-        refuseOption("ticksPerWheel", std::to_string(ticksPerWheel),
-                     "at least " + std::to_string(RawHashedWheel::kMinTicksPerWheel));
-    if (ticksPerWheel > RawHashedWheel::kMaxTicksPerWheel)
-        refuseOption("ticksPerWheel", std::to_string(ticksPerWheel),
-                     "at most " + std::to_string(RawHashedWheel::kMaxTicksPerWheel));
+    detail::requireAtLeast("ticksPerWheel", ticksPerWheel, RawHashedWheel::kMinTicksPerWheel);
+    detail::requireAtMost("ticksPerWheel", ticksPerWheel, RawHashedWheel::kMaxTicksPerWheel);
     return std::bit_ceil(static_cast<std::size_t>(ticksPerWheel));
 }
 

@@ -279,7 +279,8 @@ TYPED_TEST(Series, RefusesWhatHasNoTime) {
         return std::string{"accepted"};
     };
     EXPECT_EQ(refused([](TimePoint) { return std::optional<TimePoint>{}; }),
-              "timeAfter returned no time: a series must have at least one that is still to come");
+              "the time that timeAfter returned is none: it must be one that is still to come: a "
+              "series has at least that");
     EXPECT_EQ(
         refused([](TimePoint after) { return after; }),
         "the time that timeAfter returned is 5000000 ns: it must be later than the one it was "

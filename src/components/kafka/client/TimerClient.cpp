@@ -1,3 +1,4 @@
+#include "core/base/OptionChecks.h"
 #include "components/kafka/client/Client.h"
 #include "components/kafka/client/Headers.h"
 
@@ -13,6 +14,10 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
+using timingwheel::detail::refuseOption;
+using timingwheel::detail::requireAtMost;
+using timingwheel::detail::requireWithin;
+
 namespace {
 
 using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
@@ -26,9 +31,7 @@ void add(rd_kafka_headers_t* headers, std::string_view name, std::string_view va
 }
 
 void checkId(std::string_view id) {
-    if (id.empty() || id.size() > kMaxId)
-        throw std::invalid_argument{"kafka: id has " + std::to_string(id.size()) +
-                                    " bytes: it must have 1 to " + std::to_string(kMaxId)};
+    requireWithin("kafka: the length of id", id.size(), 1, kMaxId, " bytes");
 }
 
 std::string inMilliseconds(TimerClient::TimePoint at) {
@@ -38,24 +41,18 @@ std::string inMilliseconds(TimerClient::TimePoint at) {
                          .count();
     std::int64_t const earliest = std::max<std::int64_t>(now - kMaxPastDays * kDay, 0);
     std::int64_t const latest = now + kMaxDelayDays * kDay;
-    if (time < earliest || time > latest)
-        throw std::invalid_argument{"kafka: at is " + std::to_string(time) +
-                                    " ms since 1970: it must be " + std::to_string(earliest) +
-                                    " to " + std::to_string(latest)};
+    requireWithin("kafka: at", time, earliest, latest, " ms since 1970");
     return std::to_string(time);
 }
 
 void checkRecord(DelayedRecord const& record) {
     checkId(record.id);
-    if (record.to.empty()) throw std::invalid_argument{"kafka: to is empty: it must name a topic"};
-    if (record.headers.size() > kMaxHeaders)
-        throw std::invalid_argument{"kafka: the record has " +
-                                    std::to_string(record.headers.size()) +
-                                    " headers: the most is " + std::to_string(kMaxHeaders)};
+    if (record.to.empty()) refuseOption("kafka: to", "empty", "the name of a topic");
+    requireAtMost("kafka: the number of headers", record.headers.size(), kMaxHeaders);
     for (auto const& [name, value] : record.headers)
         if (name.starts_with(header::kPrefix))
-            throw std::invalid_argument{"kafka: header " + name + ": names that begin with " +
-                                        std::string{header::kPrefix} + " are the timers' own"};
+            refuseOption("kafka: the name of a header", name,
+                         "without " + std::string{header::kPrefix} + " at its beginning");
 }
 
 }  // namespace
@@ -64,10 +61,9 @@ void checkRecord(DelayedRecord const& record) {
 class TimerClient::Connection {
 public:
     explicit Connection(TimerClientOptions const& options) : commands_{options.commands} {
-        if (options.brokers.empty())
-            throw std::invalid_argument{"kafka: brokers is empty: it must be host:port"};
+        if (options.brokers.empty()) refuseOption("kafka: brokers", "empty", "host:port");
         if (options.commands.empty())
-            throw std::invalid_argument{"kafka: commands is empty: it must name a topic"};
+            refuseOption("kafka: commands", "empty", "the name of a topic");
         Settings settings = options.librdkafka;
         settings["bootstrap.servers"] = options.brokers;
         // As Java does it: the worker of a timer is found by its id, whoever schedules it.

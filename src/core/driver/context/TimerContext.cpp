@@ -39,10 +39,8 @@ void refuseOptionsOfAThread(TimerOptions const& options, DrivenBy driver) {
 TimerOptions checked(TimerOptions options, DrivenBy driver) {
     if (driver != DrivenBy::thread) refuseOptionsOfAThread(options, driver);
     std::int64_t const tick = options.tick.count();
-    if (tick < 1) refuseOption("tick", std::to_string(tick) + " ns", "at least 1 ns");
-    if (tick > kLongestTick)
-        refuseOption("tick", std::to_string(tick) + " ns",
-                     "at most " + std::to_string(kLongestTick) + " ns");
+    requireAtLeast("tick", tick, 1, " ns");
+    requireAtMost("tick", tick, kLongestTick, " ns");
     checkThreadName(options.name);
     if (options.shards > TimerContext::kMaxShards || (options.shards & (options.shards - 1)) != 0)
         refuseOption("shards", std::to_string(options.shards),
@@ -60,9 +58,7 @@ TimerOptions checked(TimerOptions options, DrivenBy driver) {
                 "coarseMargin", margin,
                 "at least the clock's coarseLag(), " + std::to_string(lag.count()) + " ns");
     }
-    if (options.slowTaskThreshold.count() <= 0)
-        refuseOption("slowTaskThreshold", std::to_string(options.slowTaskThreshold.count()) + " ns",
-                     "at least 1 ns");
+    requireAtLeast("slowTaskThreshold", options.slowTaskThreshold.count(), 1, " ns");
     return options;
 }
 
@@ -130,8 +126,7 @@ Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeo
 }
 
 Tick TimerContext::withTolerance(Tick tick, std::int64_t tolerance) const {
-    if (tolerance < 0)
-        refuseOption("tolerance", std::to_string(tolerance) + " ns", "at least 0 ns");
+    requireAtLeast("tolerance", tolerance, 0, " ns");
     if (tick == Tick::max()) return tick;
     // The coarsest slot width that fits: a deadline at the start of such a slot needs no cascade
     // from it.

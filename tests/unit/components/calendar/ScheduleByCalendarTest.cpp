@@ -146,8 +146,7 @@ TEST_F(ScheduleByCalendar, RefusesWhatItCannotDo) {
                   scheduleByCalendar(
                       steady, [] {}, "@daily");
               }),
-              "the clock of timer \"steady\" does not show the time of day: it must be of "
-              "Kind::wall");
+              "the clock of timer \"steady\" is not a wall clock: it must be of Clock::Kind::wall");
     EXPECT_NE(message([&] {
                   scheduleByCalendar(
                       timer, [] {}, "0 25 * * *");
@@ -165,7 +164,8 @@ TEST_F(ScheduleByCalendar, RefusesWhatItCannotDo) {
                   scheduleByCalendar(
                       timer, [] {}, CalendarExpression::onCalendar("2025-01-01"));
               }),
-              "timeAfter returned no time: a series must have at least one that is still to come");
+              "the time that timeAfter returned is none: it must be one that is still to come: a "
+              "series has at least that");
     EXPECT_NE(message([&] {
                   scheduleByCalendar(
                       timer, [] {}, "@daily", "UTC", {}, MissedTicks::shift);

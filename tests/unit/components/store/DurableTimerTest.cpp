@@ -1066,13 +1066,14 @@ TEST_F(DurableTimerTest, RefusesOptionsWithTheirBounds) {
     refused([](auto& one) { one.lockTimeout = 2h; },
             "lockTimeout in ms is 7200000: it must be 0 to 3600000");
     refused([](auto& one) { one.retryClock = Clock::wall(); },
-            "retryClock is of Clock::Kind::wall");
+            "retryClock is a wall clock: it must be of another kind");
     refused([](auto& one) { one.maxWaiting = 0; }, "maxWaiting is 0: it must be 1 to");
     refused([](auto& one) { one.maxId = 1'000'001; }, "maxId is 1000001: it must be 1 to 1000000");
     refused([](auto& one) { one.maxPayload = 990'000'001; },
             "maxPayload is 990000001: it must be 1 to 990000000");
     refused([](auto& one) { one.retryDelay = 0s; }, "retryDelay in ms is 0: it must be 1 to");
-    refused([](auto& one) { one.clock = Clock::steady(); }, "not of Clock::Kind::wall");
+    refused([](auto& one) { one.clock = Clock::steady(); },
+            "clock is not a wall clock: it must be of Clock::Kind::wall");
     refused([](auto& one) { one.fileSystem = "none"; }, "no such vfs: none");
     expectError([&] { DurableTimer{"timeouts.db", nullptr, options()}; }, "handler is empty");
 }
@@ -1080,12 +1081,12 @@ TEST_F(DurableTimerTest, RefusesOptionsWithTheirBounds) {
 TEST_F(DurableTimerTest, RefusesIdsAndPayloadsWithTheirBounds) {
     start();
     expectError([&] { static_cast<void>(timer->cancel("")); },
-                "an id of 0 bytes: it must have 1 to 1000");
+                "the length of an id is 0 bytes: it must be 1 to 1000 bytes");
     expectError([&] { static_cast<void>(timer->schedule(std::string(1'001, 'x'), now())); },
-                "an id of 1001 bytes: it must have 1 to 1000");
+                "the length of an id is 1001 bytes: it must be 1 to 1000 bytes");
     expectError(
         [&] { static_cast<void>(timer->schedule("a", now(), std::string(1'000'001, 'x'))); },
-        "a payload of 1000001 bytes: it must have 0 to 1000000");
+        "the length of a payload is 1000001 bytes: it must be 0 to 1000000 bytes");
     EXPECT_EQ(timer->pendingTimeouts(), 0U);
 }
 
