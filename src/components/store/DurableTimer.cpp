@@ -1,6 +1,7 @@
-#include "core/base/OptionChecks.h"
-#include "core/base/platform/Thread.h"
 #include "components/store/Database.h"
+#include "core/base/OptionChecks.h"
+#include "core/base/TimeArithmetic.h"
+#include "core/base/platform/Thread.h"
 
 #include <timingwheel/SystemTimer.h>
 #include <timingwheel/store/DurableTimer.h>
@@ -29,6 +30,7 @@ namespace store {
 namespace {
 
 using std::chrono::milliseconds;
+using timingwheel::detail::deadlineToMilliseconds;
 using timingwheel::detail::refuseOption;
 using timingwheel::detail::requireWithin;
 
@@ -36,10 +38,6 @@ using timingwheel::detail::requireWithin;
 constexpr std::int64_t kApplication = 0x54577374;
 constexpr std::int64_t kSchema = 2;
 
-/// Times in the file: milliseconds since 1970, rounded up, so that nothing is early.
-std::int64_t toFile(DurableTimer::TimePoint time) {
-    return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
-}
 /// Far times saturate: the file may hold what the clock cannot say.
 DurableTimer::TimePoint fromFile(std::int64_t time) {
     using Length = DurableTimer::TimePoint::duration;
@@ -751,7 +749,7 @@ private:
     void readNear() {
         Clock::TimePoint const time = now();
         Duration const horizon = options_.horizon;
-        std::int64_t const until = toFile(Clock::systemTime(time)) +
+        std::int64_t const until = deadlineToMilliseconds(Clock::systemTime(time)) +
                                    std::chrono::ceil<milliseconds>(horizon.nanoseconds()).count();
         Amount const room{options_.maxRead - std::min(options_.maxRead, held_.rows),
                           options_.maxBytes - std::min(options_.maxBytes, held_.bytes)};
@@ -852,12 +850,16 @@ DurableTimer::DurableTimer(std::filesystem::path const& file, Handler handler,
 DurableTimer::~DurableTimer() { stop(); }
 
 std::future<bool> DurableTimer::schedule(std::string id, TimePoint deadline, std::string payload) {
-    return store_->append(
-        {Change::Kind::schedule, std::move(id), toFile(deadline), std::move(payload), {}});
+    return store_->append({Change::Kind::schedule,
+                           std::move(id),
+                           deadlineToMilliseconds(deadline),
+                           std::move(payload),
+                           {}});
 }
 
 std::future<bool> DurableTimer::reschedule(std::string id, TimePoint deadline) {
-    return store_->append({Change::Kind::reschedule, std::move(id), toFile(deadline), {}, {}});
+    return store_->append(
+        {Change::Kind::reschedule, std::move(id), deadlineToMilliseconds(deadline), {}, {}});
 }
 
 std::future<bool> DurableTimer::cancel(std::string id) {

@@ -37,6 +37,18 @@ inline std::chrono::nanoseconds timeSince(TimePoint earlier, TimePoint later) no
     return later > earlier ? timeBetween(earlier, later) : std::chrono::nanoseconds{0};
 }
 
+// Milliseconds since 1970, in files and records. As with ticks a deadline is rounded up and now is
+// rounded down, so nothing is early.
+
+template <class Duration>
+std::int64_t deadlineToMilliseconds(std::chrono::sys_time<Duration> deadline) noexcept {
+    return std::chrono::ceil<std::chrono::milliseconds>(deadline).time_since_epoch().count();
+}
+template <class Duration>
+std::int64_t nowToMilliseconds(std::chrono::sys_time<Duration> now) noexcept {
+    return std::chrono::floor<std::chrono::milliseconds>(now).time_since_epoch().count();
+}
+
 /// The remainder of (`later` - `earlier`) / `period`, even if the difference does not fit.
 /// REQUIRES: earlier <= later.
 inline std::chrono::nanoseconds restOfPeriods(TimePoint earlier, TimePoint later,

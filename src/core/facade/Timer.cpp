@@ -1,4 +1,4 @@
-#include "base/OptionChecks.h"
+#include "core/base/OptionChecks.h"
 
 #include <timingwheel/Timer.h>
 

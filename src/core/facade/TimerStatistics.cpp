@@ -1,35 +1,22 @@
+#include "core/base/ReadableTime.h"
+
 #include <timingwheel/TimerStatistics.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iomanip>
 #include <ostream>
-#include <sstream>
 
 namespace timingwheel {
 inline namespace v1 {
+
+using detail::ReadableTime;
 
 namespace {
 
 // 8 buckets to an octave; the first 8 hold 0 to 7 ns.
 constexpr unsigned kBits = 3;
 constexpr std::uint64_t kSteps = 1U << kBits;
-
-std::string readable(std::chrono::nanoseconds time) {
-    double const value = static_cast<double>(time.count());
-    std::ostringstream out;
-    out << std::fixed << std::setprecision(1);
-    if (value < 1e3)
-        out << value << " ns";
-    else if (value < 1e6)
-        out << value / 1e3 << " us";
-    else if (value < 1e9)
-        out << value / 1e6 << " ms";
-    else
-        out << value / 1e9 << " s";
-    return out.str();
-}
 
 }  // namespace
 
@@ -83,11 +70,11 @@ std::ostream& operator<<(std::ostream& out, TimerStatistics const& s) {
             << (level + 1 < s.cascaded.size() ? "," : "");
     if (s.cascaded.size() < 2) out << " none";
     auto const quantile = [&s](double fraction) {
-        return readable(std::min(s.lateness.quantile(fraction), s.maxLateness));
+        return ReadableTime{std::min(s.lateness.quantile(fraction), s.maxLateness)};
     };
     return out << "\n  lateness p50 " << quantile(0.5) << ", p99 " << quantile(0.99) << ", p99.9 "
-               << quantile(0.999) << ", max " << readable(s.maxLateness) << "; longest run "
-               << readable(s.longestRun) << '\n';
+               << quantile(0.999) << ", max " << ReadableTime{s.maxLateness} << "; longest run "
+               << ReadableTime{s.longestRun} << '\n';
 }
 
 }  // namespace v1

@@ -15,7 +15,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Time to ticks and ticks to time: nothing else converts them.
+/// A timer's time to ticks, and back: nothing else in a timer converts them. (Asio's queue has a
+/// wheel and a clock of its own, and rounds alike: asio/detail/WheelQueue.h.)
 ///
 /// Ticks count from the timer's start. A deadline is rounded up and now is rounded down, each once.
 /// So now never reaches a deadline's tick before its time: nothing is early. Differences are

@@ -43,5 +43,15 @@ TEST(TimeArithmetic, CountsNoTimeBackwards) {
     EXPECT_EQ(timeSince(at(kLeast), at(kMost)), nanoseconds::max());
 }
 
+TEST(TimeArithmetic, RoundsMillisecondsSoThatNothingIsEarly) {
+    using std::chrono::sys_time;
+    EXPECT_EQ(deadlineToMilliseconds(sys_time<nanoseconds>{1ns}), 1);
+    EXPECT_EQ(nowToMilliseconds(sys_time<nanoseconds>{1ms - 1ns}), 0);
+    EXPECT_EQ(deadlineToMilliseconds(sys_time<nanoseconds>{-1ns}), 0);
+    EXPECT_EQ(nowToMilliseconds(sys_time<nanoseconds>{-1ns}), -1);
+    EXPECT_EQ(deadlineToMilliseconds(sys_time<nanoseconds>{2ms}), 2);
+    EXPECT_EQ(nowToMilliseconds(sys_time<nanoseconds>{2ms}), 2);
+}
+
 }  // namespace
 }  // namespace timingwheel::detail

@@ -293,7 +293,7 @@ TEST(TimerStatisticsText, OfNothingIsZeros) {
               "  scheduled 0 = fired 0 + cancelled 0 + rejected 0 + returned 0 + pending 0\n"
               "  runs 0, rescheduled 0, refused 0, driver wake-ups 0\n"
               "  cascaded from level none\n"
-              "  lateness p50 0.0 ns, p99 0.0 ns, p99.9 0.0 ns, max 0.0 ns; longest run 0.0 ns\n");
+              "  lateness p50 0 ns, p99 0 ns, p99.9 0 ns, max 0 ns; longest run 0 ns\n");
 }
 
 TEST(TimerStatisticsText, TellsTimesInAUnitThatSuitsThem) {
@@ -304,7 +304,7 @@ TEST(TimerStatisticsText, TellsTimesInAUnitThatSuitsThem) {
         out << statistics;
         return out.str().substr(out.str().find("longest run"));
     };
-    EXPECT_EQ(text(std::chrono::nanoseconds{999}), "longest run 999.0 ns\n");
+    EXPECT_EQ(text(std::chrono::nanoseconds{999}), "longest run 999 ns\n");
     EXPECT_EQ(text(std::chrono::nanoseconds{1'500}), "longest run 1.5 us\n");
     EXPECT_EQ(text(std::chrono::microseconds{2'500}), "longest run 2.5 ms\n");
     EXPECT_EQ(text(std::chrono::milliseconds{3'500}), "longest run 3.5 s\n");

@@ -47,11 +47,11 @@ public:
     using typename Base::Wait;
 
     WheelQueue()
-        : wheel_{std::make_unique<Wheel>(TimingWheelOptions{.start = passed(Traits::now())})} {}
+        : wheel_{std::make_unique<Wheel>(TimingWheelOptions{.start = nowToTick(Traits::now())})} {}
 
     /// Returns true if the reactor has to look again how long it may sleep.
     bool enqueue_timer(time_type const& time, per_timer_data& timer, Wait* wait) {
-        bool const isEarliest = timer.waits_.empty() && begin(timer, reached(time));
+        bool const isEarliest = timer.waits_.empty() && begin(timer, deadlineToTick(time));
         timer.waits_.push(wait);
         return isEarliest;
     }
@@ -62,7 +62,7 @@ public:
     long wait_duration_usec(long longest) const override { return sleep(longest, 1); }
 
     void get_ready_timers(Operations& ready) override {
-        Tick const now = passed(Traits::now());
+        Tick const now = nowToTick(Traits::now());
         if (wasSetBack(now) && !rebuild(now)) return;
         takeDue(ready);
         advanceTo(now, ready);
@@ -101,12 +101,12 @@ private:
                   "a tick has 60 bits: with less than 16 ns they do not reach to the clock's end");
 
     /// The last tick that is over at `time`.
-    static Tick passed(time_type time) noexcept {
+    static Tick nowToTick(time_type time) noexcept {
         Rep const count = time.time_since_epoch().count();
         return Tick{count / kTick - (count % kTick < 0 ? 1 : 0)};
     }
     /// The first tick that is not before `time`: nothing is early.
-    static Tick reached(time_type time) noexcept {
+    static Tick deadlineToTick(time_type time) noexcept {
         Rep const count = time.time_since_epoch().count();
         return Tick{count / kTick + (count % kTick > 0 ? 1 : 0)};
     }
@@ -135,7 +135,7 @@ private:
     bool begin(per_timer_data& timer, Tick deadline) {
         // The reactor sleeps on then, whatever buckets are still armed.
         bool const wasEmpty = empty();
-        Tick const now = passed(Traits::now());
+        Tick const now = nowToTick(Traits::now());
         if (wasSetBack(now)) rebuild(now);
         // Else the wheel would have stood still since the last expiry: a wake-up for nothing.
         wheel_->raw().advanceIdleClock(now);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <timingwheel/kafka/TimerClient.h>
+
 #include <librdkafka/rdkafka.h>
 
 #include <map>
@@ -14,28 +16,28 @@ namespace kafka {
 
 using Settings = std::map<std::string, std::string>;
 
-/// What librdkafka or a broker complained of.
-class ClientError : public std::runtime_error {
+/// The KafkaError of what librdkafka reports. No other code makes one.
+class ClientError : public KafkaError {
 public:
     ClientError(std::string const& what, rd_kafka_resp_err_t code)
-        : std::runtime_error{what + ": " + rd_kafka_err2str(code)}, code_{code} {}
+        : KafkaError{what + ": " + rd_kafka_err2str(code), code} {}
     /// Takes the error.
     ClientError(std::string const& what, rd_kafka_error_t* error)
-        : std::runtime_error{what + ": " + rd_kafka_error_string(error)},
-          code_{rd_kafka_error_code(error)},
+        : KafkaError{what + ": " + rd_kafka_error_string(error), rd_kafka_error_code(error)},
           isFatal_{rd_kafka_error_is_fatal(error) != 0},
           isRetriable_{rd_kafka_error_is_retriable(error) != 0} {
         rd_kafka_error_destroy(error);
     }
 
-    rd_kafka_resp_err_t code() const noexcept { return code_; }
+    rd_kafka_resp_err_t code() const noexcept {
+        return static_cast<rd_kafka_resp_err_t>(KafkaError::code());
+    }
     /// The client is of no use any more.
     bool isFatal() const noexcept { return isFatal_; }
     /// The same call may succeed, made again.
     bool isRetriable() const noexcept { return isRetriable_; }
 
 private:
-    rd_kafka_resp_err_t code_;
     bool isFatal_ = false;
     bool isRetriable_ = false;
 };

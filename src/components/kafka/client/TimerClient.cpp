@@ -1,6 +1,7 @@
-#include "core/base/OptionChecks.h"
 #include "components/kafka/client/Client.h"
 #include "components/kafka/client/Headers.h"
+#include "core/base/OptionChecks.h"
+#include "core/base/TimeArithmetic.h"
 
 #include <timingwheel/kafka/TimerClient.h>
 
@@ -23,11 +24,9 @@ namespace {
 using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 
 void add(rd_kafka_headers_t* headers, std::string_view name, std::string_view value) {
-    rd_kafka_resp_err_t const error =
-        rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()), value.data(),
-                            static_cast<ssize_t>(value.size()));
-    if (error != RD_KAFKA_RESP_ERR_NO_ERROR)
-        throw KafkaError{std::string{"a header: "} + rd_kafka_err2str(error), error};
+    check(rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()), value.data(),
+                              static_cast<ssize_t>(value.size())),
+          "a header");
 }
 
 void checkId(std::string_view id) {
@@ -35,10 +34,9 @@ void checkId(std::string_view id) {
 }
 
 std::string inMilliseconds(TimerClient::TimePoint at) {
-    auto const time = std::chrono::ceil<std::chrono::milliseconds>(at.time_since_epoch()).count();
-    auto const now = std::chrono::floor<std::chrono::milliseconds>(
-                         std::chrono::system_clock::now().time_since_epoch())
-                         .count();
+    std::int64_t const time = timingwheel::detail::deadlineToMilliseconds(at);
+    std::int64_t const now =
+        timingwheel::detail::nowToMilliseconds(std::chrono::system_clock::now());
     std::int64_t const earliest = std::max<std::int64_t>(now - kMaxPastDays * kDay, 0);
     std::int64_t const latest = now + kMaxDelayDays * kDay;
     requireWithin("kafka: at", time, earliest, latest, " ms since 1970");
@@ -112,7 +110,7 @@ public:
             ClientError const failed{"to write a command to " + commands_, error};
             if (failed.code() != RD_KAFKA_RESP_ERR__QUEUE_FULL ||
                 std::chrono::steady_clock::now() > giveUpAt)
-                throw KafkaError{failed.what(), failed.code()};
+                throw failed;
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
         [[maybe_unused]] rd_kafka_headers_t* const taken = headers.release();
@@ -127,9 +125,8 @@ private:
         if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR)
             confirmed->set_value();
         else
-            confirmed->set_exception(std::make_exception_ptr(KafkaError{
-                std::string{"a command was not confirmed: "} + rd_kafka_err2str(message->err),
-                message->err}));
+            confirmed->set_exception(
+                std::make_exception_ptr(ClientError{"a command was not confirmed", message->err}));
     }
 
     std::string const commands_;

@@ -37,11 +37,12 @@ namespace detail {
 class TimerDescriptor {
 public:
     using TimePoint = std::chrono::steady_clock::time_point;
-    enum class Time { steady, continuous, wall };
+    /// No kind of clock: the system's own time, which a clock of that kind need not show.
+    enum class Follows { steadyClock, continuousTime, wallTime };
 
     /// Only Linux has descriptors for other times than the steady clock's: elsewhere it throws, if
     /// one is wanted.
-    explicit TimerDescriptor(Time time = Time::steady);
+    explicit TimerDescriptor(Follows what = Follows::steadyClock);
     TimerDescriptor(TimerDescriptor const&) = delete;
     TimerDescriptor& operator=(TimerDescriptor const&) = delete;
     ~TimerDescriptor() { close(); }
@@ -49,33 +50,34 @@ public:
     NativeHandle get() const noexcept { return handle_; }
     /// What it compares the times with.
     TimePoint now() const noexcept {
-        if (time_ == Time::wall) return WallTime::now();
-        return time_ == Time::continuous ? ContinuousTime::now() : std::chrono::steady_clock::now();
+        if (follows_ == Follows::wallTime) return WallTime::now();
+        return follows_ == Follows::continuousTime ? ContinuousTime::now()
+                                                   : std::chrono::steady_clock::now();
     }
     /// True if it may be readable before its time.
-    bool hearsOfSteps() const noexcept { return time_ == Time::wall; }
+    bool hearsOfSteps() const noexcept { return follows_ == Follows::wallTime; }
     /// Readable from `time` on. TimePoint::max() is never. One system call.
     void set(TimePoint time) noexcept;
     /// Gives it back to the system. From now on set() does nothing.
     void close() noexcept;
 
 private:
-    static void refuseUnlessSteady(Time time) {
-        if (time == Time::steady) return;
+    static void refuseUnlessSteady(Follows what) {
+        if (what == Follows::steadyClock) return;
         throw std::system_error{std::make_error_code(std::errc::function_not_supported),
-                                time == Time::wall
+                                what == Follows::wallTime
                                     ? "this system has no descriptor that follows its time of day"
                                     : "this system has no descriptor that counts suspension"};
     }
 
     NativeHandle handle_ = kNoHandle;
-    Time time_;
+    Follows follows_;
 };
 
 #if defined(_WIN32)
 
-inline TimerDescriptor::TimerDescriptor(Time time) : time_{time} {
-    refuseUnlessSteady(time);
+inline TimerDescriptor::TimerDescriptor(Follows what) : follows_{what} {
+    refuseUnlessSteady(what);
     handle_ = WaitableTimer::make().release();
 }
 
@@ -102,10 +104,10 @@ inline void TimerDescriptor::close() noexcept {
 
 #    if defined(__linux__)
 
-inline TimerDescriptor::TimerDescriptor(Time time) : time_{time} {
-    clockid_t const clock = time == Time::wall         ? CLOCK_REALTIME
-                            : time == Time::continuous ? CLOCK_BOOTTIME
-                                                       : CLOCK_MONOTONIC;
+inline TimerDescriptor::TimerDescriptor(Follows what) : follows_{what} {
+    clockid_t const clock = what == Follows::wallTime         ? CLOCK_REALTIME
+                            : what == Follows::continuousTime ? CLOCK_BOOTTIME
+                                                              : CLOCK_MONOTONIC;
     handle_ = timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC);
     if (handle_ == kNoHandle)
         throw std::system_error{errno, std::generic_category(), "timerfd_create"};
@@ -125,8 +127,8 @@ inline void TimerDescriptor::set(TimePoint time) noexcept {
 
 #    else
 
-inline TimerDescriptor::TimerDescriptor(Time time) : time_{time} {
-    refuseUnlessSteady(time);
+inline TimerDescriptor::TimerDescriptor(Follows what) : follows_{what} {
+    refuseUnlessSteady(what);
     handle_ = kqueue();
     if (handle_ == kNoHandle) throw std::system_error{errno, std::generic_category(), "kqueue"};
 }

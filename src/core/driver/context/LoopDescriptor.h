@@ -24,7 +24,7 @@ public:
     using TimePoint = Clock::TimePoint;
 
     explicit LoopDescriptor(TimerClock const& clock)
-        : clock_{clock}, descriptor_{timeOf(clock.get().kind())} {}
+        : clock_{clock}, descriptor_{timeFor(clock.get().kind())} {}
 
     NativeHandle get() const noexcept { return descriptor_.get(); }
 
@@ -53,10 +53,11 @@ public:
     }
 
 private:
-    static TimerDescriptor::Time timeOf(Clock::Kind kind) noexcept {
-        if (kind == Clock::Kind::wall) return TimerDescriptor::Time::wall;
-        return kind == Clock::Kind::continuous ? TimerDescriptor::Time::continuous
-                                               : TimerDescriptor::Time::steady;
+    /// The system's time that passes as a clock of that kind does.
+    static TimerDescriptor::Follows timeFor(Clock::Kind kind) noexcept {
+        using enum TimerDescriptor::Follows;
+        if (kind == Clock::Kind::wall) return wallTime;
+        return kind == Clock::Kind::continuous ? continuousTime : steadyClock;
     }
     void set(TimePoint expiration) noexcept {
         setTo_ = expiration;
