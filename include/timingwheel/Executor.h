@@ -41,6 +41,8 @@ private:
     detail::TimeoutKeeper* keeper_;
 };
 
+namespace detail {
+
 template <class E>
 concept HasExecute = requires(E& executor, Claim claim) { executor.execute(std::move(claim)); };
 template <class E>
@@ -49,8 +51,12 @@ concept HasGetExecutor =
 /// `post` is found by the executor's namespace.
 template <class E>
 concept HasPost = requires(E& executor, Claim claim) { post(executor, std::move(claim)); };
+
+}  // namespace detail
+
+/// What an Executor can refer to.
 template <class E>
-concept CanExecute = HasExecute<E> || HasGetExecutor<E> || HasPost<E>;
+concept CanExecute = detail::HasExecute<E> || detail::HasGetExecutor<E> || detail::HasPost<E>;
 
 /// Where tasks run: by default inline, on the thread that drives the timer.
 ///
@@ -77,9 +83,9 @@ public:
     Executor(E& executor) noexcept  // implicit: {.executor = pool}
         : executor_{std::addressof(executor)}, execute_{[](void const* target, Claim claim) {
               E& to = *static_cast<E*>(const_cast<void*>(target));
-              if constexpr (HasExecute<E>) {
+              if constexpr (detail::HasExecute<E>) {
                   to.execute(std::move(claim));
-              } else if constexpr (HasGetExecutor<E>) {
+              } else if constexpr (detail::HasGetExecutor<E>) {
                   to.get_executor().execute(std::move(claim));
               } else {
                   post(to, std::move(claim));

@@ -17,7 +17,9 @@ namespace timingwheel {
 inline namespace v1 {
 namespace calendar {
 
+namespace detail {
 struct CalendarFields;
+}
 
 /// A rule for recurring times: a cron expression, or what systemd calls OnCalendar.
 ///
@@ -74,10 +76,10 @@ public:
     [[nodiscard]] std::optional<TimeZone> const& zone() const noexcept { return zone_; }
 
 private:
-    explicit CalendarExpression(std::shared_ptr<CalendarFields const> fields,
+    explicit CalendarExpression(std::shared_ptr<detail::CalendarFields const> fields,
                                 std::optional<TimeZone> zone);
 
-    std::shared_ptr<CalendarFields const> fields_;
+    std::shared_ptr<detail::CalendarFields const> fields_;
     std::optional<TimeZone> zone_;
 };
 

@@ -11,7 +11,9 @@ namespace timingwheel {
 inline namespace v1 {
 namespace calendar {
 
+namespace detail {
 struct ZoneData;
+}
 
 /// A time zone of the IANA database, or UTC.
 ///
@@ -44,7 +46,7 @@ public:
 
 private:
     std::string name_ = "UTC";
-    std::shared_ptr<ZoneData const> data_;  ///< null for UTC
+    std::shared_ptr<detail::ZoneData const> data_;  ///< null for UTC
 };
 
 }  // namespace calendar

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <timingwheel/detail/platform/export.h>
-#include <timingwheel/wheel/SlotSet.h>
 #include <timingwheel/wheel/TimerTaskList.h>
+#include <timingwheel/wheel/detail/SlotSet.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -89,7 +89,7 @@ private:
             return ahead * granularity;
         }
 
-        SlotSet armed;
+        detail::SlotSet armed;
         std::int64_t earliest;
         std::uint32_t slot;  // of the earliest
         std::uint32_t size;

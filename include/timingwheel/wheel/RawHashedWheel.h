@@ -2,9 +2,9 @@
 
 #include <timingwheel/Tick.h>
 #include <timingwheel/detail/platform/export.h>
-#include <timingwheel/wheel/EntryLinks.h>
 #include <timingwheel/wheel/HashedWheelSlot.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
+#include <timingwheel/wheel/detail/EntryLinks.h>
 
 #include <array>
 #include <cassert>

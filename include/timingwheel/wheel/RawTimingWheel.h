@@ -3,10 +3,10 @@
 #include <timingwheel/Tick.h>
 #include <timingwheel/detail/platform/export.h>
 #include <timingwheel/wheel/DelayHeap.h>
-#include <timingwheel/wheel/FlushedEntries.h>
 #include <timingwheel/wheel/LevelGeometry.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 #include <timingwheel/wheel/TimingWheelLevel.h>
+#include <timingwheel/wheel/detail/FlushedEntries.h>
 
 #include <algorithm>
 #include <array>
@@ -341,8 +341,8 @@ private:
     std::size_t nearLevels_ = 0;
     TimingWheelLevel* cascadesTo_ = nullptr;  // below the last flush's level; null if not near
     DelayHeap heap_;
-    FlushedEntries flushed_;
-    FlushedEntries gathered_;
+    detail::FlushedEntries flushed_;
+    detail::FlushedEntries gathered_;
     TimerTaskList const* flushedFrom_ = nullptr;
     std::int64_t origin_;  // 0, or the start if that is negative: no tick comes before
     LevelGeometry geometry_;

@@ -15,6 +15,10 @@
 namespace timingwheel {
 inline namespace v1 {
 
+namespace detail {
+class FlushedEntries;
+}
+
 /// A bucket: the entries of one slot of one level, and when it expires.
 ///
 /// Circular, doubly linked Boost.Intrusive lists around sentinels: adding or removing an entry
@@ -207,7 +211,7 @@ public:
     }
 
 private:
-    friend class FlushedEntries;
+    friend class detail::FlushedEntries;
 
     /// The links, and the word behind them: they may lie on two cache lines.
     static void prefetch(List::const_iterator entry) noexcept {
@@ -229,6 +233,8 @@ private:
 
 static_assert(sizeof(TimerTaskList) == 32 || sizeof(void*) != 8);
 
+namespace detail {
+
 /// A bucket with lanes of its own.
 class LanedTaskList : public TimerTaskList {
 public:
@@ -238,6 +244,8 @@ public:
 private:
     alignas(Lanes) std::byte memory_[sizeof(Lanes)];
 };
+
+}  // namespace detail
 
 }  // namespace v1
 }  // namespace timingwheel

@@ -2,8 +2,8 @@
 
 #include <timingwheel/detail/platform/CacheLine.h>
 #include <timingwheel/detail/platform/WideProduct.h>
-#include <timingwheel/wheel/Divisor.h>
 #include <timingwheel/wheel/TimerTaskList.h>
+#include <timingwheel/wheel/detail/Divisor.h>
 
 #include <algorithm>
 #include <bit>
@@ -194,8 +194,8 @@ private:
     std::uint64_t size_;
     std::int64_t granularity_;
     std::int64_t interval_;
-    Divisor byGranularity_;
-    Divisor bySize_;
+    detail::Divisor byGranularity_;
+    detail::Divisor bySize_;
     std::uint32_t number_;
     std::int64_t const* wheelClock_;
     std::unique_ptr<Cell[], Release> memory_;

@@ -14,6 +14,8 @@ struct YearRange {
     int step;
 };
 
+namespace detail {
+
 /// What an expression says, as bits: bit v is set if the value v matches.
 struct CalendarFields {
     std::uint64_t seconds = 1;
@@ -34,6 +36,10 @@ struct CalendarFields {
     bool byElapsedTime = false;
     std::vector<YearRange> years;  ///< empty: all
 };
+
+}  // namespace detail
+
+using detail::CalendarFields;
 
 }  // namespace calendar
 }  // namespace v1

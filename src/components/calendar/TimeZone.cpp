@@ -44,7 +44,7 @@ std::optional<ZoneRule> ruleOf(std::string const&) { return {}; }
 }  // namespace
 
 /// What the database has of a zone, which stays, and the rule after its last change.
-struct ZoneData {
+struct detail::ZoneData {
     zones::time_zone const* zone;
     std::optional<ZoneRule> rule;
 };
@@ -55,7 +55,8 @@ TimeZone::TimeZone(std::string_view name) : name_{name} {
     }
     try {
         zones::time_zone const* const zone = zones::locate_zone(name);
-        data_ = std::make_shared<ZoneData const>(ZoneData{zone, ruleOf(std::string{zone->name()})});
+        data_ = std::make_shared<detail::ZoneData const>(
+            detail::ZoneData{zone, ruleOf(std::string{zone->name()})});
     } catch (std::exception const& error) {
         throw std::invalid_argument{"unknown time zone \"" + name_ + "\": " + error.what()};
     }

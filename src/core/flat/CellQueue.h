@@ -1,8 +1,8 @@
 #pragma once
 
 #include <timingwheel/detail/platform/CacheLine.h>
-#include <timingwheel/wheel/EntryLinks.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
+#include <timingwheel/wheel/detail/EntryLinks.h>
 
 #include <algorithm>
 #include <array>

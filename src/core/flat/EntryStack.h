@@ -1,7 +1,7 @@
 #pragma once
 
-#include <timingwheel/wheel/EntryLinks.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
+#include <timingwheel/wheel/detail/EntryLinks.h>
 
 #include <atomic>
 #include <utility>

@@ -4,7 +4,7 @@
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
-#include <timingwheel/wheel/Divisor.h>
+#include <timingwheel/wheel/detail/Divisor.h>
 
 #include <algorithm>
 #include <chrono>

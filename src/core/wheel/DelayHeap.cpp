@@ -39,7 +39,7 @@ void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granular
     // Reserve first, so that nothing throws once the heap has the level.
     coarser_->items.reserve(number);
     coarser_->heap.reserve(number);
-    levels_.push_back({SlotSet{size}, kNever, 0, size, granularity, buckets.data()});
+    levels_.push_back({detail::SlotSet{size}, kNever, 0, size, granularity, buckets.data()});
     if (number < CoarserLevels::kFirst) return;
     try {
         coarser_->items.push_back(coarser_->heap.push({kNever, number}));

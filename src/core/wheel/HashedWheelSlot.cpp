@@ -1,5 +1,5 @@
-#include <timingwheel/wheel/EntryLinks.h>
 #include <timingwheel/wheel/HashedWheelSlot.h>
+#include <timingwheel/wheel/detail/EntryLinks.h>
 
 #include <algorithm>
 #include <new>

@@ -1,4 +1,4 @@
-#include <timingwheel/wheel/Divisor.h>
+#include <timingwheel/wheel/detail/Divisor.h>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 
 namespace timingwheel {
 namespace {
+
+using detail::Divisor;
 
 constexpr std::uint64_t kMax = Divisor::kMaxDividend;
 

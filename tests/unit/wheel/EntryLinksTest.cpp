@@ -1,4 +1,4 @@
-#include <timingwheel/wheel/EntryLinks.h>
+#include <timingwheel/wheel/detail/EntryLinks.h>
 
 #include <gtest/gtest.h>
 

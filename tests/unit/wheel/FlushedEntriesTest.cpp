@@ -1,4 +1,4 @@
-#include <timingwheel/wheel/FlushedEntries.h>
+#include <timingwheel/wheel/detail/FlushedEntries.h>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,8 @@
 namespace timingwheel {
 namespace {
 
+using detail::FlushedEntries;
+using detail::LanedTaskList;
 using Indices = std::vector<std::size_t>;
 
 class FlushedEntriesTest : public testing::Test {

@@ -1,4 +1,4 @@
-#include <timingwheel/wheel/SlotSet.h>
+#include <timingwheel/wheel/detail/SlotSet.h>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,8 @@
 
 namespace timingwheel {
 namespace {
+
+using detail::SlotSet;
 
 TEST(SlotSet, IsEmptyAtFirst) {
     for (std::uint32_t size : {1U, 20U, 64U, 65U, 4'096U, 4'097U, 1'048'576U})

@@ -10,6 +10,7 @@
 namespace timingwheel {
 namespace {
 
+using detail::LanedTaskList;
 using test::Lease;
 
 class TimerTaskListTest : public testing::Test {

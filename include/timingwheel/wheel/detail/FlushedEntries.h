@@ -10,6 +10,7 @@
 
 namespace timingwheel {
 inline namespace v1 {
+namespace detail {
 
 /// The entries of a flushed bucket, or of all buckets, until they are taken one by one.
 ///
@@ -90,7 +91,7 @@ public:
             Node* const end = endOf(static_cast<unsigned>(std::countr_zero(rest)));
             if (end->next_ == end) continue;
             cursors[left++] = {end, end->next_};
-            detail::prefetch(end->next_);
+            prefetch(end->next_);
         }
         for (unsigned i = 0; left > 0; i = i + 1 < left ? i + 1 : 0) {
             Cursor& cursor = cursors[i];
@@ -131,7 +132,7 @@ private:
     template <class Visit>
     static bool step(Node*& node, Visit& visit) noexcept {
         Node* const next = node->next_;
-        detail::prefetch(next);
+        prefetch(next);
         if (!visit(*TimerTaskList::List::value_traits::to_value_ptr(node))) return false;
         node = next;
         return true;
@@ -163,5 +164,6 @@ private:
     unsigned turn_ = 0;
 };
 
+}  // namespace detail
 }  // namespace v1
 }  // namespace timingwheel

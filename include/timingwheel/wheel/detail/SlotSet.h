@@ -9,6 +9,7 @@
 
 namespace timingwheel {
 inline namespace v1 {
+namespace detail {
 
 /// A set of slots, 0 to size - 1: a bitmap, then a bitmap of its words that are not 0, and so on
 /// until one word is left.
@@ -100,5 +101,6 @@ private:
     std::uint32_t begin_[kMaxDepth] = {};
 };
 
+}  // namespace detail
 }  // namespace v1
 }  // namespace timingwheel

@@ -8,6 +8,7 @@
 
 namespace timingwheel {
 inline namespace v1 {
+namespace detail {
 
 /// A number to divide by many times: each division costs one multiplication.
 ///
@@ -31,7 +32,7 @@ public:
 
     /// The quotient, rounded down. REQUIRES: dividend <= kMaxDividend.
     constexpr std::uint64_t divide(std::uint64_t dividend) const noexcept {
-        return detail::upperHalfOfProduct(dividend << 2U, factor_) >> shift_;
+        return upperHalfOfProduct(dividend << 2U, factor_) >> shift_;
     }
 
 private:
@@ -59,5 +60,6 @@ private:
     std::uint64_t factor_;
 };
 
+}  // namespace detail
 }  // namespace v1
 }  // namespace timingwheel
