@@ -14,7 +14,7 @@ inline namespace v1 {
 /// A timer that lives in one event loop and may be used from any thread. It has no thread of its
 /// own: the loop waits for its descriptor, beside its sockets, and then calls runDue().
 ///
-///     timingwheel::LoopTimer timer;
+///     timingwheel::LoopTimer timer{{.tick = 100ms}};  // fine enough for idle connections
 ///     epoll_event event{EPOLLIN, {.fd = timer.nativeHandle()}};
 ///     epoll_ctl(epoll, EPOLL_CTL_ADD, timer.nativeHandle(), &event);
 ///     ...

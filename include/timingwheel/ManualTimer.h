@@ -10,8 +10,8 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// SystemTimer's engine without a thread or a lock: for simulations, and for event loops, which ask
-/// it how long they may wait.
+/// SystemTimer's engine without a thread or a lock: for simulations and tests, and for a loop that
+/// alone uses its timer and asks it how long to wait.
 ///
 ///     timingwheel::ManualTimer timer;
 ///     for (;;) {
@@ -22,7 +22,7 @@ inline namespace v1 {
 /// Delays count from the clock's now, also inside a task. If its clock is a ManualClock, moving
 /// that clock drives the timer.
 ///
-/// If other code may use the timer while the loop waits, the loop needs a LoopTimer.
+/// A loop whose timer other code uses while it waits needs a LoopTimer. So does a server on epoll.
 ///
 /// Order          as SystemTimer inline
 /// Thread safety  none: one thread at a time, in turn under a lock of yours

@@ -17,7 +17,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 /// A hierarchical timing wheel of the user's own objects: told the time, without thread, clock or
-/// lock. For caches, connection tables, simulators, event loops.
+/// lock. For caches and simulators.
 ///
 ///     struct Lease : timingwheel::TimerTaskEntry { ... };
 ///     timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 20}};
