@@ -244,7 +244,7 @@ class Row:
         self.cmake("inside a project", source, build, "-DWAY=add_subdirectory",
                    "-DTIMINGWHEEL_INSTALL=ON", *UNITY, *arguments, *self.options)  # fmt: skip
         if self.runs:
-            self.execute(build / "consumer", build / "timingwheel/src")
+            self.execute(build / "consumer", build / "timingwheel/src/core")
 
     def package(self, arguments):
         """The library installed, and a program of another project that finds it."""
