@@ -33,8 +33,8 @@ public:
         return found == entries_.end() ? nullptr : &found->second.value;
     }
 
-    void advanceTo(Tick now) {
-        wheel_.advanceTo(now, [this](Entry& entry) {
+    std::size_t advanceTo(Tick now) {
+        return wheel_.advanceTo(now, [this](Entry& entry) {
             std::cout << "at " << wheel_.currentTick() << ": " << entry.key << " is forgotten\n";
             entries_.erase(std::string{entry.key});  // it is in no wheel any more
         });

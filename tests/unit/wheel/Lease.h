@@ -8,6 +8,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ inline std::vector<int> idsOf(std::vector<HandedOver> const& handedOver) {
 template <class Wheel>
 std::vector<HandedOver> advanceTo(Wheel& wheel, Tick now) {
     std::vector<HandedOver> handedOver;
-    wheel.advanceTo(now, [&](Lease& lease) {
+    std::ignore = wheel.advanceTo(now, [&](Lease& lease) {
         handedOver.push_back({lease.id, wheel.currentTick().value()});
     });
     return handedOver;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <tuple>
 
 namespace timingwheel {
 namespace {
@@ -92,7 +93,7 @@ TEST(TimerTaskEntry, MayStandInAnotherListAtTheSameTime) {
     EXPECT_EQ(&leastRecent.front(), &b);
     EXPECT_TRUE(a.isQueued());
 
-    wheel.advanceTo(Tick{5}, [&](Recent& due) {
+    std::ignore = wheel.advanceTo(Tick{5}, [&](Recent& due) {
         EXPECT_EQ(&due, &a);
         leastRecent.erase(leastRecent.iterator_to(due));
     });

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 namespace timingwheel {
@@ -44,8 +45,8 @@ TEST(TimingWheelAllocation, NothingIsAllocatedWithinTheLevelsThatExist) {
         for (std::size_t i = 0; i < leases.size(); i += 3)
             wheel.add(leases[i], wheel.currentTick() + delayOf(i, round + 7));
         for (int step = 0; step < 100; ++step)
-            if (wheel.nextExpiration()) wheel.advanceTo(*wheel.nextExpiration(), due);
-        wheel.advanceTo(wheel.currentTick() + 50'000, due);
+            if (wheel.nextExpiration()) std::ignore = wheel.advanceTo(*wheel.nextExpiration(), due);
+        std::ignore = wheel.advanceTo(wheel.currentTick() + 50'000, due);
     }
     while (wheel.raw().takeAny() != nullptr) {
     }
@@ -126,7 +127,7 @@ TEST_P(TimingWheelAllocationFailure, LeavesAnEntryOutThatWasToBeAdded) {
         Lease near;
         Lease far;
         TimingWheel<Lease> wheel{{.wheelSize = 20}};
-        wheel.advanceTo(Tick{7}, [](Lease&) {});
+        std::ignore = wheel.advanceTo(Tick{7}, [](Lease&) {});
         wheel.add(near, Tick{9});
         test::setDeadline(far, Tick{-42}, 3);
         std::uint64_t const wordBefore = far.word();
@@ -179,7 +180,7 @@ TEST_P(TimingWheelAllocationFailure, LeavesAnEntryWhereItWasThatWasToBeMoved) {
         EXPECT_EQ(stateOf(wheel), before);
         wheel.checkInvariants();
         // The levels may lie elsewhere now, and work as before.
-        wheel.advanceTo(Tick{20}, [](Lease&) {});
+        std::ignore = wheel.advanceTo(Tick{20}, [](Lease&) {});
         EXPECT_EQ(where(wheel.reschedule(lease, Tick{419})), "1:0@400");
         wheel.checkInvariants();
         wheel.reschedule(lease, Tick{25});

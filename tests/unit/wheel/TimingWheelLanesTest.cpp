@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace timingwheel {
@@ -35,7 +36,7 @@ protected:
     }
     std::vector<int> idsDueAt(Tick tick) {
         std::vector<int> ids;
-        wheel_.advanceTo(tick, [&](Lease& lease) { ids.push_back(lease.id); });
+        std::ignore = wheel_.advanceTo(tick, [&](Lease& lease) { ids.push_back(lease.id); });
         return ids;
     }
     static std::vector<int> sorted(std::vector<int> ids) {
@@ -177,7 +178,7 @@ TEST_F(TimingWheelLanes, AllocateNothing) {
     for (int round = 0; round < 3; ++round) {
         for (Lease& lease : leases_)
             wheel_.add(lease, wheel_.currentTick() + static_cast<std::int64_t>(random() % 50'000));
-        wheel_.advanceTo(wheel_.currentTick() + 25'000, [](Lease&) {});
+        std::ignore = wheel_.advanceTo(wheel_.currentTick() + 25'000, [](Lease&) {});
         for (Lease& lease : leases_) wheel_.cancel(lease);
     }
     EXPECT_EQ(counter.allocations(), 0U);
@@ -198,7 +199,7 @@ TEST_F(TimingWheelLanes, AFlushThatThrewGoesOnWhereItWas) {
     std::vector<int> ids;
     for (;;) {
         try {
-            wheel_.advanceTo(Tick{420}, [&](Lease& lease) {
+            std::ignore = wheel_.advanceTo(Tick{420}, [&](Lease& lease) {
                 ids.push_back(lease.id);
                 if (ids.size() % 7'000 == 0) throw 1;
             });
@@ -217,7 +218,7 @@ TEST_F(TimingWheelLanes, ACallbackMayCancelAndMoveWhatIsToComeNext) {
         for (Lease& lease : leases_) wheel_.reschedule(lease, deadline);
         std::vector<int> times(leases_.size());
         std::vector<int> expected(leases_.size(), 1);
-        wheel_.advanceTo(deadline, [&](Lease& due) {
+        std::ignore = wheel_.advanceTo(deadline, [&](Lease& due) {
             ++times[static_cast<std::size_t>(due.id)];
             std::size_t const other = random() % leases_.size();
             if (!leases_[other].isQueued() || leases_[other].deadline() != deadline) return;
