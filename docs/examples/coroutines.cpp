@@ -57,7 +57,7 @@ struct Task {
 Task<std::string> get(timingwheel::WheelTimer& timer, timingwheel::Duration answersAfter,
                       std::stop_token token) {
     // Kept in a variable: g++ 12 miscompiles a coroutine without one that awaits in a condition.
-    auto const wake = co_await timer.sleepFor(answersAfter, token);
+    auto const wake = co_await timer.sleep(answersAfter, token);
     co_return wake == timingwheel::Wake::stopped ? "too late" : "an answer";
 }
 
@@ -73,7 +73,7 @@ Task<int> requests(timingwheel::WheelTimer& timer) {
 
 Task<int> heartbeats(timingwheel::WheelTimer& timer, std::stop_token token) {
     int beats = 0;
-    while (co_await timer.sleepFor(1s, token) == timingwheel::Wake::expired) ++beats;
+    while (co_await timer.sleep(1s, token) == timingwheel::Wake::expired) ++beats;
     std::printf("%d heartbeats until it was stopped\n", beats);
     co_return beats;
 }

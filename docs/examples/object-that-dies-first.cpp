@@ -44,8 +44,8 @@ int main() {
 
     auto const open = std::make_shared<Document>();
     auto closed = std::make_shared<Document>();
-    timer.newTimeout(std::weak_ptr{open}, &Document::save, 5s);
-    timer.newTimeout(std::weak_ptr{closed}, &Document::save, 5s);
+    timer.newTimeout(timingwheel::ifAlive(open, &Document::save), 5s);
+    timer.newTimeout(timingwheel::ifAlive(closed, &Document::save), 5s);
     closed.reset();
     clock.advance(5s);
     return open->saves == 1 ? 0 : 1;

@@ -107,7 +107,9 @@ struct HashedWheelTimerOptions {
 /// Units          deadlines are rounded up to the next tick *after* them, counted from the start of
 ///                the worker: never early, late by more than zero and at most one tick, plus the
 ///                wake-up latency. Zero and negative delays run at the next tick. A task that
-///                schedules itself again with a delay of one tick runs every second tick
+///                schedules itself again with a delay of one tick runs every second tick. A time
+///                point counts as the delay that its clock has left. A tolerance is checked, and
+///                otherwise makes no difference
 /// Order          within a tick, the order of arrival
 /// Complexity     newTimeout and cancel O(1), without a lock; a tick O(timeouts in its slot),
 ///                where each that is not due costs reading 4 bytes
@@ -172,7 +174,7 @@ private:
     static HashedWheelTimerOptions optionsOf(ThreadFactory threadFactory, Duration tick,
                                              std::int64_t ticksPerWheel, bool leakDetection,
                                              std::int64_t maxPendingTimeouts, Executor executor);
-    Timeout accept(detail::TaskSource task, Duration delay) override;
+    Timeout accept(detail::TaskSource task, When when, TimeoutOptions options) override;
 
     detail::HashedWheelCore* core_;
     std::unique_ptr<detail::LiveTimer> live_;

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <timingwheel/Duration.h>
-#include <timingwheel/WheelTimer.h>
+#include <timingwheel/When.h>
 #include <timingwheel/detail/SleepHook.h>
 #include <timingwheel/detail/platform/StopToken.h>
 
@@ -21,10 +20,12 @@ enum class Wake : std::uint8_t {
     cancelled,  ///< the timer gave it up: stop(), its destructor, cancelAll(), or its executor
 };
 
-/// What a coroutine of any library awaits to sleep on a timer. It is a hook in the coroutine's
-/// frame: a sleep allocates nothing, except a level that has to be built.
+/// What a coroutine awaits to sleep on a timer: one of any library whose promise lets a foreign
+/// awaitable through, as those of cppcoro, libcoro and folly::coro do. Those of Asio do not: see
+/// <timingwheel/asio/async_sleep.h>. It is a hook in the coroutine's frame: a sleep allocates
+/// nothing, except a level that has to be built.
 ///
-///     auto const wake = co_await timer.sleepFor(30s, token);
+///     auto const wake = co_await timer.sleep(30s, token);
 ///     if (wake == timingwheel::Wake::stopped) co_return;
 ///
 /// (g++ 12 miscompiles a coroutine that awaits in a condition, whatever it awaits, if its body
@@ -39,7 +40,7 @@ enum class Wake : std::uint8_t {
 /// - on the thread that refuses or drops it, if the executor does so;
 /// - where it is, if the sleep ends before it is suspended.
 ///
-/// The time counts from the co_await. Zero, negative delays and deadlines in the past are due at
+/// A delay counts from the co_await. Zero, negative delays and deadlines in the past are due at
 /// once, but the coroutine is suspended and others have their turn. Duration::max() sleeps until a
 /// stop. With a token that is stopped already nothing is scheduled: Wake::stopped at once, also
 /// where a schedule would throw.
@@ -83,7 +84,7 @@ public:
     }
 
 protected:
-    Sleep(WheelTimer& timer, detail::SleepUntil until) noexcept : SleepHook{timer, until} {}
+    Sleep(WheelTimer& timer, When when) noexcept : SleepHook{timer, when} {}
 
     void start(std::coroutine_handle<> sleeper) {
         sleeper_ = sleeper;
@@ -98,9 +99,6 @@ private:
 
     std::coroutine_handle<> sleeper_;
 };
-
-inline Sleep WheelTimer::sleepFor(Duration delay) { return {*this, delay}; }
-inline Sleep WheelTimer::sleepUntil(TimePoint deadline) { return {*this, deadline}; }
 
 #ifdef TIMINGWHEEL_STOP_TOKEN
 
@@ -133,21 +131,12 @@ private:
         void operator()() const noexcept { sleep.stop(); }
     };
 
-    StoppableSleep(WheelTimer& timer, detail::SleepUntil until, std::stop_token token) noexcept
-        : Sleep{timer, until}, token_{std::move(token)} {}
+    StoppableSleep(WheelTimer& timer, When when, std::stop_token token) noexcept
+        : Sleep{timer, when}, token_{std::move(token)} {}
 
     std::stop_token token_;
     std::optional<std::stop_callback<Stop>> onStop_;
 };
-
-template <detail::StopToken Token>
-StoppableSleep WheelTimer::sleepFor(Duration delay, Token token) {
-    return {*this, delay, std::move(token)};
-}
-template <detail::StopToken Token>
-StoppableSleep WheelTimer::sleepUntil(TimePoint deadline, Token token) {
-    return {*this, deadline, std::move(token)};
-}
 
 #endif
 

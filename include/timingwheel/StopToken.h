@@ -1,9 +1,10 @@
 #pragma once
 
-#include <timingwheel/Duration.h>
 #include <timingwheel/Timeout.h>
+#include <timingwheel/Timer.h>
 #include <timingwheel/TimerHook.h>
-#include <timingwheel/WheelTimer.h>
+#include <timingwheel/When.h>
+#include <timingwheel/detail/Mistakes.h>
 #include <timingwheel/detail/TaskOperations.h>
 #include <timingwheel/detail/platform/StopToken.h>
 
@@ -11,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #ifdef TIMINGWHEEL_STOP_TOKEN
@@ -18,17 +20,18 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// A stop token that a timer stops after a time: a deadline for any interface that takes one.
+/// A stop token that a timer stops at a time: a deadline for any interface that takes a token.
 ///
 ///     auto answer = co_await client.get(url, timer.stopAfter(5s));
 ///
 /// As a temporary it lives until the whole expression is over. Its destructor cancels the timeout:
-/// the token is then stopped by nobody any more. With a parent it is also stopped when that is, by
-/// the thread that stops the parent.
+/// nothing stops the token after that. With a parent it is also stopped when that is, by the thread
+/// that stops the parent.
 ///
 /// The token is never stopped early, and `Duration::max()` never stops it. A delay of zero or less
-/// stops it as soon as the timer comes to it. If the timer is stopped, or its cancelAll() takes the
-/// timeout, the time never comes: only the parent can stop the token then.
+/// and a time point in the past stop it as soon as the timer comes to it. If the timer is stopped,
+/// or its cancelAll() takes the timeout, the time never comes: only the parent can stop the token
+/// then.
 ///
 /// Memory         one allocation, the stop state of the standard library
 /// Thread safety  the token from any thread. The token's callbacks run as a task of the timer: on
@@ -36,11 +39,11 @@ inline namespace v1 {
 ///                may destroy this. Otherwise the destructor waits for callbacks that have begun
 /// Lifetime       tokens may outlive it, and it may outlive the timer
 /// Errors         its making throws what `newTimeout` does
-class [[nodiscard("its destructor takes the deadline away: keep it")]] StopAfter {
+class [[nodiscard("destroying it cancels the deadline: keep it")]] StopAfter {
 public:
-    StopAfter(WheelTimer& timer, Duration delay, std::stop_token parent = {})
+    StopAfter(WheelTimer& timer, When when, std::stop_token parent = {})
         : onParent_{std::move(parent), Forward{*this}} {
-        if (!source_.stop_requested()) timer.schedule(hook_, delay);
+        if (!source_.stop_requested()) detail::schedule(timer, hook_, when);
     }
     StopAfter(StopAfter const&) = delete;
     StopAfter& operator=(StopAfter const&) = delete;
@@ -64,26 +67,23 @@ private:
     std::stop_callback<Forward> onParent_;  // the last: it goes first
 };
 
-inline StopAfter WheelTimer::stopAfter(Duration delay) { return {*this, delay}; }
-template <detail::StopToken Token>
-StopAfter WheelTimer::stopAfter(Duration delay, Token parent) {
-    return {*this, delay, std::move(parent)};
-}
-
-/// Cancels a timeout or a hook when a token is stopped, as long as this lives: on the thread that
-/// stops the token, at once if it is stopped already. Its destructor cancels nothing, and waits for
-/// a cancel that has begun, unless it is called inside it.
+/// Cancels a timeout, a hook or a batch of hooks when a token is stopped, as long as this lives: on
+/// the thread that stops the token, at once if it is stopped already. Its destructor cancels
+/// nothing, and waits for a cancel that has begun, unless it is called inside it.
 ///
 ///     timingwheel::CancelOnStop const onStop{token, timeout};
+///     timingwheel::CancelOnStop const onStop = timer.schedule(hook, 30s, token);
 ///
 /// Memory         allocates nothing
-/// Lifetime       a hook must outlive it
+/// Lifetime       hooks, and the array of pointers to a batch, must outlive it; the timer need not
 class [[nodiscard("it cancels nothing once it is destroyed: keep it")]] CancelOnStop {
 public:
     CancelOnStop(std::stop_token token, Timeout timeout)
-        : onStop_{std::move(token), Cancel{std::move(timeout), nullptr}} {}
+        : onStop_{std::move(token), Cancel{std::move(timeout), nullptr, {}}} {}
     CancelOnStop(std::stop_token token, TimerHookBase& hook)
-        : onStop_{std::move(token), Cancel{{}, &hook}} {}
+        : onStop_{std::move(token), Cancel{{}, &hook, {}}} {}
+    CancelOnStop(std::stop_token token, std::span<TimerHookBase* const> hooks)
+        : onStop_{std::move(token), Cancel{{}, nullptr, hooks}} {}
     CancelOnStop(CancelOnStop const&) = delete;
     CancelOnStop& operator=(CancelOnStop const&) = delete;
 
@@ -91,8 +91,10 @@ private:
     struct Cancel {
         Timeout timeout;
         TimerHookBase* hook;
+        std::span<TimerHookBase* const> hooks;
         void operator()() const noexcept {
-            if (hook != nullptr) return static_cast<void>(hook->cancel());
+            if (hook != nullptr) hook->cancel();
+            detail::cancelEach(hooks);
             Timeout const kept = timeout;  // a capture may hold this
             kept.cancel();
         }
@@ -126,24 +128,57 @@ private:
     OnStop onStop_;
 };
 
-template <>
-struct UntilStopped<std::stop_token> {
-    template <class Task, class Schedule>
-    static Timeout schedule(WheelTimer& timer, Task task, std::stop_token const& token,
-                            Schedule&& schedule) {
-        if (token.stop_requested()) {
-            Timeout const timeout = timer.newTimeout(std::move(task), std::chrono::hours{1});
+template <class Task>
+class UntilStopped {
+public:
+    UntilStopped(std::stop_token token, Task task)
+        : token_{std::move(token)}, task_{std::move(task)} {}
+
+    /// Has `accept` take the task, and attaches its timeout to the token.
+    template <class Accept>
+    Timeout schedule(Timer& timer, Accept&& accept) {
+        if (token_.stop_requested()) {
+            Timeout const timeout = withTask(timer, task_, [&](auto& plain) {
+                return timer.newTimeout(std::move(plain), std::chrono::hours{1});
+            });
             timeout.cancel();
             return timeout;
         }
         auto const onStop = std::make_shared<std::optional<CancelOnStop>>();
-        Timeout const timeout = schedule(StoppableTask<Task>{std::move(task), onStop});
-        onStop->emplace(token, timeout);  // the task may have run and died: `onStop` has not
+        Timeout const timeout = withTask(timer, task_, [&](auto& plain) {
+            StoppableTask stoppable{std::move(plain), onStop};
+            return accept(stoppable);
+        });
+        onStop->emplace(token_, timeout);  // the task may have run and died: `onStop` has not
         return timeout;
     }
+
+private:
+    std::stop_token token_;
+    Task task_;
 };
 
+template <class Task>
+inline constexpr bool kIsUntilStopped<UntilStopped<Task>> = true;
+
 }  // namespace detail
+
+/// A task whose timeout is cancelled when the token is stopped, by the thread that stops it, as by
+/// `Timeout::cancel`. Every function that schedules a task takes it:
+///
+///     timer.newTimeout(timingwheel::untilStopped(token, task), 30s);
+///     timer.scheduleAtFixedRate(untilStopped(token, ifAlive(session, &Session::beat)), 1s, 1s);
+///
+/// If the token is stopped already, the timeout is cancelled when the call returns, the task never
+/// runs, and times are not checked. What stop() returns does not know such a task: `target` and
+/// `task()` are null.
+///
+/// Memory         one allocation more than the task alone
+template <class Task>
+[[nodiscard]] detail::UntilStopped<Task> untilStopped(std::stop_token token, Task task) {
+    detail::requireTask<Task>();
+    return {std::move(token), std::move(task)};
+}
 
 }  // namespace v1
 }  // namespace timingwheel

@@ -3,6 +3,7 @@
 #include <timingwheel/Clock.h>
 #include <timingwheel/Duration.h>
 #include <timingwheel/WheelTimer.h>
+#include <timingwheel/When.h>
 #include <timingwheel/detail/SleepHook.h>
 #include <timingwheel/detail/platform/Senders.h>
 
@@ -58,8 +59,8 @@ private:
     using Token = std::remove_cvref_t<decltype(senders::get_stop_token(
         senders::get_env(std::declval<Receiver const&>())))>;
 
-    TimedOperation(WheelTimer& timer, detail::SleepUntil until, Receiver&& receiver)
-        : Wait{timer, until}, receiver_{std::move(receiver)} {}
+    TimedOperation(WheelTimer& timer, When when, Receiver&& receiver)
+        : Wait{timer, when}, receiver_{std::move(receiver)} {}
 
     bool isExpired() const noexcept { return !Wait::wasStopped() && !Wait::wasGivenUp(); }
 
@@ -113,18 +114,17 @@ public:
     template <class Receiver>
     TimedOperation<Receiver> connect(Receiver receiver) const
         noexcept(std::is_nothrow_move_constructible_v<Receiver>) {
-        return {*timer_, until_, std::move(receiver)};
+        return {*timer_, when_, std::move(receiver)};
     }
     Attributes get_env() const noexcept { return {timer_}; }
 
 private:
     friend class TimedScheduler;
 
-    TimedSender(WheelTimer& timer, detail::SleepUntil until) noexcept
-        : timer_{&timer}, until_{until} {}
+    TimedSender(WheelTimer& timer, When when) noexcept : timer_{&timer}, when_{when} {}
 
     WheelTimer* timer_;
-    detail::SleepUntil until_;
+    When when_;
 };
 
 /// A timer as a scheduler of senders. `now()`, `schedule_at` and `schedule_after` are the members

@@ -1,20 +1,35 @@
 #pragma once
 
 #include <timingwheel/Clock.h>
-#include <timingwheel/Duration.h>
 #include <timingwheel/TimerOptions.h>
+#include <timingwheel/When.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/detail/platform/export.h>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 
 namespace timingwheel {
 inline namespace v1 {
 
+class TIMINGWHEEL_API TimerHookBase;
+class TIMINGWHEEL_API WheelTimer;
+
 namespace detail {
+
 struct HookAccess;
-}
+
+// For headers that WheelTimer.h includes.
+
+/// As `WheelTimer::schedule`.
+TIMINGWHEEL_API void schedule(WheelTimer& timer, TimerHookBase& hook, When when);
+/// As `cancel` of each, in whatever timer it is. Skips null pointers. Takes the lock of a shard
+/// once for at most 256 hooks in a row. Returns how many were pending.
+TIMINGWHEEL_API std::size_t cancelEach(std::span<TimerHookBase* const> hooks) noexcept;
+
+}  // namespace detail
 
 /// What every TimerHook can do, whatever it calls.
 class TIMINGWHEEL_API TimerHookBase {
@@ -22,22 +37,21 @@ public:
     TimerHookBase(TimerHookBase const&) = delete;
     TimerHookBase& operator=(TimerHookBase const&) = delete;
 
-    /// Moves the deadline to `delay` from now. Succeeds until the task starts. After that, and if
-    /// the hook is not scheduled, it returns false and changes nothing. Give it a tolerance anew
-    /// each time.
+    /// Moves the deadline of a hook that is pending. Succeeds until the task starts. After that,
+    /// and if the hook is not scheduled, it returns false and changes nothing: to revive it, call
+    /// `WheelTimer::schedule`. Give it a tolerance anew each time.
     ///
     /// A push-back to a later deadline takes no lock and allocates nothing. Under a clock other
-    /// than the steady one it also writes a counter that all threads share.
-    bool reschedule(Duration delay, TimeoutOptions options = {});
-    /// The same to a time point of the timer's clock. A push-back then does not read the clock.
-    bool reschedule(Clock::TimePoint deadline, TimeoutOptions options = {});
+    /// than the steady one it also writes a counter that all threads share. A push-back to a time
+    /// point does not read the clock.
+    bool reschedule(When when, TimeoutOptions options = {});
 
     /// True if the task was pending and will not run. The hook may then be scheduled again.
     bool cancel() noexcept;
     /// Cancels, or else waits until a run that has begun is over. Does not wait inside a run.
     bool cancelAndWait() noexcept;
 
-    bool isPending() const noexcept;
+    [[nodiscard]] bool isPending() const noexcept;
     /// When it is, or last was, due; TimePoint::max() if it was never scheduled.
     Clock::TimePoint deadline() const noexcept;
 
@@ -102,8 +116,7 @@ inline constexpr HookOperations kHookOperations{
 ///         void onIdle() { close(); }                                 // may destroy *this
 ///         timingwheel::TimerHook<&Connection::onIdle> idle_{*this};  // the last member
 ///     public:
-///         void start(timingwheel::SystemTimer& timer) { timer.schedule(idle_, 60s); }
-///         void packet() { idle_.reschedule(60s); }
+///         void packet(timingwheel::SystemTimer& timer) { timer.schedule(idle_, 60s); }
 ///     };
 ///
 /// `function` is a member function without parameters, or a function or a captureless lambda that

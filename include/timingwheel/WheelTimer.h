@@ -1,13 +1,16 @@
 #pragma once
 
+#include <timingwheel/Sleep.h>
+#include <timingwheel/StopToken.h>
 #include <timingwheel/Tick.h>
 #include <timingwheel/Timer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/TimerStatistics.h>
+#include <timingwheel/When.h>
+#include <timingwheel/detail/platform/StopToken.h>
 #include <timingwheel/detail/platform/export.h>
 
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -17,88 +20,44 @@
 namespace timingwheel {
 inline namespace v1 {
 
-class Sleep;
-class StoppableSleep;
-class StopAfter;
-
 namespace detail {
 class TimerCore;
 enum class DrivenBy : unsigned char;
-
-template <class T>
-concept StopToken = requires(T const& token) {
-    { token.stop_requested() } -> std::same_as<bool>;
-    { token.stop_possible() } -> std::same_as<bool>;
-};
-/// <timingwheel/StopToken.h> has it for std::stop_token.
-template <StopToken Token>
-struct UntilStopped;
 }  // namespace detail
 
 /// The common part of SystemTimer, LoopTimer and ManualTimer: what a wheel with levels can do
 /// beyond `Timer`.
 ///
 /// Time points are those of the timer's clock and have the type of std::chrono::steady_clock's. One
-/// of std::chrono::system_clock does not compile. A deadline in the past is due at once.
+/// of std::chrono::system_clock does not compile.
 class TIMINGWHEEL_API WheelTimer : public Timer {
 public:
     using TimePoint = Clock::TimePoint;
 
     ~WheelTimer() override;
 
-    using Timer::newTimeout;
-
-    /// With options. Errors as in `Timer::newTimeout`; also std::invalid_argument for a negative
-    /// tolerance.
-    template <SchedulableTask Task>
-    Timeout newTimeout(Task task, Duration delay, TimeoutOptions options) {
-        return acceptAfter(sourceOf(task), delay, options);
-    }
-
-    /// At a time point of the timer's clock.
-    template <SchedulableTask Task>
-    Timeout newTimeout(Task task, TimePoint deadline, TimeoutOptions options = {}) {
-        return acceptAt(sourceOf(task), deadline, options);
-    }
-
-    /// Runs `function` on the object if that still lives by then; with options, or at a time point.
-    /// As in `Timer::newTimeout`.
-    template <class T, std::invocable<T&> Function>
-    Timeout newTimeout(std::weak_ptr<T> object, Function function, Duration delay,
-                       TimeoutOptions options) {
-        return newTimeout(onLiving(std::move(object), std::move(function)), delay, options);
-    }
-    template <class T, std::invocable<T&> Function>
-    Timeout newTimeout(std::weak_ptr<T> object, Function function, TimePoint deadline,
-                       TimeoutOptions options = {}) {
-        return newTimeout(onLiving(std::move(object), std::move(function)), deadline, options);
-    }
-    template <class T, std::invocable<T&> Function>
-    Timeout newTimeout(std::shared_ptr<T> const& object, Function function, Duration delay,
-                       TimeoutOptions options) {
-        return newTimeout(weakly(object), std::move(function), delay, options);
-    }
-    template <class T, std::invocable<T&> Function>
-    Timeout newTimeout(std::shared_ptr<T> const& object, Function function, TimePoint deadline,
-                       TimeoutOptions options = {}) {
-        return newTimeout(weakly(object), std::move(function), deadline, options);
-    }
-
     /// Runs `task` after `first`, then every `period`, measured from when each run was due. A
     /// negative `first` counts as zero. A run never overlaps the next. The handle is pending
     /// between runs. Cancelling it, even from inside the task, ends the series. Errors as in
     /// `newTimeout`; also std::invalid_argument for a period below one tick.
-    template <SchedulableTask Task>
-    Timeout scheduleAtFixedRate(Task task, Duration first, Duration period,
+    template <class Task, class First = Duration, class Period = Duration>
+    Timeout scheduleAtFixedRate(Task task, First first, Period period,
                                 MissedTicks missed = MissedTicks::skip) {
-        return acceptPeriodic(sourceOf(task), first, period, false, missed);
+        detail::requireTask<Task>();
+        return detail::withTask(*this, task, [&](auto& accepted) {
+            return acceptPeriodic(detail::sourceOf(accepted), first, period, false, missed);
+        });
     }
 
     /// Runs `task` after `first`, then each time `delay` after the end of the last run. Otherwise
     /// as above.
-    template <SchedulableTask Task>
-    Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay) {
-        return acceptPeriodic(sourceOf(task), first, delay, true, MissedTicks::skip);
+    template <class Task, class First = Duration, class Delay = Duration>
+    Timeout scheduleWithFixedDelay(Task task, First first, Delay delay) {
+        detail::requireTask<Task>();
+        return detail::withTask(*this, task, [&](auto& accepted) {
+            return acceptPeriodic(detail::sourceOf(accepted), first, delay, true,
+                                  MissedTicks::skip);
+        });
     }
 
     /// Runs `task` at the times of a series that `timeAfter` computes: a calendar, or a rhythm of
@@ -118,91 +77,32 @@ public:
     /// and `task()` are null. Errors as in `newTimeout`, and what `timeAfter` throws; also
     /// std::invalid_argument for `shift`, for an empty `timeAfter`, for a series without a first
     /// time, and for one whose first time is not later than now.
-    template <SchedulableTask Task, TimeAfterFunction TimeAfter>
+    template <class Task, TimeAfterFunction TimeAfter>
     Timeout scheduleAtTimes(Task task, TimeAfter timeAfter,
                             MissedTicks missed = MissedTicks::skip) {
-        detail::TaskAtTimes<Task, TimeAfter> both{std::move(task), std::move(timeAfter)};
-        return acceptAtTimes(sourceOf(both), missed);
+        detail::requireTask<Task>();
+        return detail::withTask(*this, task, [&](auto& accepted) {
+            using Accepted = std::remove_reference_t<decltype(accepted)>;
+            detail::TaskAtTimes<Accepted, TimeAfter> both{std::move(accepted),
+                                                          std::move(timeAfter)};
+            return acceptAtTimes(detail::sourceOf(both), missed);
+        });
     }
 
-    // With a std::stop_token: include <timingwheel/StopToken.h>. The thread that stops the token
-    // cancels the timeout, as by `Timeout::cancel`. If it is stopped already, the timeout is
-    // cancelled when the call returns, the task never runs, and times are not checked. Takes one
-    // allocation more. What stop() returns does not know such a task: `target` and `task()` are
-    // null.
-
-    template <SchedulableTask Task, detail::StopToken Token>
-    Timeout newTimeout(Task task, Duration delay, Token const& token, TimeoutOptions options = {}) {
-        return detail::UntilStopped<Token>::schedule(
-            *this, std::move(task), token,
-            [&](auto stoppable) { return newTimeout(std::move(stoppable), delay, options); });
-    }
-    template <SchedulableTask Task, detail::StopToken Token>
-    Timeout newTimeout(Task task, TimePoint deadline, Token const& token,
-                       TimeoutOptions options = {}) {
-        return detail::UntilStopped<Token>::schedule(
-            *this, std::move(task), token,
-            [&](auto stoppable) { return newTimeout(std::move(stoppable), deadline, options); });
-    }
-    template <SchedulableTask Task, detail::StopToken Token>
-    Timeout scheduleAtFixedRate(Task task, Duration first, Duration period, Token const& token,
-                                MissedTicks missed = MissedTicks::skip) {
-        return detail::UntilStopped<Token>::schedule(
-            *this, std::move(task), token, [&](auto stoppable) {
-                return scheduleAtFixedRate(std::move(stoppable), first, period, missed);
-            });
-    }
-    template <SchedulableTask Task, detail::StopToken Token>
-    Timeout scheduleWithFixedDelay(Task task, Duration first, Duration delay, Token const& token) {
-        return detail::UntilStopped<Token>::schedule(
-            *this, std::move(task), token, [&](auto stoppable) {
-                return scheduleWithFixedDelay(std::move(stoppable), first, delay);
-            });
-    }
-    template <SchedulableTask Task, TimeAfterFunction TimeAfter, detail::StopToken Token>
-    Timeout scheduleAtTimes(Task task, TimeAfter timeAfter, Token const& token,
-                            MissedTicks missed = MissedTicks::skip) {
-        return detail::UntilStopped<Token>::schedule(
-            *this, std::move(task), token, [&](auto stoppable) {
-                return scheduleAtTimes(std::move(stoppable), std::move(timeAfter), missed);
-            });
+    /// A coroutine sleeps in `co_await timer.sleep(30s)`: see Sleep. With a token, the stop of that
+    /// ends the sleep.
+    Sleep sleep(When when) noexcept { return {*this, when}; }
+#ifdef TIMINGWHEEL_STOP_TOKEN
+    StoppableSleep sleep(When when, std::stop_token token) noexcept {
+        return {*this, when, std::move(token)};
     }
 
-    /// A coroutine sleeps in `co_await timer.sleepFor(30s)`: see Sleep. With a std::stop_token that
-    /// ends the sleep. Include <timingwheel/Sleep.h>.
-    inline Sleep sleepFor(Duration delay);
-    inline Sleep sleepUntil(TimePoint deadline);
-    template <detail::StopToken Token>
-    StoppableSleep sleepFor(Duration delay, Token token);
-    template <detail::StopToken Token>
-    StoppableSleep sleepUntil(TimePoint deadline, Token token);
-
-    /// A stop token that is stopped after `delay`: see StopAfter. With a std::stop_token whose stop
-    /// it passes on. Include <timingwheel/StopToken.h>. Errors as in `newTimeout`.
-    inline StopAfter stopAfter(Duration delay);
-    template <detail::StopToken Token>
-    StopAfter stopAfter(Duration delay, Token parent);
-
-    /// Do not compile: they say what is wrong with the task.
-    template <class Task, class... Rest>
-        requires detail::NotATask<Task>
-    Timeout scheduleAtFixedRate(Task const&, Rest const&...) {
-        detail::explain<std::decay_t<Task>>();
-        return {};
+    /// A stop token that is stopped when the time has come, or the parent is: see StopAfter. Errors
+    /// as in `newTimeout`.
+    StopAfter stopAfter(When when, std::stop_token parent = {}) {
+        return {*this, when, std::move(parent)};
     }
-    template <class Task, class... Rest>
-        requires detail::NotATask<Task>
-    Timeout scheduleWithFixedDelay(Task const&, Rest const&...) {
-        detail::explain<std::decay_t<Task>>();
-        return {};
-    }
-
-    template <class Task, class... Rest>
-        requires detail::NotATask<Task>
-    Timeout scheduleAtTimes(Task const&, Rest const&...) {
-        detail::explain<std::decay_t<Task>>();
-        return {};
-    }
+#endif
 
     /// Does not compile: a task is no hook.
     template <SchedulableTask Task, class... Rest>
@@ -210,22 +110,22 @@ public:
         static_assert(!detail::kIsTask<Task>, "schedule() takes a TimerHook: call newTimeout()");
     }
 
-    /// Schedules a hook. Allocates only if a level has to be built. Errors as in `newTimeout`; also
-    /// std::logic_error if the hook is scheduled already: use reschedule.
-    void schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options = {});
-    void schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOptions options = {});
+    /// Schedules a hook, or moves its deadline if it is pending. Either way it runs once, at the
+    /// deadline that was named last. During its run it is not pending: then it is scheduled anew.
+    /// Several threads may do so at once. A push-back takes no lock, as in `reschedule`. Allocates
+    /// only if a level has to be built. Errors as in `newTimeout`; also std::logic_error for a hook
+    /// that is pending in another timer.
+    void schedule(TimerHookBase& hook, When when, TimeoutOptions options = {});
 
-    /// Moves the deadline to `delay` from now. Succeeds until the task starts, even if it is due
-    /// and waits for its turn; after that it returns false and changes nothing. A periodic task
-    /// continues from the new deadline. To a later deadline it takes no lock, except the first time
-    /// in a shard.
+    /// Moves the deadline. Succeeds until the task starts, even if it is due and waits for its
+    /// turn; after that it returns false and changes nothing. A periodic task continues from the
+    /// new deadline. To a later deadline it takes no lock, except the first time in a shard.
     ///
     /// Throws, and then nothing has changed:
     ///
     /// - std::invalid_argument for another timer's timeout;
     /// - std::bad_alloc if a level cannot be built.
-    bool reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options = {});
-    bool reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options = {});
+    bool reschedule(Timeout const& timeout, When when, TimeoutOptions options = {});
 
     // Batches, for a loop that has many timeouts at hand. Each does what the calls one by one would
     // do, in their order, but reads the clock once and fetches the entries from memory side by
@@ -236,19 +136,35 @@ public:
     // std::invalid_argument that names its index, before anything has changed. Where another error
     // is thrown, the calls before it have taken effect, and no later one.
 
-    /// Moves each deadline to `delay` from now. Returns how many were moved. Skips a hook that was
-    /// never scheduled, and an empty handle. Errors as in `reschedule`.
-    std::size_t reschedule(std::span<TimerHookBase* const> hooks, Duration delay,
+    /// Moves each deadline. Returns how many were moved. Skips a hook that was never scheduled, and
+    /// an empty handle. Errors as in `reschedule`.
+    std::size_t reschedule(std::span<TimerHookBase* const> hooks, When when,
                            TimeoutOptions options = {});
-    std::size_t reschedule(std::span<Timeout const* const> timeouts, Duration delay,
+    std::size_t reschedule(std::span<Timeout const* const> timeouts, When when,
                            TimeoutOptions options = {});
-    /// Schedules each hook; one of another timer may come here as it may singly. Errors as in
-    /// `schedule`.
-    void schedule(std::span<TimerHookBase* const> hooks, Duration delay,
-                  TimeoutOptions options = {});
+    /// Schedules or moves each hook; one of another timer may come here as it may singly. Errors as
+    /// in `schedule`.
+    void schedule(std::span<TimerHookBase* const> hooks, When when, TimeoutOptions options = {});
     /// Cancels each hook. Returns how many were pending and will not run. Skips a hook that was
     /// never scheduled.
     std::size_t cancel(std::span<TimerHookBase* const> hooks);
+
+#ifdef TIMINGWHEEL_STOP_TOKEN
+    // With a std::stop_token: what they return cancels the hooks when the token is stopped, as long
+    // as it lives. If the token is stopped already, nothing is scheduled, and what was pending is
+    // cancelled. A batch's array must outlive what is returned.
+
+    [[nodiscard]] CancelOnStop schedule(TimerHookBase& hook, When when, std::stop_token token,
+                                        TimeoutOptions options = {}) {
+        if (!token.stop_requested()) schedule(hook, when, options);
+        return {std::move(token), hook};
+    }
+    [[nodiscard]] CancelOnStop schedule(std::span<TimerHookBase* const> hooks, When when,
+                                        std::stop_token token, TimeoutOptions options = {}) {
+        if (!token.stop_requested()) schedule(hooks, when, options);
+        return {std::move(token), hooks};
+    }
+#endif
 
     /// Cancels everything and goes on: the timer stays usable. Returns how many timeouts and hooks
     /// it cancelled. `cancelled()` is called and captures are destroyed before this returns, unless
@@ -287,9 +203,7 @@ protected:
     detail::TimerCore& core() const noexcept { return *core_; }
 
 private:
-    Timeout accept(detail::TaskSource task, Duration delay) override;
-    Timeout acceptAfter(detail::TaskSource task, Duration delay, TimeoutOptions options);
-    Timeout acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options);
+    Timeout accept(detail::TaskSource task, When when, TimeoutOptions options) override;
     Timeout acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
                            bool fixedDelay, MissedTicks missed);
     Timeout acceptAtTimes(detail::TaskSource task, MissedTicks missed);

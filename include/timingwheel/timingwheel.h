@@ -26,6 +26,8 @@
 #include <timingwheel/TimerTask.h>
 #include <timingwheel/TimerTrace.h>
 #include <timingwheel/WheelTimer.h>
+#include <timingwheel/When.h>
+#include <timingwheel/ifAlive.h>
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>

@@ -31,7 +31,7 @@ TYPED_TEST(Schedule, RefusesAnEmptyTaskAtATimeOrWithAPeriod) {
 
 // Absolute deadlines are time points of the timer's clock, and nothing else.
 template <class T, class At>
-concept SchedulesAt = requires(T& timer, At at) { timer.newTimeout([] {}, at); };
+concept SchedulesAt = requires(T& timer, TimerHookBase& hook, At at) { timer.schedule(hook, at); };
 static_assert(SchedulesAt<SystemTimer, Clock::TimePoint>);
 static_assert(SchedulesAt<SystemTimer, std::chrono::milliseconds>);
 static_assert(!SchedulesAt<SystemTimer, std::chrono::system_clock::time_point>);

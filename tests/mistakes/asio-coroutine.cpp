@@ -11,6 +11,6 @@
 #    error "nothing to try: nor can timingwheel::asio::async_sleep() be awaited here"
 #else
 boost::asio::awaitable<void> f(timingwheel::SystemTimer& timer) {
-    co_await timer.sleepFor(std::chrono::seconds{30});
+    co_await timer.sleep(std::chrono::seconds{30});
 }
 #endif

@@ -1,6 +1,5 @@
 // A number where a length of time should be.
-// g++ says: NumberWithoutUnit
-// clang++ says: conversion function from 'int' to '
+// says: a length of time needs a unit: 30s
 #include <timingwheel/SystemTimer.h>
 
 void f(timingwheel::SystemTimer& timer) {

@@ -1,6 +1,5 @@
 // A time point of the wall clock.
-// g++ says: OtherClock = std::chrono::_V2::system_clock
-// clang++ says: std::chrono::system_clock
+// says: a time is a delay, or a time point of the timer's clock
 #include <timingwheel/SystemTimer.h>
 
 #include <chrono>

@@ -195,6 +195,9 @@ void TimerSimulation::schedule(Command const& given) {
     Command command = given;
     if (command.action == Action::schedulePeriodically) command.slot %= kHandles;
     std::size_t const slot = command.slot;
+    Record const* const former = slots_[slot];
+    bool const isPending = former != nullptr && former->state == State::pending;
+    if (slot >= kHandles && isPending && former->timer == timers_) return reschedule(command);
     Refusal const expected = refusalOf(slot);
     Record& record = *records_.emplace_back(std::make_unique<Record>());
     record.slot = slot;
@@ -295,9 +298,13 @@ void TimerSimulation::cancel(Command const& command) {
     require(cancelled == expected, "cancel() does not tell the truth");
 }
 
+/// Also the schedule of a hook that is pending.
 void TimerSimulation::reschedule(Command const& command) {
     Record* const record = slots_[command.slot];
-    bool const isAbsolute = command.action == Action::rescheduleTo;
+    bool const isBySchedule =
+        command.action == Action::schedule || command.action == Action::scheduleAt;
+    bool const isAbsolute =
+        command.action == Action::rescheduleTo || command.action == Action::scheduleAt;
     bool const expected = record != nullptr && record->state == State::pending;
     bool const isForeign = command.slot < kHandles && record != nullptr && record->timer != timers_;
     TimeoutOptions const options{.tolerance = command.tolerance};
@@ -308,8 +315,9 @@ void TimerSimulation::reschedule(Command const& command) {
     try {
         if (command.slot >= kHandles) {
             TimerHookBase& hook = hooks_[command.slot - kHandles]->timerHook;
-            done = isAbsolute ? hook.reschedule(timePoint(exact), options)
-                              : hook.reschedule(command.amount, options);
+            When const when = isAbsolute ? When{timePoint(exact)} : When{command.amount};
+            done = isBySchedule || hook.reschedule(when, options);
+            if (isBySchedule) timer_->schedule(hook, when, options);
         } else {
             Timeout const& handle = handles_[command.slot];
             done = isAbsolute ? timer_->reschedule(handle, timePoint(exact), options)
@@ -327,7 +335,7 @@ void TimerSimulation::reschedule(Command const& command) {
     std::int64_t const current = ticks_.ofNow(now());
     std::int64_t const before = record->first;
     std::int64_t tick = ticks_.ofDeadline(exact, command.tolerance.count());
-    if (isDue && !isAbsolute) tick = current;
+    if (isDue && (!isAbsolute || isBySchedule)) tick = current;
     take(*record, State::pending);
     place(*record, tick);
     record->exact = isDue ? kMin : exact;

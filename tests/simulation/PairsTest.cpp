@@ -80,6 +80,8 @@ std::vector<Operation<T>> operations() {
         all.push_back([](auto& s) { s.timer->reschedule(s.shared, hours{4}); });
         all.push_back([](auto& s) { s.object->hook.reschedule(milliseconds{1}); });
         all.push_back([](auto& s) { s.object->hook.cancelAndWait(); });
+        all.push_back([](auto& s) { s.timer->schedule(s.object->hook, hours{4}); });
+        all.push_back([](auto& s) { s.timer->schedule(s.object->hook, milliseconds{1}); });
         all.push_back([](auto& s) { s.timer->drain(); });
     }
     return all;

@@ -124,7 +124,8 @@ private:
     std::size_t hooksScheduled_ = 0;
     std::size_t hooksCancelled_ = 0;
     std::size_t hooksReturned_ = 0;
-    std::size_t hookBalance_ = 0;  // scheduled, and neither run nor cancelled
+    std::size_t hooksMaybeMoved_ = 0;  // of these: looked pending before
+    std::size_t hookBalance_ = 0;      // scheduled or moved, and neither run nor cancelled
     std::size_t hooksRejected_ = 0;
     std::size_t refused_ = 0;     // at the limit
     std::size_t toldThrows_ = 0;  // of the executor

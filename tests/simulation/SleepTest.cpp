@@ -30,12 +30,12 @@ struct World {
     }
 
     Coroutine sleep(Duration delay) {
-        Wake const wake = co_await timer->sleepFor(delay, source.get_token());
+        Wake const wake = co_await timer->sleep(delay, source.get_token());
         wakes[static_cast<std::size_t>(wake)] += 1;
     }
     /// The sleep outlives its end, and with it the callback of its token: nothing waits for that.
     Coroutine sleepAndSee(Duration delay, int const& reason) {
-        auto sleep = timer->sleepFor(delay, source.get_token());
+        auto sleep = timer->sleep(delay, source.get_token());
         Wake const wake = co_await sleep;
         wakes[static_cast<std::size_t>(wake)] += 1;
         if (wake == Wake::stopped) require(reason == 1, "what came before the stop is not seen");
@@ -171,18 +171,18 @@ TEST(SleepInterleavings, ADeadlineAndItsEnd) {
 }
 
 TEST(SleepInterleavings, ATokenAndTheTaskThatItCancels) {
-    expectAll(
-        "G29", "interleavings of a stop and the schedule that it cancels with two outcomes", [] {
-            World world;
-            std::atomic<std::size_t> runs{0};
-            std::thread other{[&] { world.source.request_stop(); }};
-            Timeout const timeout =
-                world.timer->newTimeout([&] { ++runs; }, milliseconds{0}, world.source.get_token());
-            other.join();
-            std::this_thread::sleep_for(milliseconds{2});
-            require(runs + (timeout.isCancelled() ? 1U : 0U) == 1, "it has two outcomes");
-            world.end(0);
-        });
+    expectAll("G29", "interleavings of a stop and the schedule that it cancels with two outcomes",
+              [] {
+                  World world;
+                  std::atomic<std::size_t> runs{0};
+                  std::thread other{[&] { world.source.request_stop(); }};
+                  Timeout const timeout = world.timer->newTimeout(
+                      untilStopped(world.source.get_token(), [&] { ++runs; }), milliseconds{0});
+                  other.join();
+                  std::this_thread::sleep_for(milliseconds{2});
+                  require(runs + (timeout.isCancelled() ? 1U : 0U) == 1, "it has two outcomes");
+                  world.end(0);
+              });
 }
 
 }  // namespace

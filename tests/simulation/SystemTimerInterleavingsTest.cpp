@@ -62,6 +62,87 @@ public:
     TimerHook<&Session::expire> hook{*this};
 };
 
+/// Counts its runs, and says when the last was due.
+class Beat {
+public:
+    int runs() const { return runs_; }
+
+private:
+    void run() { ++runs_; }
+    std::atomic<int> runs_{0};
+
+public:
+    TimerHook<&Beat::run> hook{*this};
+};
+
+// G4
+TEST(SystemTimerInterleavings, AScheduleMovesAHookOrRevivesIt) {
+    expectAll("G4", "interleavings of a schedule and the expiry with a run too many or too few",
+              [] {
+                  SystemTrial trial;
+                  Beat beat;
+                  trial.timer().schedule(beat.hook, milliseconds{1});
+                  std::this_thread::sleep_for(milliseconds{1});
+                  trial.timer().schedule(beat.hook, milliseconds{3});
+                  while (beat.hook.isPending()) std::this_thread::sleep_for(milliseconds{1});
+                  static_cast<void>(beat.hook.cancelAndWait());
+                  std::uint64_t const moved = trial.timer().statistics().rescheduled;
+                  require(moved <= 1, "it moved twice");
+                  require(beat.runs() == (moved == 1 ? 1 : 2), "a run is lost, or comes twice");
+                  trial.end();
+              });
+}
+
+// G4
+TEST(SystemTimerInterleavings, OfTwoThreadsThatScheduleANewHookOneMovesIt) {
+    for (bool const isBatch : {false, true}) {
+        expectAll(
+            "G4", "interleavings of two schedules of a new hook with two runs or none",
+            [isBatch] {
+                TimerOptions options = smallOptions<SystemTimer>();
+                options.shards = 2;  // one for each thread
+                SystemTimer timer{options};
+                Beat beat;
+                std::thread other{[&] { timer.schedule(beat.hook, std::chrono::hours{1}); }};
+                TimerHookBase* const batch[]{&beat.hook};
+                if (isBatch)
+                    timer.schedule(batch, std::chrono::hours{2});
+                else
+                    timer.schedule(beat.hook, std::chrono::hours{2});
+                other.join();
+                TimerStatistics const statistics = timer.statistics();
+                require(statistics.scheduled == 1 && statistics.rescheduled == 1 &&
+                            statistics.pending == 1,
+                        "it does not count once");
+                require(beat.hook.cancel(), "it is not pending");
+                static_cast<void>(timer.stop());
+            },
+            1);  // a departure is enough, and two are many
+    }
+}
+
+// G4
+TEST(SystemTimerInterleavings, AScheduleAndACancelAgree) {
+    expectAll("G4",
+              "interleavings of a schedule and cancel() that leave another state than one of them",
+              [] {
+                  SystemTrial trial;
+                  Beat beat;
+                  trial.timer().schedule(beat.hook, std::chrono::hours{1});
+                  bool isCancelled = false;
+                  std::thread other{[&] { isCancelled = beat.hook.cancel(); }};
+                  trial.timer().schedule(beat.hook, std::chrono::hours{2});
+                  other.join();
+                  TimerStatistics const statistics = trial.timer().statistics();
+                  require(isCancelled, "it was pending all the time");
+                  require(statistics.scheduled == statistics.pending + 1, "miscounted");
+                  require(beat.hook.isPending() == (statistics.rescheduled == 0),
+                          "a schedule that came last is lost");
+                  require(beat.hook.cancel() == (statistics.rescheduled == 0), "no truth");
+                  trial.end();
+              });
+}
+
 // G5
 TEST(SystemTimerInterleavings, AHooksObjectMayGoWhileItsTaskRuns) {
     expectAll("G5", "interleavings of a hook's end and its run with memory used again", [] {

@@ -128,10 +128,8 @@ void Lifetime::newTimeoutOfWeak(Caller& caller) {
     Timeout timeout;
     unlessRefused([&] {
         timeout = subject_.timer().newTimeout(
-            std::weak_ptr<int>{object},
-            [this, id, counted = std::make_shared<Counted>(living_)](int&) {
-                ledger_.ran(id, reading());
-            },
+            ifAlive(object, [this, id, counted = std::make_shared<Counted>(living_)](
+                                int&) { ledger_.ran(id, reading()); }),
             delay);
         ledger_.accept(id);
     });

@@ -299,9 +299,8 @@ inline Rows usesOfTimers() {
          [](World& world) {
              world.expect(world.stoppedTimer().pendingTimeouts() == 0, "the timer");
          }},
-        {{"WheelTimer::newTimeout", "WheelTimer::scheduleAtFixedRate",
-          "WheelTimer::scheduleWithFixedDelay", "WheelTimer::scheduleAtTimes",
-          "WheelTimer::schedule"},
+        {{"WheelTimer::scheduleAtFixedRate", "WheelTimer::scheduleWithFixedDelay",
+          "WheelTimer::scheduleAtTimes", "WheelTimer::schedule"},
          When::stopped,
          [](World& world) {
              WheelTimer* const wheel = world.wheel();
@@ -323,7 +322,7 @@ inline Rows usesOfTimers() {
                  world.expect(throws<std::logic_error>(call), "the timer");
          },
          true},
-        {{"WheelTimer::sleepFor", "WheelTimer::sleepUntil", "WheelTimer::stopAfter"},
+        {{"WheelTimer::sleep", "WheelTimer::stopAfter"},
          When::stopped,
          [](World& world) {
              WheelTimer* const wheel = world.wheel();
@@ -334,10 +333,10 @@ inline Rows usesOfTimers() {
              std::stop_source const source;
              std::stop_token const token = source.get_token();
              std::function<void()> const calls[]{
-                 [&] { await(wheel->sleepFor(hours{1})); },
-                 [&] { await(wheel->sleepFor(nanoseconds{-1}, token)); },
-                 [&] { await(wheel->sleepUntil(kLater)); },
-                 [&] { await(wheel->sleepUntil(kLater, token)); },
+                 [&] { await(wheel->sleep(hours{1})); },
+                 [&] { await(wheel->sleep(nanoseconds{-1}, token)); },
+                 [&] { await(wheel->sleep(kLater)); },
+                 [&] { await(wheel->sleep(kLater, token)); },
                  [&] { StopAfter const never{wheel->stopAfter(hours{1})}; },
                  [&] { StopAfter const never{wheel->stopAfter(hours{1}, token)}; }};
              for (auto const& call : calls)

@@ -30,6 +30,48 @@ TEST(RaceHook, DestructorWaitsForARunThatHasBegun) {
     raceHookDestructor(2, rounds(20'000, 1'000'000));
 }
 
+/// Counts its runs.
+struct Beat {
+    void run() { ++runs; }
+    std::atomic<std::uint64_t> runs{0};
+    TimerHook<&Beat::run> hook{*this};
+};
+
+// G4
+// A schedule moves what is pending and revives what has run, whoever does so and while it is due.
+TEST(RaceHook, RunsOnceForEachTimeThatItWasAcceptedWhoeverSchedulesIt) {
+    Watchdog const watchdog{"schedules of one hook"};
+    constexpr std::size_t kThreads = 3;
+    std::uint64_t const turns = rounds(20'000, 500'000);
+    Beat beat;
+    SystemTimer timer{{.tick = 100us, .maxPendingTimeouts = 8, .shards = 4}};
+    std::atomic<std::uint64_t> cancelled{0};
+    together(kThreads, [&](std::size_t thread) {
+        Random random{thread + 90};
+        TimerHookBase* const batch[]{&beat.hook, &beat.hook};
+        for (std::uint64_t turn = 0; turn < turns; ++turn) {
+            auto const delay = static_cast<int>(random.below(4)) * timer.tick();
+            switch (random.below(8)) {
+                case 0:
+                    timer.schedule(batch, delay);
+                    break;
+                case 1:
+                    cancelled += beat.hook.cancel();
+                    break;
+                case 2:
+                    beat.hook.reschedule(delay);
+                    break;
+                default:
+                    timer.schedule(beat.hook, delay);
+            }
+        }
+    });
+    timer.drain();
+    EXPECT_FALSE(beat.hook.isPending());
+    EXPECT_EQ(beat.runs + cancelled, timer.statistics().scheduled);
+    EXPECT_GT(timer.statistics().rescheduled, 0U);
+}
+
 /// A task that schedules itself again, late.
 class Heartbeat {
 public:
@@ -224,7 +266,7 @@ TEST(RaceHook, TwoFirstSchedulesGiveOneShard) {
     raceFirstSchedules(rounds(10'000, 300'000));
 }
 
-TEST(RaceHook, OneOfSeveralSchedulesWins) {
+TEST(RaceHook, IsAcceptedOnceAndMovedByTheOthersThatScheduleIt) {
     Watchdog const watchdog{"several schedules of one hook"};
     raceScheduleOfOneHook(4, rounds(10'000, 1'000'000));
 }

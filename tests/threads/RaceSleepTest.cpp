@@ -69,7 +69,7 @@ private:
 
     Detached sleep(Bed& bed, std::chrono::nanoseconds delay) {
         auto const due = timer_.clock().now() + delay;
-        bed.wake = co_await timer_.sleepFor(delay, bed.source.get_token());
+        bed.wake = co_await timer_.sleep(delay, bed.source.get_token());
         if (bed.wake == Wake::expired && timer_.clock().now() < due) ++early_;
         ++bed.woken;
     }

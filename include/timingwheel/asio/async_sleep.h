@@ -3,7 +3,6 @@
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/asio/detail/Completion.h>
-#include <timingwheel/detail/SleepHook.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/detail/platform/Asio.h>
 
@@ -14,7 +13,6 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -36,7 +34,7 @@ public:
           work_{net::get_associated_executor(handler)},
           handler_{std::move(handler)} {}
 
-    static void begin(WheelTimer& timer, timingwheel::detail::SleepUntil until, Handler handler) {
+    static void begin(WheelTimer& timer, When when, Handler handler) {
         using Allocator = typename std::allocator_traits<
             net::associated_allocator_t<Handler>>::template rebind_alloc<SleepOperation>;
         auto owner = std::allocate_shared<SleepOperation>(
@@ -44,7 +42,7 @@ public:
         SleepOperation& sleep = *owner;
         sleep.listenToItsSlot();
         sleep.self_ = std::move(owner);
-        if (ErrorCode const error = sleep.scheduleOn(timer, until)) {
+        if (ErrorCode const error = sleep.scheduleOn(timer, when)) {
             sleep.unlink();
             sleep.error_ = error;
             return sleep.handOver(false);
@@ -71,8 +69,8 @@ private:
     }
     static constexpr timingwheel::detail::HookOperations kOperations{{true}, &expire, &giveUp};
 
-    ErrorCode scheduleOn(WheelTimer& timer, timingwheel::detail::SleepUntil until) noexcept try {
-        std::visit([&](auto when) { timer.schedule(*this, when); }, until);
+    ErrorCode scheduleOn(WheelTimer& timer, When when) noexcept try {
+        timer.schedule(*this, when);
         return {};
     } catch (std::logic_error const&) {  // the timer was stopped
         return net::error::operation_aborted;
@@ -139,7 +137,7 @@ private:
 ///
 ///     co_await timingwheel::asio::async_sleep(timer, 30s, asio::use_awaitable);
 ///
-/// (Asio's coroutines await only what is Asio's: `co_await timer.sleepFor(30s)` does not compile
+/// (Asio's coroutines await only what is Asio's: `co_await timer.sleep(30s)` does not compile
 /// there.)
 ///
 /// The handler receives an error_code, once:
@@ -168,7 +166,7 @@ private:
 /// Errors         std::bad_alloc from the call, or from the emission of a slot; the timer's error
 ///                handler receives what is thrown where the handler is dispatched
 template <class Token = detail::net::default_completion_token_t<detail::net::any_io_executor>>
-auto async_sleep(WheelTimer& timer, timingwheel::detail::SleepUntil when, Token&& token = {}) {
+auto async_sleep(WheelTimer& timer, When when, Token&& token = {}) {
     return detail::net::async_initiate<Token, void(detail::ErrorCode)>(
         [&timer, when](auto handler) {
             detail::SleepOperation<decltype(handler)>::begin(timer, when, std::move(handler));

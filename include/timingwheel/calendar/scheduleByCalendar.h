@@ -35,8 +35,8 @@ TIMINGWHEEL_CALENDAR_API void requireWallClock(WheelTimer const& timer);
 /// - Set back by up to three hours, nothing runs again that has run. Further back is a correction:
 ///   the new time counts at once, and what runs again is asked of it.
 ///
-/// The timer's clock is `Clock::wall()`, or a ManualClock of `Kind::wall`. With a std::stop_token
-/// call `timer.scheduleAtTimes(task, CalendarTimes{expression, zone}, token)`.
+/// The timer's clock is `Clock::wall()`, or a ManualClock of `Kind::wall`. The task may be what
+/// `ifAlive` or `untilStopped` returns.
 ///
 /// Complexity     as CalendarExpression::next, on the thread of a run and without a lock
 /// Memory         as a periodic timeout, and about 100 bytes

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/When.h>
 #include <timingwheel/detail/TaskOperations.h>
 
 #include <chrono>
@@ -7,7 +8,7 @@
 #include <memory>
 #include <type_traits>
 
-/// What is wrong with a call that no overload takes: a sentence instead of a list of overloads.
+/// What is wrong with a call: a sentence instead of all that the compiler tried.
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
@@ -19,14 +20,6 @@ inline constexpr bool kIsLengthOfTime<std::chrono::duration<Rep, Period>> = true
 template <class Clock, class Length>
 inline constexpr bool kIsLengthOfTime<std::chrono::time_point<Clock, Length>> = true;
 
-/// Overloads that take an object and a function come first for these.
-template <class T>
-inline constexpr bool kIsSharedObject = false;
-template <class T>
-inline constexpr bool kIsSharedObject<std::shared_ptr<T>> = true;
-template <class T>
-inline constexpr bool kIsSharedObject<std::weak_ptr<T>> = true;
-
 template <class T>
 inline constexpr bool kIsBareTimerTask =
     std::derived_from<T, TimerTask> || std::convertible_to<T, TimerTask*>;
@@ -34,24 +27,35 @@ template <class T, class Deleter>
 inline constexpr bool kIsBareTimerTask<std::unique_ptr<T, Deleter>> =
     std::derived_from<T, TimerTask>;
 
-/// Something that stands where a task should.
-template <class Task>
-concept NotATask = !SchedulableTask<std::decay_t<Task>> && !kIsSharedObject<std::decay_t<Task>>;
-
 // A variable, because compilers tell at length why a concept does not hold.
 template <class Task>
 inline constexpr bool kIsTask = SchedulableTask<Task>;
 
-template <class Task>
-constexpr void explain() {
+/// Compiles for a task, and a delay or a time point, alone.
+template <class Task, class Time = Duration>
+constexpr void requireTask() {
     if constexpr (kIsLengthOfTime<Task>)
         static_assert(!kIsLengthOfTime<Task>, "the task comes first, then the delay");
     else if constexpr (kIsBareTimerTask<Task>)
         static_assert(!kIsBareTimerTask<Task>, "pass a std::shared_ptr of the TimerTask");
     else if constexpr (!std::is_move_constructible_v<Task>)
         static_assert(std::is_move_constructible_v<Task>, "a task is moved into the timer");
-    else
+    else if constexpr (!kIsTask<Task>)
         static_assert(kIsTask<Task>, "a task is called with nothing, or with a Timeout const&");
+    else if constexpr (std::is_arithmetic_v<Time>)
+        static_assert(!std::is_arithmetic_v<Time>, "a length of time needs a unit: 30s");
+    else
+        static_assert(std::is_convertible_v<Time, When>,
+                      "a time is a delay, or a time point of the timer's clock");
+}
+
+/// For anything else something: requireTask() has said what is wrong.
+template <class Time>
+constexpr When toWhen(Time const& time) {
+    if constexpr (std::is_convertible_v<Time, When>)
+        return time;
+    else
+        return Duration{};
 }
 
 }  // namespace detail

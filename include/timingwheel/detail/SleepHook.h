@@ -1,19 +1,15 @@
 #pragma once
 
 #include <timingwheel/Clock.h>
-#include <timingwheel/Duration.h>
 #include <timingwheel/TimerHook.h>
-#include <timingwheel/WheelTimer.h>
+#include <timingwheel/When.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 
 #include <atomic>
-#include <variant>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
-
-using SleepUntil = std::variant<Duration, Clock::TimePoint>;
 
 /// The hook of a Sleep or of a TimedOperation, and who ends it: the expiry, a stop, or the timer
 /// that gives it up. The first of them wins.
@@ -23,9 +19,9 @@ using SleepUntil = std::variant<Duration, Clock::TimePoint>;
 template <class Sleeper>
 class SleepHook {
 protected:
-    SleepHook(WheelTimer& timer, SleepUntil until) noexcept : timer_{timer}, until_{until} {}
+    SleepHook(WheelTimer& timer, When when) noexcept : timer_{timer}, when_{when} {}
     /// REQUIRES: `other` was not scheduled.
-    SleepHook(SleepHook const& other) noexcept : SleepHook{other.timer_, other.until_} {}
+    SleepHook(SleepHook const& other) noexcept : SleepHook{other.timer_, other.when_} {}
     SleepHook& operator=(SleepHook const&) = delete;
     ~SleepHook() = default;
 
@@ -33,7 +29,7 @@ protected:
     /// isAsleep().
     void schedule() {
         state_.store(0, std::memory_order_relaxed);
-        std::visit([this](auto until) { timer_.schedule(hook_, until); }, until_);
+        detail::schedule(timer_, hook_, when_);
     }
     /// False if the sleep is over already: goOn() is not called. Otherwise this may be gone when it
     /// returns.
@@ -41,7 +37,7 @@ protected:
         return (state_.fetch_or(kAsleep, std::memory_order_acq_rel) & kOver) == 0;
     }
     /// After isAsleep() was false: has goOn() called all the same, as the timer's task.
-    void scheduleAtOnce() { timer_.schedule(hook_, (Clock::TimePoint::min)()); }
+    void scheduleAtOnce() { detail::schedule(timer_, hook_, (Clock::TimePoint::min)()); }
 
     /// For a token that was stopped before anything was scheduled.
     void setStopped() noexcept { state_.store(kStopped | kOver, std::memory_order_relaxed); }
@@ -82,7 +78,7 @@ private:
     }
 
     WheelTimer& timer_;
-    SleepUntil until_;
+    When when_;
     std::atomic<unsigned> state_{0};
     Hook hook_{*this};  // the last: it goes first
 };

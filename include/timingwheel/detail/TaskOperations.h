@@ -3,6 +3,7 @@
 #include <timingwheel/Clock.h>
 #include <timingwheel/Timeout.h>
 #include <timingwheel/TimerTask.h>
+#include <timingwheel/detail/platform/export.h>
 
 #include <concepts>
 #include <cstddef>
@@ -116,6 +117,9 @@ bool isEmptyTask(Task const& task) {
     }
 }
 
+[[noreturn]] TIMINGWHEEL_API void throwEmptyTask();
+[[noreturn]] TIMINGWHEEL_API void throwNullObject();
+
 /// A task with the function that computes when it runs: see `scheduleAtTimes`.
 template <class Task, class TimeAfter>
 struct TaskAtTimes {
@@ -163,17 +167,29 @@ inline constexpr TaskOperations kTaskOperations{
     timeAfterOperation<Task>(),
 };
 
+template <class Task>
+TaskSource sourceOf(Task& task) {
+    if (isEmptyTask(task)) throwEmptyTask();
+    return {&kTaskOperations<Task>, std::addressof(task)};
+}
+
+/// True for what `untilStopped` returns: see StopToken.h.
+template <class Task>
+inline constexpr bool kIsUntilStopped = false;
+
 }  // namespace detail
 
 /// What can be scheduled:
 ///
 /// - a callable that takes nothing or a `Timeout const&`; it may be move-only. If it has a member
 ///   `cancelled(Timeout const&)`, that is called when the timeout is cancelled;
-/// - a std::shared_ptr of a `TimerTask`.
+/// - a std::shared_ptr of a `TimerTask`;
+/// - either of them with a stop token: what `untilStopped` returns.
 template <class Task>
 concept SchedulableTask =
     std::same_as<Task, std::remove_cvref_t<Task>> && std::is_move_constructible_v<Task> &&
-    (detail::kIsSharedTask<Task> || std::invocable<Task&> || std::invocable<Task&, Timeout const&>);
+    (detail::kIsSharedTask<Task> || std::invocable<Task&> ||
+     std::invocable<Task&, Timeout const&> || detail::kIsUntilStopped<Task>);
 
 /// What computes the times of a series: called with a time, it returns the first later one, as a
 /// Clock::TimePoint or a std::optional of it.

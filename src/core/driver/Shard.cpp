@@ -40,22 +40,8 @@ Shard::Shard(TimerContext& context, std::uint32_t number)
 
 // ---- schedule, cancel, reschedule -------------------------------------------------------------
 
-void Shard::refuseIfPending(TimeoutEntry const& entry) const {
-    if (isPending(TimeoutWord::of(entry).state())) context_.refuseScheduled();
-}
-
-/// Takes an entry in. Strong exception safety.
-inline void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
-                         Clock::TimePoint now) {
-    refuseIfPending(entry);
-    // What may throw comes before anything has changed.
-    catchUp(section, now);
-    reserve(farthest);
-
-    if (entry.keeper.load(std::memory_order_relaxed) != this) {  // else it has its share
-        entry.keeper.store(this, std::memory_order_release);
-        ++madeShares_;
-    }
+/// Takes in an entry of this shard that is not pending, once nothing can fail any more.
+inline void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline) noexcept {
     ++pending_;
     ++counters_.scheduled;
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
@@ -66,11 +52,14 @@ inline void Shard::admit(Section& section, TimeoutEntry& entry, Tick deadline, T
     }
 }
 
-Shard::Gate Shard::schedule(TimeoutEntry& entry, Tick deadline, Tick farthest,
-                            Clock::TimePoint now) {
+Shard::Gate Shard::schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now) {
     Section section{*this};
     if (gate_ != Gate::open) return gate_;
-    admit(section, entry, deadline, farthest, now);
+    catchUp(section, now);
+    reserve(farthest);
+    node.keeper.store(this, std::memory_order_release);
+    ++madeShares_;
+    admit(section, node, deadline);
     return Gate::open;
 }
 
@@ -78,22 +67,59 @@ Shard::Gate Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
                             Clock::TimePoint now) {
     Section section{*this};
     if (gate_ != Gate::open) return gate_;
-    for (HookEntry* const hook : hooks) {
-        refuseIfPending(*hook);  // comes before the limit, as for a single one
-        context_.limit.acquire();
-        try {
-            admit(section, *hook, deadline, deadline, now);
-        } catch (...) {
-            context_.limit.release();
-            throw;
-        }
-    }
+    for (HookEntry* const hook : hooks)
+        if (!scheduleOrMove(section, *hook, deadline, now)) return Gate::elsewhere;
     return Gate::open;
 }
 
-/// The first reschedule here. From now on the driver must expect writers without the lock.
+/// Returns false, and has changed nothing, if the hook belongs to another shard of the timer.
+inline bool Shard::scheduleOrMove(Section& section, HookEntry& hook, Tick deadline,
+                                  Clock::TimePoint now) {
+    if (hook.keeper.load(std::memory_order_relaxed) == this) {
+        TimeoutWord const word = TimeoutWord::of(hook);
+        if (isPending(word.state())) {
+            if (!isPushedBack_) expectPushBacks();
+            if (pushBack(hook, deadline)) {
+                context_.pushedBack.add();
+                return true;
+            }
+            // What a cancelAll() cancels instead is scheduled anew.
+            if (moveLocked(section, hook, word, deadline, now)) return true;
+        }
+    }
+    // What may throw comes before anything has changed.
+    catchUp(section, now);
+    reserve(deadline);
+    context_.limit.acquire();
+    if (!adopt(hook)) {
+        context_.limit.release();
+        return false;
+    }
+    admit(section, hook, deadline);
+    return true;
+}
+
+/// Makes this the hook's shard. Of several threads that schedule a new hook at once, one does so:
+/// for the others it returns false.
+bool Shard::adopt(HookEntry& hook) noexcept {
+    TimeoutKeeper* keeper = hook.keeper.load(std::memory_order_relaxed);
+    if (keeper == this) return true;  // it has its share
+    if (keeper != nullptr && &keeper->context() == &context_) return false;
+    if (!hook.keeper.compare_exchange_strong(keeper, this, std::memory_order_release,
+                                             std::memory_order_relaxed))
+        return false;
+    ++madeShares_;
+    return true;
+}
+
+/// The first reschedule here.
 void Shard::allowPushBacks() noexcept {
     Section const section{*this};
+    expectPushBacks();
+}
+
+/// From now on the driver must expect writers without the lock.
+void Shard::expectPushBacks() noexcept {
     isPushedBack_ = true;
     publishReach();
 }
@@ -419,11 +445,9 @@ bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     return move(entry, deadline, context_.clock.callersNowOrFrozen());
 }
 
-bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
-    if (!isPending(TimeoutWord::of(entry).state())) return false;
-    Section section{*this};
-    TimeoutWord const word = TimeoutWord::of(entry);
-    if (!isPending(word.state())) return false;
+/// Moves a pending entry. Returns false if a cancelAll() that is under way cancels it instead.
+inline bool Shard::moveLocked(Section& section, TimeoutEntry& entry, TimeoutWord word,
+                              Tick deadline, Clock::TimePoint now) {
     if (gatherers_ > 0) [[unlikely]] {
         unlink(entry, word.state());
         cancelGathered(entry);
@@ -446,6 +470,13 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     if (isObserved()) [[unlikely]]
         recordIntake(entry, bucket);
     return true;
+}
+
+bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
+    if (!isPending(TimeoutWord::of(entry).state())) return false;
+    Section section{*this};
+    TimeoutWord const word = TimeoutWord::of(entry);
+    return isPending(word.state()) && moveLocked(section, entry, word, deadline, now);
 }
 
 // ---- the driver's step ------------------------------------------------------------------------

@@ -39,7 +39,13 @@ public:
     /// At most so many entries are handled under one hold of the lock.
     static constexpr std::size_t kChunk = 256;
 
-    enum class Gate : std::uint8_t { notStarted, open, draining, closed };
+    enum class Gate : std::uint8_t {
+        notStarted,
+        open,
+        draining,
+        closed,
+        elsewhere,  ///< an answer alone: the hook belongs to another shard of the timer
+    };
 
     Shard(TimerContext& context, std::uint32_t number);
 
@@ -50,19 +56,21 @@ public:
 
     // For callers, from any thread.
 
-    /// Accepts an entry that is not pending, if the gate is open, and returns the gate. Builds
-    /// levels as far as `farthest`, for entries that the driver places again. Throws
-    /// std::logic_error for a hook that is pending and std::bad_alloc if a level cannot be built;
-    /// nothing has changed then.
-    Gate schedule(TimeoutEntry& entry, Tick deadline, Tick farthest, Clock::TimePoint now);
+    /// Accepts a node, which counts in the limit already, if the gate is open, and returns the
+    /// gate. Builds levels as far as `farthest`, for entries that the driver places again. Throws
+    /// std::bad_alloc if a level cannot be built; nothing has changed then.
+    Gate schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
+    /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
+    /// that cannot be scheduled it throws, or says `elsewhere`; those before it are scheduled then.
+    /// Throws std::bad_alloc as above, and RejectedExecution.
+    /// REQUIRES: at most a chunk. Hooks of this shard, or a single one that is of no other timer
+    /// any more.
+    Gate schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
     bool cancel(HookEntry& hook) noexcept;
-    /// The same for hooks of this shard, under one hold of the lock. `schedule` throws at the first
-    /// that cannot be scheduled, also RejectedExecution; those before it are scheduled then.
-    /// `cancel` returns how many it cancelled.
+    /// The same for hooks of this shard, under one hold of the lock. Returns how many it cancelled.
     /// REQUIRES: at most a chunk.
-    Gate schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     std::size_t cancel(std::span<HookEntry* const> hooks) noexcept;
     /// Cancels all that is pending here, and the further runs of what runs here. Returns how many
     /// timeouts that were. Adds to `ended` the nodes that endAll() must end. At most a chunk of
@@ -139,9 +147,11 @@ private:
 
     static constexpr std::int64_t kNoReach = INT64_MIN;
 
-    void refuseIfPending(TimeoutEntry const& entry) const;
-    void admit(Section& section, TimeoutEntry& entry, Tick deadline, Tick farthest,
-               Clock::TimePoint now);
+    void admit(Section& section, TimeoutEntry& entry, Tick deadline) noexcept;
+    bool scheduleOrMove(Section& section, HookEntry& hook, Tick deadline, Clock::TimePoint now);
+    bool adopt(HookEntry& hook) noexcept;
+    bool moveLocked(Section& section, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
+                    Clock::TimePoint now);
     void reserve(Tick deadline);
     void reserveIfPossible(Tick deadline) noexcept;
     /// Moves the wheel's clock to now, or to the first bucket before that, so that an entry goes to
@@ -156,6 +166,7 @@ private:
     std::size_t placeGathered(Section& section, std::size_t atMost) noexcept;
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
+    void expectPushBacks() noexcept;
     TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
     Served serveLocked(Section& section, Tick limit, RunFrame& frame, std::size_t atMost);
     void wake() noexcept;

@@ -36,6 +36,8 @@ void TimerCore::scheduleOpen(Schedule&& schedule) {
             case Shard::Gate::notStarted:
                 life_.start();
                 break;
+            case Shard::Gate::elsewhere:
+                break;
             case Shard::Gate::draining:
             case Shard::Gate::closed:
                 refuseStopped();
@@ -52,7 +54,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
     try {
         Tick const farthest =
             periodicity == nullptr ? tick : context_.intake(periodicity->horizon(now), {});
-        accept(*node, shardOfThisThread(), tick, farthest, now);
+        accept(*node, tick, farthest, now);
     } catch (...) {
         TimeoutKeeper::discard(context_, *node);
         throw;
@@ -63,38 +65,37 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
 void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                          TimeoutOptions timeout) {
     Tick const tick = context_.intake(deadline, now, timeout);
-    Shard* const shard = Shard::of(hook);
-    if (shard == nullptr || &shard->context() != &context_) return scheduleFirst(hook, tick, now);
-    // The shard checks again under its lock. This check comes before the limit counts anything.
-    if (isPending(TimeoutWord::of(hook).state())) context_.refuseScheduled();
-    accept(hook, *shard, tick, tick, now);
+    Shard* shard = Shard::of(hook);
+    Shard* former = nullptr;
+    if (shard == nullptr || &shard->context() != &context_) {
+        former = std::exchange(shard, &shardOfThisThread());
+        if (former != nullptr) refuseBusy(*former, hook);
+    } else if (isPending(TimeoutWord::of(hook).state()) && shard->reschedule(hook, tick, now)) {
+        return;
+    }
+    if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
+    HookEntry* const entry = &hook;
+    scheduleOpen([&] {
+        Shard::Gate const gate = shard->schedule({&entry, 1}, tick, now);
+        // Another thread has given the hook a shard here meanwhile: like every later schedule, use
+        // that one.
+        if (gate == Shard::Gate::elsewhere) {
+            shard = Shard::of(hook);
+            former = nullptr;
+        }
+        return gate;
+    });
+    if (former != nullptr) former->dropShares();
 }
 
-/// Schedules a hook that is new, or belonged to another timer: gives it a shard. If several threads
-/// try at once, one does it.
-void TimerCore::scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now) {
-    TimeoutWord before = TimeoutWord::of(hook);
-    do {
-        if (isPending(before.state()) || before.state() == TimeoutState::intake)
-            context_.refuseScheduled();
-    } while (!TimeoutWord{before.deadline(), TimeoutState::intake}.replace(hook, before));
-    Shard* const former = Shard::of(hook);
-    if (former != nullptr && &former->context() == &context_) {
-        // Another thread gave it a shard here meanwhile: like every later schedule, use that one.
-        TimeoutWord intake{before.deadline(), TimeoutState::intake};
-        static_cast<void>(before.replace(hook, intake));
-        return accept(hook, *former, tick, tick, now);
-    }
-    try {
-        if (former != nullptr && former->isRunning(hook))
-            throw std::logic_error{"timer \"" + context_.options.name +
-                                   "\": the hook's task runs on another timer"};
-        accept(hook, shardOfThisThread(), tick, tick, now);
-        if (former != nullptr) former->dropShares();
-    } catch (...) {
-        before.storeIn(hook);
-        throw;
-    }
+/// Throws std::logic_error for a hook of another timer that still needs it.
+void TimerCore::refuseBusy(Shard& former, HookEntry const& hook) const {
+    char const* const why = isPending(TimeoutWord::of(hook).state()) ? "the hook is pending"
+                            : former.isRunning(hook)                 ? "the hook's task runs"
+                                                                     : nullptr;
+    if (why == nullptr) return;
+    throw std::logic_error{"timer \"" + context_.options.name + "\": " + why +
+                           " on another timer, \"" + former.context().options.name + "\""};
 }
 
 void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
@@ -104,13 +105,13 @@ void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock:
     scheduleOpen([&] { return shard.schedule(hooks, tick, now); });
 }
 
-/// Counts and schedules an entry.
-void TimerCore::accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
-                       Clock::TimePoint now) {
+/// Counts and schedules a node.
+void TimerCore::accept(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now) {
     if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
     context_.limit.acquire();
     try {
-        scheduleOpen([&] { return shard.schedule(entry, deadline, farthest, now); });
+        Shard& shard = shardOfThisThread();
+        scheduleOpen([&] { return shard.schedule(node, deadline, farthest, now); });
     } catch (...) {
         context_.limit.release();
         throw;

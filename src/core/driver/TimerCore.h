@@ -33,6 +33,7 @@ public:
 
     Timeout newTimeout(TaskSource task, Clock::TimePoint deadline, Clock::TimePoint now,
                        TimeoutOptions timeout, Periodicity const* periodicity);
+    /// Schedules a hook, or moves it if it is pending.
     void schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                   TimeoutOptions timeout);
     /// The same for hooks of one shard of this timer. REQUIRES: at most a chunk.
@@ -74,9 +75,8 @@ private:
     void orphanKeepers() noexcept override;
 
     bool makePass(RunFrame& pass, std::size_t atMost);
-    void scheduleFirst(HookEntry& hook, Tick tick, Clock::TimePoint now);
-    void accept(TimeoutEntry& entry, Shard& shard, Tick deadline, Tick farthest,
-                Clock::TimePoint now);
+    void accept(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
+    void refuseBusy(Shard& former, HookEntry const& hook) const;
     template <class Schedule>
     void scheduleOpen(Schedule&& schedule);
     Shard& shardOfThisThread() const noexcept;

@@ -126,8 +126,8 @@ StoppedTimeouts HashedWheelTimer::stop() {
     return stopped;
 }
 
-Timeout HashedWheelTimer::accept(detail::TaskSource task, Duration delay) {
-    return core_->newTimeout(task, delay.nanoseconds());
+Timeout HashedWheelTimer::accept(detail::TaskSource task, When when, TimeoutOptions options) {
+    return core_->newTimeout(task, when, options);
 }
 
 std::size_t HashedWheelTimer::pendingTimeouts() const { return core_->context().limit.count(); }

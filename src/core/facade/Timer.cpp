@@ -7,13 +7,13 @@ inline namespace v1 {
 
 Timer::~Timer() = default;
 
-void Timer::throwEmptyTask() {
-    detail::refuseOption("the task", "empty", "something that can be called");
-}
+namespace detail {
 
-void Timer::throwNullObject() {
-    detail::refuseOption("the object", "null", "one whose function can be called");
-}
+void throwEmptyTask() { refuseOption("the task", "empty", "something that can be called"); }
+
+void throwNullObject() { refuseOption("the object", "null", "one whose function can be called"); }
+
+}  // namespace detail
 
 }  // namespace v1
 }  // namespace timingwheel

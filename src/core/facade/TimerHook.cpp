@@ -16,18 +16,14 @@ TimerHookBase::~TimerHookBase() {
     shard->dropShares();
 }
 
-bool TimerHookBase::reschedule(Duration delay, TimeoutOptions options) {
+bool TimerHookBase::reschedule(When when, TimeoutOptions options) {
     Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
     detail::TimerContext const& context = shard->context();
-    auto const [now, time] = context.clock.afterOrFrozen(delay);
+    if (when.isTimePoint())
+        return shard->reschedule(entry_, context.intake(when.timePoint(), options));
+    auto const [now, time] = context.clock.afterOrFrozen(when.delay());
     return shard->reschedule(entry_, context.intake(time, now, options), now);
-}
-
-bool TimerHookBase::reschedule(Clock::TimePoint deadline, TimeoutOptions options) {
-    Shard* const shard = Shard::of(entry_);
-    if (shard == nullptr) return false;
-    return shard->reschedule(entry_, shard->context().intake(deadline, options));
 }
 
 bool TimerHookBase::cancel() noexcept {

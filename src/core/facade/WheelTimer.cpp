@@ -80,8 +80,8 @@ struct PushBacks {
 
 template <class Pointer>
 std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char const* name,
-                          Duration delay, TimeoutOptions options) {
-    auto const [now, time] = core.context().clock.after(delay);
+                          When when, TimeoutOptions options) {
+    auto const [now, time] = core.context().clock.after(when);
     Tick const deadline = core.context().intake(time, now, options);
     refuseOfAnotherTimer(core, batch, name);
     std::size_t moved = 0;
@@ -98,17 +98,17 @@ std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char 
     return moved + pushedBack.count;
 }
 
-/// Calls `act(shard, entries)` for neighbours of one shard, a chunk at most. The shard is null for
-/// hooks that this timer does not keep.
+/// Calls `act(shard, entries)` for neighbours of one shard of any timer, a chunk at most. The shard
+/// is null for hooks that were never scheduled. Skips null pointers.
 template <class Act>
-void forNeighbours(TimerCore const& core, std::span<TimerHookBase* const> hooks, Act&& act) {
+void forNeighbours(std::span<TimerHookBase* const> hooks, Act&& act) {
     std::array<HookEntry*, Shard::kChunk> entries;
     std::size_t count = 0;
     Shard* shard = nullptr;
     for (TimerHookBase* const hook : hooks) {
+        if (hook == nullptr) continue;
         HookEntry& entry = HookAccess::entry(*hook);
-        Shard* next = Shard::of(entry);
-        if (next != nullptr && &next->context() != &core.context()) next = nullptr;
+        Shard* const next = Shard::of(entry);
         if (next != shard || count == entries.size()) {
             act(shard, std::span<HookEntry* const>{entries.data(), count});
             count = 0;
@@ -128,17 +128,9 @@ WheelTimer::WheelTimer(TimerOptions options, detail::DrivenBy driver)
 
 WheelTimer::~WheelTimer() { core_->life().disown(); }
 
-Timeout WheelTimer::accept(detail::TaskSource task, Duration delay) {
-    return acceptAfter(task, delay, {});
-}
-
-Timeout WheelTimer::acceptAfter(detail::TaskSource task, Duration delay, TimeoutOptions options) {
-    auto const [now, deadline] = core_->context().clock.after(delay);
+Timeout WheelTimer::accept(detail::TaskSource task, When when, TimeoutOptions options) {
+    auto const [now, deadline] = core_->context().clock.after(when);
     return core_->newTimeout(task, deadline, now, options, nullptr);
-}
-
-Timeout WheelTimer::acceptAt(detail::TaskSource task, TimePoint deadline, TimeoutOptions options) {
-    return core_->newTimeout(task, deadline, core_->context().clock.callersNow(), options, nullptr);
 }
 
 Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
@@ -173,51 +165,49 @@ Timeout WheelTimer::acceptAtTimes(detail::TaskSource task, MissedTicks missed) {
     return core_->newTimeout(task, *first, now, {}, &periodicity);
 }
 
-void WheelTimer::schedule(TimerHookBase& hook, Duration delay, TimeoutOptions options) {
-    auto const [now, deadline] = core_->context().clock.after(delay);
+void WheelTimer::schedule(TimerHookBase& hook, When when, TimeoutOptions options) {
+    auto const [now, deadline] = core_->context().clock.after(when);
     core_->schedule(HookAccess::entry(hook), deadline, now, options);
 }
 
-void WheelTimer::schedule(TimerHookBase& hook, TimePoint deadline, TimeoutOptions options) {
-    core_->schedule(HookAccess::entry(hook), deadline, core_->context().clock.callersNow(),
-                    options);
+void detail::schedule(WheelTimer& timer, TimerHookBase& hook, When when) {
+    timer.schedule(hook, when);
 }
 
-bool WheelTimer::reschedule(Timeout const& timeout, Duration delay, TimeoutOptions options) {
+bool WheelTimer::reschedule(Timeout const& timeout, When when, TimeoutOptions options) {
+    if (when.isTimePoint()) {
+        Tick const tick = core_->context().intake(when.timePoint(), options);
+        TimeoutNode* const node = nodeOf(*core_, timeout);
+        return node != nullptr && Shard::of(*node)->reschedule(*node, tick);
+    }
     // The entry comes from memory while the clock is read.
     detail::prefetchToWrite(TimeoutAccess::node(timeout));
-    auto const [now, deadline] = core_->context().clock.after(delay);
+    auto const [now, deadline] = core_->context().clock.after(when);
     Tick const tick = core_->context().intake(deadline, now, options);
     TimeoutNode* const node = nodeOf(*core_, timeout);
     return node != nullptr && Shard::of(*node)->reschedule(*node, tick, now);
 }
 
-bool WheelTimer::reschedule(Timeout const& timeout, TimePoint deadline, TimeoutOptions options) {
-    Tick const tick = core_->context().intake(deadline, options);
-    TimeoutNode* const node = nodeOf(*core_, timeout);
-    return node != nullptr && Shard::of(*node)->reschedule(*node, tick);
-}
-
 // ---- batches ----------------------------------------------------------------------------------
 
-std::size_t WheelTimer::reschedule(std::span<TimerHookBase* const> hooks, Duration delay,
+std::size_t WheelTimer::reschedule(std::span<TimerHookBase* const> hooks, When when,
                                    TimeoutOptions options) {
     refuseNull(hooks, "hooks");
-    return rescheduleAll(*core_, hooks, "hooks", delay, options);
+    return rescheduleAll(*core_, hooks, "hooks", when, options);
 }
 
-std::size_t WheelTimer::reschedule(std::span<Timeout const* const> timeouts, Duration delay,
+std::size_t WheelTimer::reschedule(std::span<Timeout const* const> timeouts, When when,
                                    TimeoutOptions options) {
     refuseNull(timeouts, "timeouts");
-    return rescheduleAll(*core_, timeouts, "timeouts", delay, options);
+    return rescheduleAll(*core_, timeouts, "timeouts", when, options);
 }
 
-void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, Duration delay,
+void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, When when,
                           TimeoutOptions options) {
     refuseNull(hooks, "hooks");
-    auto const delayed = core_->context().clock.after(delay);
-    forNeighbours(*core_, hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
-        if (shard != nullptr)
+    auto const delayed = core_->context().clock.after(when);
+    forNeighbours(hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
+        if (shard != nullptr && &shard->context() == &core_->context())
             return core_->schedule(*shard, entries, delayed.deadline, delayed.now, options);
         for (HookEntry* const entry : entries)
             core_->schedule(*entry, delayed.deadline, delayed.now, options);
@@ -227,8 +217,12 @@ void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, Duration delay,
 std::size_t WheelTimer::cancel(std::span<TimerHookBase* const> hooks) {
     refuseNull(hooks, "hooks");
     refuseOfAnotherTimer(*core_, hooks, "hooks");
+    return detail::cancelEach(hooks);
+}
+
+std::size_t detail::cancelEach(std::span<TimerHookBase* const> hooks) noexcept {
     std::size_t cancelled = 0;
-    forNeighbours(*core_, hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
+    forNeighbours(hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
         if (shard != nullptr) cancelled += shard->cancel(entries);
     });
     return cancelled;

@@ -18,14 +18,15 @@ HashedWheelCore::HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions w
     life_.listenToClock();
 }
 
-Timeout HashedWheelCore::newTimeout(TaskSource task, std::chrono::nanoseconds delay) {
+Timeout HashedWheelCore::newTimeout(TaskSource task, When when, TimeoutOptions options) {
+    TimerContext::checkTolerance(options);
     if (!worker_.wasOpened()) life_.start();
     // Not earlier: the start sets the time from which ticks count.
-    Clock::TimePoint const now = context_.now();
+    auto const [now, deadline] = context_.clock.after(when);
     TimeoutNode* const node = TimeoutNode::create(task, nullptr);
     Timeout handle = TimeoutAccess::adopt(*node);  // one reference; the other is the worker's
     try {
-        if (!scheduleOrRun(*node, now, delay)) life_.refuseStart();
+        if (!scheduleOrRun(*node, now, deadline)) life_.refuseStart();
     } catch (...) {
         TimeoutKeeper::discard(context_, *node);
         throw;
@@ -35,13 +36,14 @@ Timeout HashedWheelCore::newTimeout(TaskSource task, std::chrono::nanoseconds de
 
 /// False once the timer was stopped.
 bool HashedWheelCore::scheduleOrRun(TimeoutNode& node, Clock::TimePoint now,
-                                    std::chrono::nanoseconds delay) {
-    if (runsDueAtOnce_ && delay.count() <= 0)
+                                    Clock::TimePoint deadline) {
+    if (runsDueAtOnce_ && deadline <= now)
         return worker_.runNow(node, context_.scale.nowToTick(now));
-    Tick const deadline = context_.scale.tickAfter(timeAfter(now, delay));
     context_.limit.acquire();
     try {
-        if (worker_.schedule(node, deadline, context_.scale.nowToTick(now) + 1)) return true;
+        if (worker_.schedule(node, context_.scale.tickAfter(deadline),
+                             context_.scale.nowToTick(now) + 1))
+            return true;
     } catch (std::bad_alloc const&) {
         context_.limit.release();
         throw;

@@ -5,10 +5,10 @@
 
 #include <timingwheel/TaskPool.h>
 #include <timingwheel/TimerStatistics.h>
+#include <timingwheel/When.h>
 #include <timingwheel/detail/TaskOperations.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -27,7 +27,7 @@ public:
     TimerContext const& context() const noexcept { return context_; }
     Lifecycle& life() noexcept { return life_; }
 
-    Timeout newTimeout(TaskSource task, std::chrono::nanoseconds delay);
+    Timeout newTimeout(TaskSource task, When when, TimeoutOptions options);
     /// As Lifecycle::stop, but only the first of several callers waits.
     StoppedTimeouts stop(Lifecycle::Caller caller);
 
@@ -44,7 +44,7 @@ private:
     void collect(StoppedTimeouts& stopped) noexcept override;
     void orphanKeepers() noexcept override { worker_.orphan(); }
 
-    bool scheduleOrRun(TimeoutNode& node, Clock::TimePoint now, std::chrono::nanoseconds delay);
+    bool scheduleOrRun(TimeoutNode& node, Clock::TimePoint now, Clock::TimePoint deadline);
 
     ~HashedWheelCore() = default;
 

@@ -14,7 +14,6 @@ namespace detail {
 /// who may change it, and who owns what in each state.
 enum class TimeoutState : unsigned {
     idle,        ///< a hook that was never scheduled
-    intake,      ///< a hook between schedule() and its bucket
     pending,     ///< in the wheel
     ready,       ///< taken out of the wheel, or due on arrival: waits for its turn
     queued,      ///< handed to an executor as a claim

@@ -52,7 +52,7 @@ std::vector<Call<S>> schedulesOfAnyTimer() {
         {"newTimeout of an object's function",
          [](S& s) {
              std::weak_ptr<typename S::Object> const weak{s.owned};
-             s.made = s.timer->newTimeout(weak, &S::Object::run, S::delay(5ms));
+             s.made = s.timer->newTimeout(ifAlive(weak, &S::Object::run), S::delay(5ms));
          },
          [](S& s) {
              EXPECT_EQ(s.owned->runs, 1);

@@ -134,11 +134,12 @@ Calls<T> moreSchedules() {
     return {
         {"newTimeout of an object's function, with options",
          [weak](S& s) {
-             s.made = s.timer->newTimeout(weak(s), run, S::delay(S::kFar), {.tolerance = 1ms});
+             s.made =
+                 s.timer->newTimeout(ifAlive(weak(s), run), S::delay(S::kFar), {.tolerance = 1ms});
          },
          objectRanAt(S::kFar)},
         {"newTimeout of an object's function at a time",
-         [weak](S& s) { s.made = s.timer->newTimeout(weak(s), run, S::at(5ms)); },
+         [weak](S& s) { s.made = s.timer->newTimeout(ifAlive(weak(s), run), S::at(5ms)); },
          objectRanAt(5ms)},
         {"scheduleAtFixedRate",
          [](S& s) { s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod); },
@@ -200,44 +201,46 @@ Calls<SystemTimer> firstCalls() {
 template <class T>
 Calls<T> tokenCalls() {
     using S = Scene<T>;
+    static constexpr auto stoppable = [](S& s, std::stop_source const& source) {
+        return untilStopped(source.get_token(), s.task());
+    };
     auto const stopped = [](S& s) { s.expectRan(0, 0ms); };
     return {
         {"newTimeout with a token",
          [](S& s) {
              std::stop_source const source;
-             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             s.made = s.timer->newTimeout(stoppable(s, source), S::delay(5ms));
          },
          ranOnceAt<S>(5ms)},
         {"newTimeout at a time with a token, that needs levels",
          [](S& s) {
              std::stop_source const source;
-             s.made = s.timer->newTimeout(s.task(), S::at(S::kFar), source.get_token());
+             s.made = s.timer->newTimeout(stoppable(s, source), S::at(S::kFar));
          },
          ranOnceAt<S>(S::kFar)},
         {"scheduleAtFixedRate with a token",
          [](S& s) {
              std::stop_source const source;
-             s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod,
-                                                   source.get_token());
+             s.made = s.timer->scheduleAtFixedRate(stoppable(s, source), S::delay(5ms), S::kPeriod);
          },
          ranPeriodically<S>(5ms)},
         {"scheduleWithFixedDelay with a token",
          [](S& s) {
              std::stop_source const source;
-             s.made = s.timer->scheduleWithFixedDelay(s.task(), S::delay(5ms), S::kPeriod,
-                                                      source.get_token());
+             s.made =
+                 s.timer->scheduleWithFixedDelay(stoppable(s, source), S::delay(5ms), S::kPeriod);
          },
          ranPeriodically<S>(5ms)},
         {"scheduleAtTimes with a token",
          [](S& s) {
              std::stop_source const source;
-             s.made = s.timer->scheduleAtTimes(s.task(), timesFrom<S>(5ms), source.get_token());
+             s.made = s.timer->scheduleAtTimes(stoppable(s, source), timesFrom<S>(5ms));
          },
          ranPeriodically<S>(5ms)},
         {"newTimeout with a token that is stopped then",
          [](S& s) {
              std::stop_source source;
-             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             s.made = s.timer->newTimeout(stoppable(s, source), S::delay(5ms));
              source.request_stop();
              EXPECT_TRUE(s.made.isCancelled());
          },
@@ -246,15 +249,14 @@ Calls<T> tokenCalls() {
          [](S& s) {
              std::stop_source source;
              source.request_stop();
-             s.made = s.timer->newTimeout(s.task(), S::delay(5ms), source.get_token());
+             s.made = s.timer->newTimeout(stoppable(s, source), S::delay(5ms));
              EXPECT_TRUE(s.made.isCancelled());
          },
          stopped},
         {"scheduleAtFixedRate with a token that is stopped then",
          [](S& s) {
              std::stop_source source;
-             s.made = s.timer->scheduleAtFixedRate(s.task(), S::delay(5ms), S::kPeriod,
-                                                   source.get_token());
+             s.made = s.timer->scheduleAtFixedRate(stoppable(s, source), S::delay(5ms), S::kPeriod);
              source.request_stop();
              EXPECT_TRUE(s.made.isCancelled());
          },
@@ -292,15 +294,17 @@ Calls<T> hookCalls() {
          ranAt(S::kFar)},
         {"schedule at a time, that needs levels",
          [](S& s) { s.timer->schedule(s.spare.hook, S::at(S::kFar)); }, ranAt(S::kFar)},
-        {"sleepFor and sleepUntil",
+        {"sleep",
          [](S& s) {
              auto const sleepShortly = [](auto sleep) {
                  EXPECT_FALSE(sleep.await_ready());
                  EXPECT_TRUE(sleep.await_suspend(std::noop_coroutine()));
                  EXPECT_EQ(sleep.await_resume(), Wake::expired);  // or will be
              };
-             sleepShortly(s.timer->sleepFor(S::delay(5ms)));
-             sleepShortly(s.timer->sleepUntil(S::at(5ms), std::stop_token{}));
+             sleepShortly(s.timer->sleep(S::delay(5ms)));
+             When const when = S::at(5ms);
+             EXPECT_TRUE(when.isTimePoint() && when.timePoint() == S::at(5ms));
+             sleepShortly(s.timer->sleep(when, std::stop_token{}));
          },
          {},
          false},
@@ -320,10 +324,10 @@ Calls<T> hookCalls() {
          },
          {},
          false},
-        {"sleepFor with a token, that needs levels",
+        {"sleep with a token, that needs levels",
          [](S& s) {
              std::stop_source const source;
-             auto sleep = s.timer->sleepFor(S::delay(S::kFar), source.get_token());
+             auto sleep = s.timer->sleep(S::delay(S::kFar), source.get_token());
              EXPECT_TRUE(sleep.await_suspend(std::noop_coroutine()));
          }},
         {"stopAfter",
@@ -338,6 +342,10 @@ Calls<T> hookCalls() {
              source.request_stop();
              EXPECT_TRUE(deadline.token().stop_requested());
          }},
+        {"schedule of a hook that is pending",
+         [](S& s) { s.timer->schedule(s.hooked.hook, S::delay(39ms)); }, movedTo(39ms), false},
+        {"schedule of a hook that is pending, that needs levels",
+         [](S& s) { s.timer->schedule(s.hooked.hook, S::delay(S::kFar)); }, movedTo(S::kFar)},
         {"a hook's reschedule", [=](S& s) { expectTrue(s.hooked.hook.reschedule(S::delay(39ms))); },
          movedTo(39ms), false},
         {"a hook's reschedule to earlier",
@@ -465,8 +473,6 @@ Calls<T> refusals() {
         {"scheduleAtTimes without a time", refused<Invalid, S>([](S& s) {
              s.timer->scheduleAtTimes(s.task(), [](Clock::TimePoint time) { return time; });
          })},
-        {"schedule of a hook that is scheduled",
-         refused<std::logic_error, S>([](S& s) { s.timer->schedule(s.hooked.hook, 5ms); })},
         {"schedule with a negative tolerance", refused<Invalid, S>([](S& s) {
              s.timer->schedule(s.spare.hook, 5ms, {.tolerance = -1ms});
          })},

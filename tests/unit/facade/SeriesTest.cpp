@@ -242,13 +242,14 @@ TYPED_TEST(Series, EndsWithAStopToken) {
     TypeParam timer{this->options()};
     std::stop_source source;
     int runs = 0;
-    Timeout const series = timer.scheduleAtTimes([&] { ++runs; }, nextTen, source.get_token());
+    auto const stoppable = untilStopped(source.get_token(), [&] { ++runs; });
+    Timeout const series = timer.scheduleAtTimes(stoppable, nextTen);
     this->clock.advance(25ms);
     source.request_stop();
     EXPECT_TRUE(series.isCancelled());
     this->clock.advance(25ms);
     EXPECT_EQ(runs, 2);
-    Timeout const never = timer.scheduleAtTimes([&] { ++runs; }, nextTen, source.get_token());
+    Timeout const never = timer.scheduleAtTimes(stoppable, nextTen);
     EXPECT_TRUE(never.isCancelled());
 }
 

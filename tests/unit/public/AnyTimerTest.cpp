@@ -25,6 +25,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -502,6 +503,64 @@ TYPED_TEST(AnyTimer, TakesHugeAndOverAlignedCallables) {
     }
 }
 
+TYPED_TEST(AnyTimer, TakesATimePointOfItsClockAndATolerance) {
+    auto const timer = this->make();
+    int runs = 0;
+    auto const start = this->now();
+    timer->newTimeout([&] { ++runs; }, start + 4500us, {.tolerance = 1us});
+    timer->newTimeout([&] { runs += 10; }, start - 1h);
+    timer->newTimeout([&] { runs += 100; }, Clock::TimePoint::max());
+    timer->newTimeout([&] { runs += 1000; }, Clock::TimePoint::min());
+    EXPECT_THROW(timer->newTimeout([&] { ++runs; }, 1ms, {.tolerance = -1ns}),
+                 std::invalid_argument);
+    EXPECT_THROW(timer->newTimeout([&] { ++runs; }, start, {.tolerance = -1ns}),
+                 std::invalid_argument);
+    this->clock.advance(1ms);
+    EXPECT_EQ(runs, 1010);
+    EXPECT_EQ(timer->pendingTimeouts(), 2U);
+    this->clock.advance(3ms);
+    EXPECT_EQ(runs, 1010);
+    this->clock.advance(2ms);
+    EXPECT_EQ(runs, 1011);
+    this->clock.advance(1s);
+    EXPECT_EQ(runs, 1011);
+    EXPECT_EQ(timer->pendingTimeouts(), 1U);
+}
+
+#ifdef TIMINGWHEEL_STOP_TOKEN
+
+/// Counts what becomes of it.
+struct CountedJob {
+    int* runs;
+    int* cancellations;
+    void operator()() const { ++*runs; }
+    void cancelled(Timeout const&) const { ++*cancellations; }
+};
+
+// Shows G29.
+TYPED_TEST(AnyTimer, CancelsATaskWhoseTokenIsStopped) {
+    auto const timer = this->make();
+    int runs = 0;
+    int cancellations = 0;
+    CountedJob const job{&runs, &cancellations};
+    std::stop_source source;
+    Timeout const early = timer->newTimeout(untilStopped(source.get_token(), job), 1ms);
+    Timeout const late = timer->newTimeout(untilStopped(source.get_token(), job), 500ms);
+    this->clock.advance(2ms);
+    EXPECT_EQ(runs, 1);
+    source.request_stop();
+    EXPECT_TRUE(early.isExpired());
+    EXPECT_TRUE(late.isCancelled());
+    Timeout const never = timer->newTimeout(untilStopped(source.get_token(), job), -1h);
+    EXPECT_TRUE(never.isCancelled());
+    this->clock.advance(1s);
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(cancellations, 2);
+    EXPECT_EQ(timer->pendingTimeouts(), 0U);
+}
+
+#endif
+
 TYPED_TEST(AnyTimer, RefusesAnEmptyTask) {
     auto const timer = this->make();
     auto const object = std::make_shared<int>(1);
@@ -509,15 +568,11 @@ TYPED_TEST(AnyTimer, RefusesAnEmptyTask) {
     EXPECT_THROW(timer->newTimeout(function, 1s), std::invalid_argument);
     EXPECT_THROW(timer->newTimeout(std::function<void()>{}, 1s), std::invalid_argument);
     EXPECT_THROW(timer->newTimeout(std::shared_ptr<TimerTask>{}, 1s), std::invalid_argument);
-    EXPECT_THROW(timer->newTimeout(std::weak_ptr{object}, std::function<void(int&)>{}, 1s),
-                 std::invalid_argument);
-    EXPECT_THROW(timer->newTimeout(object, std::function<void(int&)>{}, 1s), std::invalid_argument);
+    auto const empty = std::function<void(int&)>{};
+    EXPECT_THROW(std::ignore = ifAlive(std::weak_ptr{object}, empty), std::invalid_argument);
+    EXPECT_THROW(std::ignore = ifAlive(object, empty), std::invalid_argument);
     expectThrows<std::invalid_argument>(
-        [&] {
-            timer->newTimeout(
-                std::shared_ptr<int>{}, [](int&) {}, 1s);
-        },
-        "the object is null");
+        [&] { std::ignore = ifAlive(std::shared_ptr<int>{}, [](int&) {}); }, "the object is null");
     EXPECT_EQ(timer->pendingTimeouts(), 0U);
 }
 
@@ -589,11 +644,10 @@ TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     auto const living = std::make_shared<Session>();
     auto dead = std::make_shared<Session>();
     int onDead = 0;
-    timer->newTimeout(std::weak_ptr{living}, &Session::expire, 500us);
-    timer->newTimeout(
-        std::weak_ptr{living}, [](Session& s) { s.expirations += 10; }, 500us);
-    timer->newTimeout(
-        std::weak_ptr{dead}, [&](Session&) { ++onDead; }, 500us);
+    timer->newTimeout(ifAlive(std::weak_ptr{living}, &Session::expire), 500us);
+    timer->newTimeout(ifAlive(std::weak_ptr{living}, [](Session& s) { s.expirations += 10; }),
+                      500us);
+    timer->newTimeout(ifAlive(std::weak_ptr{dead}, [&](Session&) { ++onDead; }), 500us);
     EXPECT_EQ(living.use_count(), 1);
     dead.reset();
     this->clock.advance(1ms);
@@ -602,9 +656,8 @@ TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
 
     // Of a shared pointer the timer keeps no more than that.
     dead = std::make_shared<Session>();
-    timer->newTimeout(living, &Session::expire, 500us);
-    timer->newTimeout(
-        dead, [&](Session&) { ++onDead; }, 500us);
+    timer->newTimeout(ifAlive(living, &Session::expire), 500us);
+    timer->newTimeout(ifAlive(dead, [&](Session&) { ++onDead; }), 500us);
     EXPECT_EQ(living.use_count(), 1);
     dead.reset();
     this->clock.advance(2ms);

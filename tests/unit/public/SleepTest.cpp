@@ -59,7 +59,7 @@ Coroutine sleepIn(WheelTimer& timer, Sleeper& sleeper, Awaitable sleep) {
 }
 template <class... Until>
 Coroutine sleepFor(WheelTimer& timer, Sleeper& sleeper, Duration delay, Until... until) {
-    return sleepIn(timer, sleeper, timer.sleepFor(delay, until...));
+    return sleepIn(timer, sleeper, timer.sleep(delay, until...));
 }
 
 template <class T>
@@ -71,7 +71,7 @@ TYPED_TEST(CoroutineSleep, EndsAtItsTimeAndNotBefore) {
     Sleeper forTime;
     Sleeper untilTime;
     Coroutine const first = sleepFor(timer, forTime, 5ms);
-    Coroutine const second = sleepIn(timer, untilTime, timer.sleepUntil(this->now() + 7ms));
+    Coroutine const second = sleepIn(timer, untilTime, timer.sleep(this->now() + 7ms));
     EXPECT_EQ(timer.pendingTimeouts(), 2U);
     this->clock.advance(4ms);
     EXPECT_FALSE(forTime.wake);
@@ -147,7 +147,7 @@ TYPED_TEST(CoroutineSleep, TakesAnyDelay) {
         for (Duration const delay :
              {Duration{0ms}, Duration{-1h}, Duration{-Duration::max().nanoseconds()}})
             coroutines.push_back(sleepFor(timer, sleepers[next++], delay));
-        coroutines.push_back(sleepIn(timer, sleepers[3], timer.sleepUntil(start - 1h)));
+        coroutines.push_back(sleepIn(timer, sleepers[3], timer.sleep(start - 1h)));
         coroutines.push_back(sleepFor(timer, sleepers[4], Duration::max(), source.get_token()));
     }
     this->clock.advance(Duration{});
@@ -160,14 +160,14 @@ TYPED_TEST(CoroutineSleep, TakesAnyDelay) {
     source.request_stop();
     this->clock.advance(1ms);
     EXPECT_EQ(sleepers[4].wake, Wake::stopped);
-    EXPECT_THROW(static_cast<void>(timer.sleepFor(std::chrono::duration<double>{std::nan("")})),
+    EXPECT_THROW(static_cast<void>(timer.sleep(std::chrono::duration<double>{std::nan("")})),
                  std::invalid_argument);
 }
 
 /// What a co_await throws; nothing if it does not.
 Coroutine throwsWhat(WheelTimer& timer, std::exception_ptr& thrown) {
     try {
-        co_await timer.sleepFor(1ms);
+        co_await timer.sleep(1ms);
     } catch (...) {
         thrown = std::current_exception();
     }
@@ -324,10 +324,10 @@ TYPED_TEST(CoroutineSleep, MayBeMovedBeforeAndAwaitedAgainAfterwards) {
         auto moved = std::move(sleep);
         for (int i = 0; i < 3; ++i) wakes.push_back(co_await moved);
     };
-    Coroutine const plain = sleepThrice(timer.sleepFor(1ms));
+    Coroutine const plain = sleepThrice(timer.sleep(1ms));
     for (int i = 0; i < 3; ++i) this->clock.advance(1ms);
     EXPECT_EQ(wakes, (std::vector<Wake>(3, Wake::expired)));
-    Coroutine const stoppable = sleepThrice(timer.sleepFor(1ms, source.get_token()));
+    Coroutine const stoppable = sleepThrice(timer.sleep(1ms, source.get_token()));
     this->clock.advance(1ms);
     source.request_stop();
     this->clock.advance(1ms);
@@ -342,17 +342,17 @@ TYPED_TEST(CoroutineSleep, AllocatesNothing) {
     std::size_t allocations = 0;
     int ended = 0;
     auto const sleepOften = [&](std::stop_token token) -> Coroutine {
-        co_await timer.sleepFor(1ms);  // the levels are there, and the thread
+        co_await timer.sleep(1ms);  // the levels are there, and the thread
         for (int i = 0; i < kTimes; ++i) {
-            Sleep sleep = timer.sleepFor(1ms);
-            StoppableSleep stoppable = timer.sleepFor(1ms, token);
+            Sleep sleep = timer.sleep(1ms);
+            StoppableSleep stoppable = timer.sleep(1ms, token);
             {
                 AllocationCounter const counter;
                 static_cast<void>(sleep.await_suspend(std::noop_coroutine()));
                 static_cast<void>(stoppable.await_suspend(std::noop_coroutine()));
                 allocations += counter.allocations();
             }
-            co_await timer.sleepFor(1ms, token);
+            co_await timer.sleep(1ms, token);
             ++ended;
         }
     };
@@ -386,7 +386,7 @@ TEST(CoroutineSleepTest, EndsByItsTokenWithoutMemory) {
 TYPED_TEST(CoroutineSleep, ReportsWhatItsCoroutineThrows) {
     TypeParam timer{this->options()};
     auto const throwAfter = [&](Duration delay) -> Coroutine {
-        co_await timer.sleepFor(delay);
+        co_await timer.sleep(delay);
         throw std::runtime_error{"bad dream"};
     };
     Coroutine const expired = throwAfter(1ms);

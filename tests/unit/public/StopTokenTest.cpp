@@ -41,8 +41,12 @@ TYPED_TEST(StopTokens, StopAfterTheirTimeAndNotBefore) {
     EXPECT_TRUE(token.stop_requested());
     EXPECT_EQ(calls, 1);
     StopAfter const past = timer.stopAfter(-1h);
-    this->clock.advance(1s);
+    StopAfter const at = timer.stopAfter(this->now() + 500ms);
+    this->clock.advance(499ms);
     EXPECT_TRUE(past.token().stop_requested());
+    EXPECT_FALSE(at.token().stop_requested());
+    this->clock.advance(1ms);
+    EXPECT_TRUE(at.token().stop_requested());
     EXPECT_FALSE(never.token().stop_requested());
 }
 
@@ -84,7 +88,7 @@ TYPED_TEST(StopTokens, AreNotStoppedByATimerThatStops) {
 /// An interface that takes a token: answers when it is stopped.
 struct Client {
     WheelTimer& timer;
-    StoppableSleep get(std::stop_token token) { return timer.sleepFor(1h, std::move(token)); }
+    StoppableSleep get(std::stop_token token) { return timer.sleep(1h, std::move(token)); }
 };
 
 TYPED_TEST(StopTokens, LiveAsLongAsTheExpressionThatMadeThem) {
@@ -149,10 +153,11 @@ TYPED_TEST(StopTokens, CancelWhatWasScheduledWithThem) {
     std::stop_token const token = source.get_token();
     Job const job;
     std::size_t const before = static_cast<std::size_t>(job.runs.use_count());
-    Timeout const timeouts[]{timer.newTimeout(job, 5ms, token, {.tolerance = 1ms}),
-                             timer.newTimeout(job, this->now() + 5ms, token),
-                             timer.scheduleAtFixedRate(job, 1ms, 1ms, token),
-                             timer.scheduleWithFixedDelay(job, 1ms, 1ms, token)};
+    auto const stoppable = [&] { return untilStopped(token, job); };
+    Timeout const timeouts[]{timer.newTimeout(stoppable(), 5ms, {.tolerance = 1ms}),
+                             timer.newTimeout(stoppable(), this->now() + 5ms),
+                             timer.scheduleAtFixedRate(stoppable(), 1ms, 1ms),
+                             timer.scheduleWithFixedDelay(stoppable(), 1ms, 1ms)};
     this->clock.advance(1ms);
     EXPECT_EQ(*job.runs, 2U);
     EXPECT_EQ(timer.pendingTimeouts(), 4U);
@@ -168,7 +173,7 @@ TYPED_TEST(StopTokens, LeaveWhatHasRun) {
     TypeParam timer{this->options()};
     std::stop_source source;
     Job const job;
-    Timeout const timeout = timer.newTimeout(job, 5ms, source.get_token());
+    Timeout const timeout = timer.newTimeout(untilStopped(source.get_token(), job), 5ms);
     this->clock.advance(5ms);
     EXPECT_EQ(*job.runs, 1U);
     EXPECT_EQ(job.runs.use_count(), 1) << "what waits for the token is gone with the task";
@@ -182,8 +187,9 @@ TYPED_TEST(StopTokens, ThatAreStoppedAlreadyLetNothingRun) {
     std::stop_source source;
     source.request_stop();
     Job const job;
-    Timeout const once = timer.newTimeout(job, -1h, source.get_token());
-    Timeout const often = timer.scheduleAtFixedRate(job, -1h, 1ms, source.get_token());
+    auto const stoppable = [&] { return untilStopped(source.get_token(), job); };
+    Timeout const once = timer.newTimeout(stoppable(), -1h);
+    Timeout const often = timer.scheduleAtFixedRate(stoppable(), -1h, 0ms);
     EXPECT_TRUE(once.isCancelled());
     EXPECT_TRUE(often.isCancelled());
     EXPECT_EQ(*job.cancellations, 2U);
@@ -194,8 +200,98 @@ TYPED_TEST(StopTokens, ThatAreStoppedAlreadyLetNothingRun) {
 
 TYPED_TEST(StopTokens, RefuseAnEmptyTask) {
     TypeParam timer{this->options()};
-    EXPECT_THROW(timer.newTimeout(std::function<void()>{}, 1ms, std::stop_source{}.get_token()),
-                 std::invalid_argument);
+    std::stop_source source;
+    for (int round = 0; round < 2; ++round, source.request_stop()) {
+        auto const empty = untilStopped(source.get_token(), std::function<void()>{});
+        EXPECT_THROW(timer.newTimeout(empty, 1ms), std::invalid_argument);
+    }
+}
+
+TYPED_TEST(StopTokens, AreOnTopOfEachOtherAndOfAnObjectThatMayDie) {
+    TypeParam timer{this->options()};
+    auto const object = std::make_shared<int>(0);
+    for (bool const isInner : {true, false}) {
+        std::stop_source inner;
+        std::stop_source outer;
+        auto const task = ifAlive(object, [](int& runs) { ++runs; });
+        Timeout const beat = timer.scheduleAtFixedRate(
+            untilStopped(outer.get_token(), untilStopped(inner.get_token(), task)), 1ms, 1ms);
+        this->clock.advance(3ms);
+        (isInner ? inner : outer).request_stop();
+        EXPECT_TRUE(beat.isCancelled());
+        this->clock.advance(3ms);
+    }
+    EXPECT_EQ(*object, 6);
+    EXPECT_EQ(object.use_count(), 1);
+}
+
+/// Hooks of one user.
+struct Hooked {
+    void onIdle() { ++runs; }
+    int runs = 0;
+    TimerHook<&Hooked::onIdle> hook{*this};
+};
+
+TYPED_TEST(StopTokens, CancelTheHooksThatWereScheduledWithThem) {
+    TypeParam timer{this->options()};
+    std::stop_source source;
+    std::stop_token const token = source.get_token();
+    Hooked single;
+    Hooked first;
+    Hooked second;
+    Hooked released;
+    TimerHookBase* const batch[]{&first.hook, &second.hook};
+    CancelOnStop const ofSingle = timer.schedule(single.hook, 5ms, token, {.tolerance = 0ms});
+    CancelOnStop const ofBatch = timer.schedule(batch, this->now() + 5ms, token);
+    { CancelOnStop const ofReleased = timer.schedule(released.hook, 5ms, token); }
+    EXPECT_EQ(timer.pendingTimeouts(), 4U);
+    source.request_stop();
+    EXPECT_EQ(timer.pendingTimeouts(), 1U);
+    this->clock.advance(5ms);
+    EXPECT_EQ(single.runs + first.runs + second.runs, 0);
+    EXPECT_EQ(released.runs, 1);
+}
+
+TYPED_TEST(StopTokens, ThatAreStoppedAlreadyScheduleNoHookAndCancelWhatWasPending) {
+    TypeParam timer{this->options()};
+    TypeParam other{this->options()};
+    std::stop_source source;
+    source.request_stop();
+    Hooked pending;
+    Hooked idle;
+    Hooked elsewhere;
+    TimerHookBase* const batch[]{&pending.hook, &idle.hook, nullptr, &elsewhere.hook};
+    for (bool const isBatch : {false, true}) {
+        timer.schedule(pending.hook, 5ms);
+        other.schedule(elsewhere.hook, 5ms);
+        if (isBatch) {
+            CancelOnStop const onStop = timer.schedule(batch, 1ms, source.get_token());
+        } else {
+            CancelOnStop const first = timer.schedule(pending.hook, 1ms, source.get_token());
+            CancelOnStop const second = timer.schedule(idle.hook, 1ms, source.get_token());
+        }
+        EXPECT_EQ(timer.pendingTimeouts(), 0U);
+        EXPECT_EQ(other.pendingTimeouts(), isBatch ? 0U : 1U) << "wherever it is";
+    }
+    EXPECT_EQ(timer.statistics().scheduled, 2U);
+}
+
+// The timer may be gone when the token is stopped, and a hook may have moved to another one.
+TYPED_TEST(StopTokens, CancelHooksInWhateverTimerTheyAreThen) {
+    std::stop_source source;
+    Hooked moved;
+    Hooked orphan;
+    TimerHookBase* const batch[]{&moved.hook, &orphan.hook};
+    TypeParam second{this->options()};
+    std::optional<TypeParam> timer;
+    timer.emplace(this->options());
+    CancelOnStop const onStop = timer->schedule(batch, 5ms, source.get_token());
+    EXPECT_TRUE(moved.hook.cancel());
+    second.schedule(moved.hook, 5ms);
+    timer.reset();
+    source.request_stop();
+    EXPECT_FALSE(moved.hook.isPending());
+    EXPECT_EQ(second.pendingTimeouts(), 0U);
 }
 
 TYPED_TEST(StopTokens, CancelAHandleOrAHookWhileSomebodyBindsThem) {

@@ -340,11 +340,9 @@ TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
     std::function<void(Session&)> const empty;
     void (Session::*const noMember)() = nullptr;
     void (*const noFunction)(Session&) = nullptr;
-    EXPECT_THROW(timer.newTimeout(weak, empty, 1ms), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout(weak, noMember, 1ms), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout(weak, noFunction, 1ms), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout(weak, empty, 1ms, {.tolerance = 1ms}), std::invalid_argument);
-    EXPECT_THROW(timer.newTimeout(weak, empty, this->now()), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(ifAlive(weak, empty), 1ms), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(ifAlive(weak, noMember), 1ms), std::invalid_argument);
+    EXPECT_THROW(timer.newTimeout(ifAlive(weak, noFunction), 1ms), std::invalid_argument);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
     this->clock.advance(1ms);
     EXPECT_EQ(living->expirations, 0);
@@ -356,11 +354,13 @@ TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerTakesAToleranceAndATimePoint) {
     auto const living = std::make_shared<Session>();
     auto dead = std::make_shared<Session>();
     std::weak_ptr const weak{living};
-    Timeout const tolerant = timer.newTimeout(weak, &Session::expire, 1001ms, {.tolerance = 400ms});
-    Timeout const at = timer.newTimeout(weak, &Session::expire, this->now() + 7ms);
-    Timeout const tolerantAt = timer.newTimeout(weak, [](Session& s) { s.expirations += 10; },
-                                                this->now() + 1001ms, {.tolerance = 400ms});
-    timer.newTimeout(std::weak_ptr{dead}, &Session::expire, this->now() + 1ms);
+    Timeout const tolerant =
+        timer.newTimeout(ifAlive(weak, &Session::expire), 1001ms, {.tolerance = 400ms});
+    Timeout const at = timer.newTimeout(ifAlive(weak, &Session::expire), this->now() + 7ms);
+    Timeout const tolerantAt =
+        timer.newTimeout(ifAlive(weak, [](Session& s) { s.expirations += 10; }),
+                         this->now() + 1001ms, {.tolerance = 400ms});
+    timer.newTimeout(ifAlive(dead, &Session::expire), this->now() + 1ms);
     EXPECT_EQ(tolerant.deadline(), Clock::TimePoint{1200ms});
     EXPECT_EQ(at.deadline(), Clock::TimePoint{7ms});
     EXPECT_EQ(tolerantAt.deadline(), Clock::TimePoint{1200ms});

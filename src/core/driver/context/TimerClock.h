@@ -4,6 +4,7 @@
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Duration.h>
+#include <timingwheel/When.h>
 
 #include <atomic>
 #include <chrono>
@@ -39,19 +40,20 @@ public:
     Clock::TimePoint callersNow() const noexcept {
         return isCoarse_ ? clock_.coarseNow() : clock_.now();
     }
-    /// A caller's reading, and when `delay` has passed since for sure. A delay that is not positive
-    /// is over then.
+    /// A caller's reading, and the time point that is meant, or when the delay has passed since for
+    /// sure. A delay that is not positive is over then.
     struct Delayed {
         Clock::TimePoint now;
         Clock::TimePoint deadline;
     };
-    Delayed after(Duration delay) const noexcept {
+    Delayed after(When when) const noexcept {
+        if (when.isTimePoint()) return {callersNow(), when.timePoint()};
         if (isCoarse_) [[unlikely]]
-            return coarselyAfter(clock_.coarseNow(), delay);
+            return coarselyAfter(clock_.coarseNow(), when.delay());
         Clock::TimePoint const now = clock_.now();
-        return {now, timeAfter(now, delay.nanoseconds())};
+        return {now, timeAfter(now, when.delay().nanoseconds())};
     }
-    /// The same for a hook, whose timer may have stopped: `now` is when, then.
+    /// The same of a delay for a hook, whose timer may have stopped: `now` is when, then.
     Delayed afterOrFrozen(Duration delay) const noexcept {
         if (isCoarse_) [[unlikely]]
             return coarselyAfter(coarseNowOrFrozen(), delay);

@@ -119,14 +119,18 @@ TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& wh
 
 Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
     Tick const tick = scale.deadlineToTick(deadline);
-    std::int64_t const tolerance = timeout.tolerance.count();
-    if (tolerance == 0) [[likely]]
+    if (timeout.tolerance.count() == 0) [[likely]]
         return tick;
-    return withTolerance(tick, tolerance);  // apart, so that others save no registers for it
+    return withTolerance(tick, timeout);  // apart, so that others save no registers for it
 }
 
-Tick TimerContext::withTolerance(Tick tick, std::int64_t tolerance) const {
-    requireAtLeast("tolerance", tolerance, 0, " ns");
+void TimerContext::checkTolerance(TimeoutOptions const& timeout) {
+    requireAtLeast("tolerance", timeout.tolerance.count(), 0, " ns");
+}
+
+Tick TimerContext::withTolerance(Tick tick, TimeoutOptions const& timeout) const {
+    checkTolerance(timeout);
+    std::int64_t const tolerance = timeout.tolerance.count();
     if (tick == Tick::max()) return tick;
     // The coarsest slot width that fits: a deadline at the start of such a slot needs no cascade
     // from it.
@@ -135,11 +139,6 @@ Tick TimerContext::withTolerance(Tick tick, std::int64_t tolerance) const {
     std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
     // No tolerance turns a deadline into "never".
     return rounded < Tick::kMax ? Tick{rounded} : tick;
-}
-
-void TimerContext::refuseScheduled() const {
-    throw std::logic_error{"timer \"" + options.name +
-                           "\": the hook is scheduled already: use reschedule"};
 }
 
 }  // namespace detail

@@ -68,6 +68,8 @@ public:
     Clock::TimePoint now() const noexcept { return clock.now(); }
     Tick tickNow() const noexcept { return scale.nowToTick(now()); }
 
+    /// Throws std::invalid_argument for a negative tolerance.
+    static void checkTolerance(TimeoutOptions const& timeout);
     /// The tick of a deadline: rounded up once, to a tick or to what the tolerance allows. Throws
     /// std::invalid_argument for a negative tolerance.
     Tick intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const;
@@ -77,9 +79,6 @@ public:
         Tick const tick = intake(deadline, timeout);
         return deadline <= now ? scale.nowToTick(now) : tick;
     }
-
-    /// Throws std::logic_error for a hook that is pending.
-    [[noreturn]] void refuseScheduled() const;
 
     /// Over how many shards the threads are spread.
     std::size_t shards() const noexcept { return pushedBack.stripes(); }
@@ -106,7 +105,7 @@ public:
     std::atomic<Timer*> owner{nullptr};
 
 private:
-    Tick withTolerance(Tick tick, std::int64_t tolerance) const;
+    Tick withTolerance(Tick tick, TimeoutOptions const& timeout) const;
 
     std::atomic<std::int64_t> claims_{0};  // those that have not ended
     Whole& whole_;

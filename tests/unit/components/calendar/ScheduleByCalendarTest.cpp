@@ -122,8 +122,8 @@ TEST_F(ScheduleByCalendar, EndsWithTheCalendar) {
 
 TEST_F(ScheduleByCalendar, TakesAStopToken) {
     std::stop_source source;
-    Timeout const series = timer.scheduleAtTimes(
-        note(), CalendarTimes{CalendarExpression::cron("@hourly")}, source.get_token());
+    Timeout const series =
+        scheduleByCalendar(timer, untilStopped(source.get_token(), note()), "@hourly");
     clock.advance(90min);
     source.request_stop();
     clock.advance(90min);

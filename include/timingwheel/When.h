@@ -1,0 +1,63 @@
+#pragma once
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/Duration.h>
+#include <timingwheel/detail/platform/Deleted.h>
+
+#include <chrono>
+#include <concepts>
+#include <type_traits>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// When something is due: after a delay, or at a time point of the timer's clock. Whatever takes a
+/// `When` takes either:
+///
+///     timer.newTimeout(task, 30s);
+///     timer.newTimeout(task, timer.clock().now() + 30s);
+///
+/// - A delay is a chrono duration of any unit, or a Duration. It counts from the call. Zero and
+///   negative delays are due at once. `Duration::max()` means never.
+/// - A time point is a `Clock::TimePoint`, or converts to it. One in the past is due at once.
+///   `TimePoint::max()` means never.
+/// - A number does not compile, and neither does a time point of another clock.
+///
+/// Memory         two words
+/// Errors         as Duration
+class When {
+public:
+    template <class Rep, class Period>
+    constexpr When(std::chrono::duration<Rep, Period> delay)  // implicit: call f(30s)
+        : value_{delay} {}
+    constexpr When(Duration delay) noexcept : value_{delay} {}
+    template <std::convertible_to<Clock::TimePoint> Time>
+    constexpr When(Time const& time)
+        : value_{static_cast<Clock::TimePoint>(time).time_since_epoch()}, isTimePoint_{true} {}
+
+    // Mistakes, as in Duration.
+    template <class NumberWithoutUnit>
+        requires std::is_arithmetic_v<NumberWithoutUnit>
+    When(NumberWithoutUnit)
+        TIMINGWHEEL_DELETED("a length of time needs a unit: 30s, or std::chrono::seconds{30}");
+    template <class OtherClock, class Length>
+        requires(
+            !std::is_convertible_v<std::chrono::time_point<OtherClock, Length>, Clock::TimePoint>)
+    When(std::chrono::time_point<OtherClock, Length>)
+        TIMINGWHEEL_DELETED("a time point must be one of std::chrono::steady_clock");
+
+    constexpr bool isTimePoint() const noexcept { return isTimePoint_; }
+    /// REQUIRES: it is no time point.
+    constexpr Duration delay() const noexcept { return value_; }
+    /// REQUIRES: it is a time point.
+    constexpr Clock::TimePoint timePoint() const noexcept {
+        return Clock::TimePoint{value_.nanoseconds()};
+    }
+
+private:
+    Duration value_;  // of a time point: since the clock's epoch
+    bool isTimePoint_ = false;
+};
+
+}  // namespace v1
+}  // namespace timingwheel

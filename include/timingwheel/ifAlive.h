@@ -1,0 +1,37 @@
+#pragma once
+
+#include <timingwheel/detail/TaskOperations.h>
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A task that calls `function` on an object if that still lives, and otherwise does nothing:
+///
+///     timer.newTimeout(timingwheel::ifAlive(session, &Session::end), 30s);
+///     timer.scheduleAtFixedRate(timingwheel::ifAlive(session, &Session::beat), 1s, 1s);
+///
+/// `function` takes a T&, or is a member function of T. During the call the object cannot die.
+///
+/// Lifetime       keeps a weak reference, also if it is given a std::shared_ptr
+/// Errors         std::invalid_argument for an empty function, and for a std::shared_ptr that is
+///                null
+template <class T, std::invocable<T&> Function>
+[[nodiscard]] auto ifAlive(std::weak_ptr<T> object, Function function) {
+    if (detail::isEmptyTask(function)) detail::throwEmptyTask();
+    return [object = std::move(object), function = std::move(function)]() mutable {
+        if (auto const living = object.lock()) std::invoke(function, *living);
+    };
+}
+template <class T, std::invocable<T&> Function>
+[[nodiscard]] auto ifAlive(std::shared_ptr<T> const& object, Function function) {
+    if (object == nullptr) detail::throwNullObject();
+    return ifAlive(std::weak_ptr<T>{object}, std::move(function));
+}
+
+}  // namespace v1
+}  // namespace timingwheel
