@@ -31,7 +31,7 @@ expectFrom "$work/other/include" --define-variable=boost_includedir="$work/other
     -DTIMINGWHEEL_BUILD_TESTS=OFF -DTIMINGWHEEL_BUILD_EXAMPLES=OFF -DTIMINGWHEEL_BUILD_DEMO=OFF \
     -DBoost_NO_BOOST_CMAKE=ON -DBoost_INCLUDE_DIR="$work/other/include" >"$work/log" 2>&1 ||
     { cat "$work/log"; exit 1; }
-export PKG_CONFIG_PATH="$work/build/src"
+export PKG_CONFIG_PATH="$work/build/src/core"
 said=$(pkg-config --variable=boost_includedir timingwheel)
 if [ "$said" != "$work/other/include" ]; then
     echo "WRONG: boost_includedir is \"$said\""

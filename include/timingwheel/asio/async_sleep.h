@@ -25,13 +25,14 @@ namespace detail {
 /// handler over.
 template <class Handler>
 class SleepOperation : TimerHookBase {
-    using Executor = net::associated_executor_t<Handler>;
+    // Named, since the one that Asio takes by default cannot always post.
+    using Executor = net::associated_executor_t<Handler, net::system_executor>;
     static constexpr bool kRunsAnywhere = std::is_same_v<Executor, net::system_executor>;
 
 public:
     explicit SleepOperation(Handler&& handler)
         : TimerHookBase{kOperations, this},
-          work_{net::get_associated_executor(handler)},
+          work_{net::get_associated_executor(handler, net::system_executor{})},
           handler_{std::move(handler)} {}
 
     static void begin(WheelTimer& timer, When when, Handler handler) {

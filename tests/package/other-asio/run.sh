@@ -74,8 +74,7 @@ sh "$here/../pkg-config.sh" timingwheel "$compiler" "$prefix" "$linkage" tests.c
 
 # The reverse.
 sources=$tests/..
-find "$sources/src" -name '*.cpp' -not -regex '.*/src/\(apps\|calendar\|kafka\|store\)/.*' \
-    -printf '#include "%p"\n' >library.cpp
+find "$sources/src/core" -name '*.cpp' -printf '#include "%p"\n' >library.cpp
 "$compiler" -std=c++20 -O0 -I"$other" -I"$sources/include" -I"$sources/src" -c library.cpp -o library.o
 "$compiler" -std=c++20 -O0 -I"$sources/include" "$here/other-asio.cpp" library.o -pthread -o reverse
 ./reverse
