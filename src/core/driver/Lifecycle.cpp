@@ -1,6 +1,6 @@
 #include "core/driver/Lifecycle.h"
 
-#include "core/driver/DriverThread.h"
+#include "core/driver/makeDriverThread.h"
 #include "core/driver/run/RunFrame.h"
 
 #include <exception>

@@ -14,7 +14,7 @@ namespace detail {
 ///
 /// A thread that makes it earlier looks at the driver's alarm afterwards. The driver publishes
 /// until when it will sleep, and then looks here. All of that is sequentially consistent, so one of
-/// the two sees the other (Alarm.h).
+/// the two sees the other (DriverAlarm.h).
 ///
 /// Thread safety  any number of threads. But set() may undo what another thread writes meanwhile,
 ///                and lower() needs to be the only writer

@@ -1,6 +1,6 @@
 #include "core/driver/Shard.h"
 
-#include "core/driver/Claims.h"
+#include "core/driver/ExecutorClaims.h"
 #include "core/driver/Section.h"
 #include "core/driver/run/TaskEnd.h"
 
@@ -78,7 +78,7 @@ inline bool Shard::scheduleOrMove(Section& section, HookEntry& hook, Tick deadli
     if (hook.keeper.load(std::memory_order_relaxed) == this) {
         TimeoutWord const word = TimeoutWord::of(hook);
         if (isPending(word.state())) {
-            if (!isPushedBack_) expectPushBacks();
+            if (!pushBack_.isExpected()) pushBack_.publish(wheel_.reach());
             if (pushBack(hook, deadline)) {
                 context_.pushedBack.add();
                 return true;
@@ -115,13 +115,7 @@ bool Shard::adopt(HookEntry& hook) noexcept {
 /// The first reschedule here.
 void Shard::allowPushBacks() noexcept {
     Section const section{*this};
-    expectPushBacks();
-}
-
-/// From now on the driver must expect writers without the lock.
-void Shard::expectPushBacks() noexcept {
-    isPushedBack_ = true;
-    publishReach();
+    pushBack_.publish(wheel_.reach());
 }
 
 /// Builds the levels that `deadline` needs. Strong exception safety.
@@ -145,10 +139,7 @@ void Shard::reserveIfPossible(Tick deadline) noexcept {
 /// Says how far a pending entry may be pushed back without the lock. Not at all before the first
 /// reschedule: a timer whose timeouts never move then pays nothing for push-backs.
 void Shard::publishReach() noexcept {
-    if (!isPushedBack_) return;
-    std::int64_t const reach = wheel_.reach().value();
-    if (reach_.load(std::memory_order_relaxed) != reach)
-        reach_.store(reach, std::memory_order_release);
+    if (pushBack_.isExpected()) pushBack_.publish(wheel_.reach());
 }
 
 void Shard::catchUpNow(Section& section, Clock::TimePoint now) noexcept {
@@ -550,7 +541,7 @@ Shard::Served Shard::serveLocked(Section& section, Tick limit, RunFrame& frame,
             --pending_;
             run(section, frame, *due);
         } else {
-            Claims::dispatch(*this, section, *due, TimeoutState::queued);
+            ExecutorClaims::dispatch(*this, section, *due, TimeoutState::queued);
         }
     }
     return served;
@@ -599,7 +590,7 @@ void Shard::cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept {
 /// that left.
 bool Shard::expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
     TimeoutWord const ready{seen.deadline(), TimeoutState::ready};
-    if (isPushedBack_) return ready.replace(entry, seen);
+    if (pushBack_.isExpected()) return ready.replace(entry, seen);
     // Nobody else writes without the lock, so a store will do. It does not wait for other memory,
     // which saves 9 ns a timeout when a million expire at once.
     ready.storeIn(entry);

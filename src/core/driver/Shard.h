@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/driver/PushBack.h"
 #include "core/driver/TimeoutKeeper.h"
 
 #include <timingwheel/StoppedTimeouts.h>
@@ -90,16 +91,9 @@ public:
     /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns
     /// false, and has changed nothing, if this way does not do.
     bool pushBack(TimeoutEntry& entry, Tick deadline) noexcept {
-        // A hint: what counts is read below, and acquires.
-        if (reach_.load(std::memory_order_relaxed) == kNoReach) [[unlikely]]
+        if (!pushBack_.isExpected()) [[unlikely]]
             allowPushBacks();
-        // The entry stays in its bucket and is placed again when that expires.
-        TimeoutWord word = TimeoutWord::of(entry);
-        while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
-               deadline.value() < reach_.load(std::memory_order_acquire)) {
-            if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) return true;
-        }
-        return false;
+        return pushBack_.move(entry, deadline);
     }
     /// The other part, which takes the lock: moves the deadline of a pending entry anywhere.
     bool move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now);
@@ -145,8 +139,6 @@ public:
 private:
     using Stage = TimerEvent::Stage;
 
-    static constexpr std::int64_t kNoReach = INT64_MIN;
-
     void admit(Section& section, TimeoutEntry& entry, Tick deadline) noexcept;
     bool scheduleOrMove(Section& section, HookEntry& hook, Tick deadline, Clock::TimePoint now);
     bool adopt(HookEntry& hook) noexcept;
@@ -166,7 +158,6 @@ private:
     std::size_t placeGathered(Section& section, std::size_t atMost) noexcept;
     void publishReach() noexcept;
     void allowPushBacks() noexcept;
-    void expectPushBacks() noexcept;
     TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
     Served serveLocked(Section& section, Tick limit, RunFrame& frame, std::size_t atMost);
     void wake() noexcept;
@@ -216,12 +207,10 @@ private:
     std::uint32_t gatherers_ = 0;     // how many calls are under way
     std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
     bool isLateCollected_ = false;
-    bool isPushedBack_ = false;  // a reschedule has happened here
-    std::size_t armed_ = 0;      // buckets in the delay heap, by the last recorded event
+    std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
 
     // Read by all threads, seldom written: on a cache line of its own.
-    /// A pending entry's deadline may move later without the lock, up to before this.
-    alignas(kCacheLine) std::atomic<std::int64_t> reach_{kNoReach};
+    alignas(kCacheLine) PushBack pushBack_;
 };
 
 }  // namespace detail

@@ -32,8 +32,8 @@ namespace detail {
 /// Keeps entries for life: the lock, what runs, and how a run ends. Everything except the wheel.
 ///
 /// Handles, hooks and claims call it. The two kinds of keeper each add a wheel: Shard the
-/// hierarchical one, HashedWheelWorker the flat one. A Section is a hold of the lock; Claims deal
-/// with the executor. Ground rules:
+/// hierarchical one, HashedWheelWorker the flat one. A Section is a hold of the lock;
+/// ExecutorClaims deal with the executor. Ground rules:
 ///
 ///   - Outside the lock: tasks run, captures are destroyed, handlers are called, memory of nodes is
 ///     allocated and freed.
@@ -41,8 +41,8 @@ namespace detail {
 ///   - A function that is passed a Section is called with the lock held, and returns with it held.
 class alignas(kCacheLine) TimeoutKeeper {
 public:
-    class Claims;   // driver/Claims.h
-    class Section;  // driver/Section.h
+    class ExecutorClaims;  // driver/ExecutorClaims.h
+    class Section;         // driver/Section.h
 
     TimeoutKeeper(TimerContext& context, std::uint32_t number);
     TimeoutKeeper(TimeoutKeeper const&) = delete;

@@ -1,4 +1,4 @@
-#include "core/driver/Claims.h"
+#include "core/driver/ExecutorClaims.h"
 
 #include <timingwheel/Executor.h>
 
@@ -7,20 +7,20 @@
 namespace timingwheel {
 inline namespace v1 {
 
-using Claims = detail::TimeoutKeeper::Claims;
+using ExecutorClaims = detail::TimeoutKeeper::ExecutorClaims;
 
 Claim::Claim(detail::TimeoutKeeper& keeper) noexcept : keeper_{&keeper} {}
 
 Claim::Claim(Claim const& other) noexcept : keeper_{other.keeper_} {
-    if (keeper_ != nullptr) Claims::copy(*keeper_);
+    if (keeper_ != nullptr) ExecutorClaims::copy(*keeper_);
 }
 
 Claim::~Claim() {
-    if (keeper_ != nullptr) Claims::drop(*keeper_);
+    if (keeper_ != nullptr) ExecutorClaims::drop(*keeper_);
 }
 
 void Claim::operator()() noexcept {
-    if (keeper_ != nullptr) Claims::run(*std::exchange(keeper_, nullptr));
+    if (keeper_ != nullptr) ExecutorClaims::run(*std::exchange(keeper_, nullptr));
 }
 
 }  // namespace v1

@@ -1,6 +1,6 @@
 #include "core/flat/HashedWheelWorker.h"
 
-#include "core/driver/Claims.h"
+#include "core/driver/ExecutorClaims.h"
 #include "core/driver/Section.h"
 #include "core/driver/run/TaskEnd.h"
 
@@ -64,7 +64,7 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
     }
     ++pending_;
     running_.add(frame);  // stop() waits until the executor has got the claim
-    Claims::dispatch(*this, section, node, TimeoutState::handedOver);
+    ExecutorClaims::dispatch(*this, section, node, TimeoutState::handedOver);
     endFrame(frame);
     return true;
 }
@@ -276,7 +276,7 @@ void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& fr
         record(Stage::expire, node);
     if (context_.options.executor.isInline()) return run(section, frame, node);
     ++pending_;
-    Claims::dispatch(*this, section, node, TimeoutState::handedOver);
+    ExecutorClaims::dispatch(*this, section, node, TimeoutState::handedOver);
 }
 
 /// Says when to come again. A caller adds, then reads the next wake; this writes the next wake,

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/driver/context/Alarm.h"
 #include "core/driver/context/DrivenBy.h"
+#include "core/driver/context/DriverAlarm.h"
 #include "core/driver/context/LoopDescriptor.h"
 #include "core/driver/context/PendingLimit.h"
 #include "core/driver/context/RunStatistics.h"
@@ -96,7 +96,7 @@ public:
     /// By which a loop that drives is called; null if none does.
     std::unique_ptr<LoopDescriptor> const descriptor;
     // On lines of their own: the driver writes them at every sleep and every run.
-    alignas(kCacheLine) Alarm alarm;
+    alignas(kCacheLine) DriverAlarm alarm;
     alignas(kCacheLine) RunStatistics runs;
     /// Push-backs that took no lock: a stripe for each shard. Callers read it, and the limit.
     alignas(kCacheLine) StripedCounter pushedBack;

@@ -1,4 +1,4 @@
-#include "core/driver/DriverThread.h"
+#include "core/driver/makeDriverThread.h"
 
 #include "core/base/platform/Thread.h"
 

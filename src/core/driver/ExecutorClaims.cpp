@@ -1,4 +1,4 @@
-#include "core/driver/Claims.h"
+#include "core/driver/ExecutorClaims.h"
 
 #include "core/driver/Section.h"
 #include "core/driver/run/TaskEnd.h"
@@ -13,7 +13,7 @@ namespace detail {
 
 /// A claim on its way to the executor, on the stack of the thread that submits it. If the executor
 /// refuses, the claim dies before the exception arrives, so the rejection waits here for it.
-class TimeoutKeeper::Claims::Submission {
+class TimeoutKeeper::ExecutorClaims::Submission {
 public:
     explicit Submission(TimeoutKeeper& home) noexcept
         : keeper{home}, frame{home.context()}, outer_{std::exchange(current_, this)} {}
@@ -43,11 +43,11 @@ private:
     static thread_local Submission* current_;
     Submission* outer_;
 };
-thread_local TimeoutKeeper::Claims::Submission* TimeoutKeeper::Claims::Submission::current_ =
-    nullptr;
+thread_local TimeoutKeeper::ExecutorClaims::Submission*
+    TimeoutKeeper::ExecutorClaims::Submission::current_ = nullptr;
 
-void TimeoutKeeper::Claims::dispatch(TimeoutKeeper& keeper, Section& section, TimeoutEntry& entry,
-                                     TimeoutState state) {
+void TimeoutKeeper::ExecutorClaims::dispatch(TimeoutKeeper& keeper, Section& section,
+                                             TimeoutEntry& entry, TimeoutState state) {
     TimeoutWord{entry.deadline(), state}.storeIn(entry);
     keeper.queue_.push(entry);
     keeper.context_.addClaim();
@@ -59,7 +59,7 @@ void TimeoutKeeper::Claims::dispatch(TimeoutKeeper& keeper, Section& section, Ti
 }
 
 /// Gives the executor a claim. Calls the error handler if it refuses.
-void TimeoutKeeper::Claims::submit(TimeoutKeeper& keeper) {
+void TimeoutKeeper::ExecutorClaims::submit(TimeoutKeeper& keeper) {
     Submission submission{keeper};
     std::exception_ptr exception;
     try {
@@ -73,13 +73,13 @@ void TimeoutKeeper::Claims::submit(TimeoutKeeper& keeper) {
         keeper.context_.reports.failure({TaskFailure::Kind::executorThrew, exception});
 }
 
-void TimeoutKeeper::Claims::copy(TimeoutKeeper& keeper) noexcept {
+void TimeoutKeeper::ExecutorClaims::copy(TimeoutKeeper& keeper) noexcept {
     Section section{keeper};
     keeper.queue_.copyClaim();
     keeper.context_.addClaim();
 }
 
-void TimeoutKeeper::Claims::run(TimeoutKeeper& keeper) noexcept {
+void TimeoutKeeper::ExecutorClaims::run(TimeoutKeeper& keeper) noexcept {
     Submission::Suspended const suspended;
     {
         RunFrame frame{keeper.context_};
@@ -93,7 +93,7 @@ void TimeoutKeeper::Claims::run(TimeoutKeeper& keeper) noexcept {
     keeper.context_.endClaim();
 }
 
-void TimeoutKeeper::Claims::drop(TimeoutKeeper& keeper) noexcept {
+void TimeoutKeeper::ExecutorClaims::drop(TimeoutKeeper& keeper) noexcept {
     // Of the claims that die during a submission, the first to reject a task counts as the
     // submitted one: submit() will have the exception for it.
     Submission* const submission = Submission::current();
@@ -112,8 +112,8 @@ void TimeoutKeeper::Claims::drop(TimeoutKeeper& keeper) noexcept {
 
 /// Gives up a claim, and rejects the newest queued task if no claim is left for it. `frame` stands
 /// for the rejection until it was reported: stop() and cancelAndWait() wait for it.
-std::optional<TaskSubject> TimeoutKeeper::Claims::rejectSurplus(TimeoutKeeper& keeper,
-                                                                RunFrame& frame) noexcept {
+std::optional<TaskSubject> TimeoutKeeper::ExecutorClaims::rejectSurplus(TimeoutKeeper& keeper,
+                                                                        RunFrame& frame) noexcept {
     Section section{keeper};
     TimeoutEntry* const entry = keeper.queue_.dropClaim();
     if (entry == nullptr) return std::nullopt;
@@ -131,9 +131,9 @@ std::optional<TaskSubject> TimeoutKeeper::Claims::rejectSurplus(TimeoutKeeper& k
     return subject;
 }
 
-void TimeoutKeeper::Claims::endRejected(TimeoutKeeper& keeper, RunFrame& frame,
-                                        TaskSubject const& subject,
-                                        std::exception_ptr exception) noexcept {
+void TimeoutKeeper::ExecutorClaims::endRejected(TimeoutKeeper& keeper, RunFrame& frame,
+                                                TaskSubject const& subject,
+                                                std::exception_ptr exception) noexcept {
     reportFailure(keeper.context_, subject, TaskFailure::Kind::rejected, std::move(exception));
     if (subject.node != nullptr) destroyTask(keeper.context_, *subject.node);
     // Unless the hook has died on this thread meanwhile.

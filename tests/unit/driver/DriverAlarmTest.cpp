@@ -1,4 +1,4 @@
-#include "core/driver/context/Alarm.h"
+#include "core/driver/context/DriverAlarm.h"
 
 #include <support/Waiters.h>
 
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 TickScale const kMilliseconds{Clock::TimePoint{}, 1ms};
 
-class AlarmTest : public testing::Test {
+class DriverAlarmTest : public testing::Test {
 protected:
     /// Sleeps until `tick`, and is rung for `ring` just before it would fall asleep. True if it
     /// falls asleep nevertheless.
@@ -30,11 +30,11 @@ protected:
     }
 
     test::WakefulClock clock_;
-    Alarm alarm_{{.clock = clock_}, true, nullptr, kMilliseconds};
+    DriverAlarm alarm_{{.clock = clock_}, true, nullptr, kMilliseconds};
 };
 
 // G22. Bug pattern: each schedule for the tick at which the driver wakes anyway wakes it.
-TEST_F(AlarmTest, IsRungOnlyByWhatIsEarlier) {
+TEST_F(DriverAlarmTest, IsRungOnlyByWhatIsEarlier) {
     EXPECT_TRUE(sleepsThrough(Tick{10}, Tick{11}));
     EXPECT_TRUE(sleepsThrough(Tick{10}, Tick{10}));
     EXPECT_FALSE(sleepsThrough(Tick{10}, Tick{9}));
@@ -43,7 +43,7 @@ TEST_F(AlarmTest, IsRungOnlyByWhatIsEarlier) {
 }
 
 // G22
-TEST_F(AlarmTest, IsRungOnceForOneExpiration) {
+TEST_F(DriverAlarmTest, IsRungOnceForOneExpiration) {
     alarm_.sleep(Tick{10}, Clock::TimePoint::max(), [&](Tick) {
         alarm_.ring(Tick{5});
         return false;
@@ -58,11 +58,11 @@ TEST_F(AlarmTest, IsRungOnceForOneExpiration) {
 struct LoopAlarm {
     TimerClock clock{Clock::steady(), false, 0ns};
     LoopDescriptor descriptor{clock};
-    Alarm alarm{{}, false, &descriptor, kMilliseconds};
+    DriverAlarm alarm{{}, false, &descriptor, kMilliseconds};
 };
 
 // G22: the same for a loop.
-TEST_F(AlarmTest, SetsALoopsDescriptorOnlyForWhatIsEarlierThanItKnows) {
+TEST_F(DriverAlarmTest, SetsALoopsDescriptorOnlyForWhatIsEarlierThanItKnows) {
     LoopAlarm loop;
     loop.alarm.ring(Tick{9});
     EXPECT_EQ(loop.descriptor.setTo(), Clock::TimePoint{9ms});
@@ -80,7 +80,7 @@ TEST_F(AlarmTest, SetsALoopsDescriptorOnlyForWhatIsEarlierThanItKnows) {
 
 // G22
 // Bug pattern: what is scheduled between the loop's look at the wheel and its answer is overslept.
-TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
+TEST_F(DriverAlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
     LoopAlarm loop;
     Tick nextWake{9};
     loop.alarm.stayAwayUntil([&nextWake] { return std::exchange(nextWake, Tick{7}); });
@@ -91,8 +91,8 @@ TEST_F(AlarmTest, LetsALoopStayAwayOnlyUntilWhatItLookedAtLast) {
 }
 
 // G22
-TEST_F(AlarmTest, WithoutALoopNobodyIsCalled) {
-    Alarm alarm{{}, false, nullptr, kMilliseconds};
+TEST_F(DriverAlarmTest, WithoutALoopNobodyIsCalled) {
+    DriverAlarm alarm{{}, false, nullptr, kMilliseconds};
     alarm.ring(Tick{1});
     alarm.wake();
     EXPECT_EQ(alarm.wakeUps(), 0U);
@@ -100,11 +100,11 @@ TEST_F(AlarmTest, WithoutALoopNobodyIsCalled) {
 
 // It wakes before the time, and looks again and again until that has come. A machine that is busy
 // may wake it too late for that; it may take several attempts.
-TEST(SpinningAlarm, IsAwakeBeforeItsTime) {
+TEST(SpinningDriverAlarm, IsAwakeBeforeItsTime) {
     int looks = 0;
     std::uint64_t sleeps = 0;
     for (int attempt = 0; attempt < 1'000 && (looks < 10 || sleeps == 0); ++attempt) {
-        Alarm alarm{{.spin = 2ms}, true, nullptr, kMilliseconds};
+        DriverAlarm alarm{{.spin = 2ms}, true, nullptr, kMilliseconds};
         looks = 0;
         alarm.sleep(Tick{1}, Clock::steady().now() + 4ms, [&looks](Tick) {
             ++looks;

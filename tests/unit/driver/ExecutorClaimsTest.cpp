@@ -1,5 +1,5 @@
 #include "BareKeeper.h"
-#include "core/driver/Claims.h"
+#include "core/driver/ExecutorClaims.h"
 
 #include <support/Executors.h>
 #include <support/LoneContext.h>
@@ -20,14 +20,14 @@ using namespace timingwheel::test;
 using Kind = TaskFailure::Kind;
 
 /// A keeper whose claims go to an executor that keeps them.
-class ClaimsTest : public testing::Test {
+class ExecutorClaimsTest : public testing::Test {
 protected:
     /// Dispatches a task that adds its number to `ran_`.
     Timeout dispatch(BareKeeper& keeper, int number) {
         auto [node, handle] = nodeWith([this, number] { ran_.push_back(number); });
         TimeoutKeeper::Section section{keeper};
         ++keeper.pending_;
-        TimeoutKeeper::Claims::dispatch(keeper, section, node, TimeoutState::queued);
+        TimeoutKeeper::ExecutorClaims::dispatch(keeper, section, node, TimeoutState::queued);
         return handle;
     }
     Timeout dispatch(int number) { return dispatch(keeper_, number); }
@@ -39,7 +39,7 @@ protected:
     std::vector<int> ran_;
 };
 
-TEST_F(ClaimsTest, EachRunsTheOldestTask) {
+TEST_F(ExecutorClaimsTest, EachRunsTheOldestTask) {
     Timeout const first = dispatch(1);
     Timeout const second = dispatch(2);
     EXPECT_TRUE(first.isPending() && second.isPending());
@@ -54,7 +54,7 @@ TEST_F(ClaimsTest, EachRunsTheOldestTask) {
     EXPECT_FALSE(context_.hasClaims());
 }
 
-TEST_F(ClaimsTest, OneThatDiesUnrunRejectsTheNewestTask) {
+TEST_F(ExecutorClaimsTest, OneThatDiesUnrunRejectsTheNewestTask) {
     Timeout const first = dispatch(1);
     Timeout const second = dispatch(2);
     static_cast<void>(executor_.take());
@@ -69,7 +69,7 @@ TEST_F(ClaimsTest, OneThatDiesUnrunRejectsTheNewestTask) {
     EXPECT_EQ(ran_, std::vector{1});
 }
 
-TEST_F(ClaimsTest, ACopyThatIsLeftRunsTheTask) {
+TEST_F(ExecutorClaimsTest, ACopyThatIsLeftRunsTheTask) {
     Timeout const timeout = dispatch(1);
     Claim claim = executor_.take();
     std::optional<Claim> copy{claim};
@@ -81,11 +81,11 @@ TEST_F(ClaimsTest, ACopyThatIsLeftRunsTheTask) {
     EXPECT_FALSE(context_.hasClaims());
 }
 
-TEST_F(ClaimsTest, OneWhoseTaskHasLeftDoesNothing) {
+TEST_F(ExecutorClaimsTest, OneWhoseTaskHasLeftDoesNothing) {
     auto [node, handle] = nodeWith([this] { ran_.push_back(1); });
     {
         TimeoutKeeper::Section section{keeper_};
-        TimeoutKeeper::Claims::dispatch(keeper_, section, node, TimeoutState::queued);
+        TimeoutKeeper::ExecutorClaims::dispatch(keeper_, section, node, TimeoutState::queued);
         keeper_.queue_.unlink(node);
     }
     executor_.take()();
@@ -97,7 +97,7 @@ TEST_F(ClaimsTest, OneWhoseTaskHasLeftDoesNothing) {
 }
 
 // The claim dies before the exception arrives: the task is rejected once, with the exception.
-TEST_F(ClaimsTest, AnExecutorThatThrowsRejectsTheTask) {
+TEST_F(ExecutorClaimsTest, AnExecutorThatThrowsRejectsTheTask) {
     struct Refusing {
         void execute(Claim) { throw std::runtime_error{"no room"}; }
     } refusing;
@@ -115,7 +115,7 @@ TEST_F(ClaimsTest, AnExecutorThatThrowsRejectsTheTask) {
 struct Posting {
     friend void post(Posting&, Claim) { throw std::runtime_error{"no room"}; }
 };
-TEST_F(ClaimsTest, APostThatThrowsRejectsTheTask) {
+TEST_F(ExecutorClaimsTest, APostThatThrowsRejectsTheTask) {
     Posting posting;
     LoneContext context{{.executor = posting, .errorHandler = failures_.handler()}, true};
     BareKeeper keeper{context};
@@ -128,7 +128,7 @@ TEST_F(ClaimsTest, APostThatThrowsRejectsTheTask) {
 }
 
 // It has run the claim before: nothing was rejected.
-TEST_F(ClaimsTest, AnExecutorThatRunsAndThrowsRejectsNothing) {
+TEST_F(ExecutorClaimsTest, AnExecutorThatRunsAndThrowsRejectsNothing) {
     struct Nervous {
         void execute(Claim claim) {
             claim();

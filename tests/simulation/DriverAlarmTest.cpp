@@ -1,8 +1,8 @@
-// A driver thread that sleeps, and callers that wake it: all that may happen to the real Alarm.
+// A driver thread that sleeps, and callers that wake it: all that may happen to a real DriverAlarm.
 
 #include "Trial.h"
 #include "core/driver/NextWake.h"
-#include "core/driver/context/Alarm.h"
+#include "core/driver/context/DriverAlarm.h"
 #include "core/driver/context/LoopDescriptor.h"
 #include "core/driver/context/TimerClock.h"
 #include "core/timeout/TickScale.h"
@@ -22,7 +22,7 @@ namespace {
 /// A driver as TimerCore::drive() is one, and the next wake that it sleeps by.
 struct SmallTimer {
     detail::TickScale scale{Clock::TimePoint{}, milliseconds{1}};
-    detail::Alarm alarm{TimerOptions{}, true, nullptr, scale};
+    detail::DriverAlarm alarm{TimerOptions{}, true, nullptr, scale};
     detail::NextWake nextWake;
     std::atomic<bool> isStopRequested{false};
 
@@ -41,7 +41,7 @@ struct SmallTimer {
     }
 };
 
-TEST(AlarmInterleavings, NoRingIsLost) {
+TEST(DriverAlarmInterleavings, NoRingIsLost) {
     expectAll(
         "G2", "interleavings of a ring and a driver that falls asleep with the ring lost",
         [] {
@@ -53,7 +53,7 @@ TEST(AlarmInterleavings, NoRingIsLost) {
         kAnyNumber);
 }
 
-TEST(AlarmInterleavings, OfTwoRingsNoneIsLost) {
+TEST(DriverAlarmInterleavings, OfTwoRingsNoneIsLost) {
     expectAll(
         "G2", "interleavings of two rings and a driver that falls asleep with one lost",
         [] {
@@ -73,7 +73,7 @@ struct SmallLoop {
     detail::TickScale scale{Clock::TimePoint{}, milliseconds{1}};
     detail::TimerClock clock{Clock::steady(), false, {}};
     detail::LoopDescriptor descriptor{clock};
-    detail::Alarm alarm{TimerOptions{}, false, &descriptor, scale};
+    detail::DriverAlarm alarm{TimerOptions{}, false, &descriptor, scale};
     detail::NextWake nextWake;
 
     void pass() {
@@ -89,7 +89,7 @@ struct SmallLoop {
 };
 
 // G31
-TEST(AlarmInterleavings, ALoopThatGoesAwayMissesNoCall) {
+TEST(DriverAlarmInterleavings, ALoopThatGoesAwayMissesNoCall) {
     expectAll(
         "G31", "interleavings of a call and a loop that goes away with the call lost",
         [] {
@@ -103,7 +103,7 @@ TEST(AlarmInterleavings, ALoopThatGoesAwayMissesNoCall) {
 }
 
 // G31
-TEST(AlarmInterleavings, ALoopThatGoesAwayMissesNoneOfTwoCalls) {
+TEST(DriverAlarmInterleavings, ALoopThatGoesAwayMissesNoneOfTwoCalls) {
     expectAll(
         "G31", "interleavings of two calls and a loop that goes away with one lost",
         [] {
@@ -121,7 +121,7 @@ TEST(AlarmInterleavings, ALoopThatGoesAwayMissesNoneOfTwoCalls) {
         3);
 }
 
-TEST(AlarmInterleavings, StopIsNotMissed) {
+TEST(DriverAlarmInterleavings, StopIsNotMissed) {
     expectAll(
         "G10", "interleavings of stop() and a driver that falls asleep that miss it",
         [] {

@@ -19,7 +19,7 @@ namespace detail {
 /// rejected.
 ///
 /// Thread safety  any number of threads, without the lock except dispatch()
-class TimeoutKeeper::Claims {
+class TimeoutKeeper::ExecutorClaims {
 public:
     /// Queues an entry in the given state, and gives the executor a claim for it. Releases the lock
     /// meanwhile.

@@ -35,11 +35,12 @@ namespace detail {
 ///
 /// Waking takes two locks and a system call. A caller pays it only if the driver would oversleep,
 /// and only once: it writes its own time over the driver's.
-class Alarm {
+class DriverAlarm {
 public:
     /// For a driver thread, for a loop with a descriptor, or for neither. Under the steady clock
     /// the thread wakes `options.spin` before its time and busy-waits.
-    Alarm(TimerOptions const& options, bool hasThread, LoopDescriptor* loop, TickScale const& scale)
+    DriverAlarm(TimerOptions const& options, bool hasThread, LoopDescriptor* loop,
+                TickScale const& scale)
         : clock_{options.clock.get()},
           scale_{scale},
           loop_{loop},
