@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int kConnections = 3'000;
-constexpr int kOneFallsSilent = 3;  // of so many, after a few heartbeats
+constexpr int kOneFallsSilent = 3;  // each third one does, after a few heartbeats
 constexpr auto kHeartbeat = 50ms;
 constexpr auto kIdle = 200ms;
 constexpr auto kTick = 2ms;  // a hundredth of it: 100 ms and more where kIdle is minutes

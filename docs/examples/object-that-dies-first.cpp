@@ -25,8 +25,8 @@ private:
     timingwheel::ScopedTimeout hiding_;
 };
 
-// 2. The object is shared anyway: the task gets it if it still lives, and is left out otherwise. It
-//    then runs on the timer's thread, where the object also dies if all others let go meanwhile.
+// 2. The object is shared anyway: if it is gone, nothing is called. The function runs on the
+//    timer's thread, where the object also dies if all others let go meanwhile.
 struct Document {
     std::atomic<int> saves = 0;
     void save() { std::puts("saved"), ++saves; }

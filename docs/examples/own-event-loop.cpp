@@ -1,5 +1,5 @@
-// When a loop alone uses its timer, which tells it how long to sleep, and runs what is due when it
-// is told the time. No thread, no lock. A server takes a LoopTimer: see idle-connections.cpp.
+// When one loop alone uses its timer: it sleeps for pollTimeout(), then calls advanceTo(now). No
+// thread, no lock. A server takes a LoopTimer: see idle-connections.cpp.
 
 #include <timingwheel/ManualTimer.h>
 

@@ -118,7 +118,7 @@ int main() {
         std::vector<std::jthread> cashiers;
         for (std::size_t i = 0; i < kCashiers; ++i)
             cashiers.emplace_back([&shop, i] { takePayments(shop, i); });
-        // The program ends in the middle of it all. Who pays after stop() is told: too late.
+        // The program ends in the middle of it all. A payment after stop() comes too late.
         while (shop.paid + shop.cancelled < kOrders / 2) std::this_thread::sleep_for(1ms);
         stored = shop.store(timer.stop(), database);
     }

@@ -1,4 +1,4 @@
-// When something is wrong: what errors say, who hears of a task that throws, and what a timer
+// When something is wrong: what errors say, where a task's exception goes, and what a timer
 // tells of itself.
 
 #include <timingwheel/ManualClock.h>

@@ -95,7 +95,7 @@ struct HashedWheelTimerOptions {
 /// tick that it missed.
 ///
 /// Behaviour, states and order are Netty's; docs/decisions/0006 says what differs and why. Not
-/// offered: reschedule, periodic tasks, hooks.
+/// offered: reschedule, periodic tasks, hooks, sleeps.
 ///
 /// States         created, started by start() or the first newTimeout, stopped by stop() for good
 /// Outcome        a timeout expires when its tick takes it out, before its task runs. From then on

@@ -53,8 +53,8 @@ public:
 
     /// Becomes readable, or signalled, when runDue() must be called. A loop may wait for it in each
     /// way that the system has, level-triggered; if edge-triggered, call runDue() until it returns
-    /// false. Under another clock than the steady one it is set by what that clock shows to be
-    /// left; it counts suspension, and hears when the time is set, if that clock does.
+    /// false. Under another clock than the steady one it follows the time that is left on that
+    /// clock: it counts suspension, and follows a time that is set, if that clock does.
     NativeHandle nativeHandle() const noexcept;
 
     /// Runs what is due now, in the order of deadlines, at most `atMost` tasks. Returns true if

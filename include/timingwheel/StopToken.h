@@ -111,7 +111,7 @@ class StoppableTask {
 public:
     using OnStop = std::shared_ptr<std::optional<CancelOnStop>>;
 
-    StoppableTask(Task task, OnStop onStop) : task_{std::move(task)}, onStop_{std::move(onStop)} {}
+    StoppableTask(Task task, OnStop onStop) : onStop_{std::move(onStop)}, task_{std::move(task)} {}
 
     void operator()(Timeout const& timeout) { runTask<Task>(&task_, timeout); }
     void cancelled(Timeout const& timeout)
@@ -124,8 +124,10 @@ public:
     }
 
 private:
-    Task task_;
+    // It dies after the task: else the thread that schedules might be the last to let go of it, and
+    // wait there for a stop that is at the task's captures.
     OnStop onStop_;
+    Task task_;
 };
 
 template <class Task>
@@ -139,7 +141,7 @@ public:
     Timeout schedule(Timer& timer, Accept&& accept) {
         if (token_.stop_requested()) {
             Timeout const timeout = withTask(timer, task_, [&](auto& plain) {
-                return timer.newTimeout(std::move(plain), std::chrono::hours{1});
+                return timer.newTimeout(std::move(plain), (Duration::max)());
             });
             timeout.cancel();
             return timeout;

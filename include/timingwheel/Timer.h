@@ -50,8 +50,9 @@ public:
     Timer(Timer const&) = delete;
     Timer& operator=(Timer const&) = delete;
 
-    /// Runs `task` once, when its time has come: never earlier, and at most one tick plus the
-    /// wake-up latency later. `when` is a delay or a time point of the timer's clock: see When.
+    /// Runs `task` once, when its time has come: never earlier, and at most one tick, the tolerance
+    /// and the wake-up latency later. `when` is a delay or a time point of the timer's clock: see
+    /// When.
     ///
     /// - Zero and negative delays are due at once (in a HashedWheelTimer: at the next tick).
     /// - A time that the clock cannot express means never.
@@ -64,7 +65,7 @@ public:
     /// - std::invalid_argument for an empty task, a NaN delay or a negative tolerance;
     /// - RejectedExecution at the limit of pending timeouts;
     /// - std::logic_error once the timer was stopped;
-    /// - std::system_error if the driver thread cannot be started;
+    /// - std::system_error, or what a thread factory throws, if the driver thread cannot start;
     /// - std::bad_alloc, and what moving the task throws.
     template <class Task, class Time = When>
     Timeout newTimeout(Task task, Time when, TimeoutOptions options = {}) {

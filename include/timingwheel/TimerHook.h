@@ -41,9 +41,11 @@ public:
     /// and if the hook is not scheduled, it returns false and changes nothing: to revive it, call
     /// `WheelTimer::schedule`. Give it a tolerance anew each time.
     ///
-    /// A push-back to a later deadline takes no lock and allocates nothing. Under a clock other
-    /// than the steady one it also writes a counter that all threads share. A push-back to a time
-    /// point does not read the clock.
+    /// A push-back to a later deadline takes no lock, except the first one in a shard, and
+    /// allocates nothing, except a level that has to be built. Under a clock other than the steady
+    /// one it also writes a counter that all threads share. A push-back to a time point does not
+    /// read the clock. Throws std::invalid_argument for a negative tolerance, std::bad_alloc if a
+    /// level cannot be built; nothing has changed then.
     bool reschedule(When when, TimeoutOptions options = {});
 
     /// True if the task was pending and will not run. The hook may then be scheduled again.

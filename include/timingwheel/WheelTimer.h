@@ -66,10 +66,10 @@ public:
     ///
     /// - The first call is made here, with the clock's now. Every other is made by the thread of a
     ///   run, after the task, without a lock, with the time that this run had. So nothing drifts.
-    /// - A run whose time has come by then was missed. `skip` asks again, with now. `catchUp` runs
-    ///   it at once. There is no `shift`.
+    /// - A run whose time has come by then was missed. `skip` calls it again, with now. `catchUp`
+    ///   runs the task at once. There is no `shift`.
     /// - The series ends when nothing is returned. It also ends if `timeAfter` throws or returns a
-    ///   time that is not later: then the error handler hears of it.
+    ///   time that is not later: then the error handler is called.
     /// - Under a clock of `Kind::wall` that goes back by up to three hours, no time comes twice. A
     ///   longer way back is a correction: the next time is computed at once, from the new now.
     ///
@@ -89,8 +89,8 @@ public:
         });
     }
 
-    /// A coroutine sleeps in `co_await timer.sleep(30s)`: see Sleep. With a token, the stop of that
-    /// ends the sleep.
+    /// A coroutine sleeps in `co_await timer.sleep(30s)`: see Sleep. Stopping the token ends the
+    /// sleep.
     Sleep sleep(When when) noexcept { return {*this, when}; }
 #ifdef TIMINGWHEEL_STOP_TOKEN
     StoppableSleep sleep(When when, std::stop_token token) noexcept {
@@ -114,7 +114,7 @@ public:
     /// deadline that was named last. During its run it is not pending: then it is scheduled anew.
     /// Several threads may do so at once. A push-back takes no lock, as in `reschedule`. Allocates
     /// only if a level has to be built. Errors as in `newTimeout`; also std::logic_error for a hook
-    /// that is pending in another timer.
+    /// that is pending, or whose task runs, in another timer.
     void schedule(TimerHookBase& hook, When when, TimeoutOptions options = {});
 
     /// Moves the deadline. Succeeds until the task starts, even if it is due and waits for its
@@ -123,7 +123,7 @@ public:
     ///
     /// Throws, and then nothing has changed:
     ///
-    /// - std::invalid_argument for another timer's timeout;
+    /// - std::invalid_argument for another timer's timeout, or a negative tolerance;
     /// - std::bad_alloc if a level cannot be built.
     bool reschedule(Timeout const& timeout, When when, TimeoutOptions options = {});
 

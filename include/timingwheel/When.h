@@ -19,7 +19,8 @@ inline namespace v1 {
 ///
 /// - A delay is a chrono duration of any unit, or a Duration. It counts from the call. Zero and
 ///   negative delays are due at once. `Duration::max()` means never.
-/// - A time point is a `Clock::TimePoint`, or converts to it. One in the past is due at once.
+/// - A time point is a `Clock::TimePoint`, or converts to it, and is of the timer's own clock: take
+///   `timer.clock().now()`, not another clock's. One in the past is due at once.
 ///   `TimePoint::max()` means never.
 /// - A number does not compile, and neither does a time point of another clock.
 ///

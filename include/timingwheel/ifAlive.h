@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/Timeout.h>
 #include <timingwheel/detail/TaskOperations.h>
 
 #include <concepts>
@@ -10,7 +11,8 @@
 namespace timingwheel {
 inline namespace v1 {
 
-/// A task that calls `function` on an object if that still lives, and otherwise does nothing:
+/// A task that calls `function` on an object if that still lives. If it does not, nothing is
+/// called, and a periodic task ends:
 ///
 ///     timer.newTimeout(timingwheel::ifAlive(session, &Session::end), 30s);
 ///     timer.scheduleAtFixedRate(timingwheel::ifAlive(session, &Session::beat), 1s, 1s);
@@ -23,8 +25,12 @@ inline namespace v1 {
 template <class T, std::invocable<T&> Function>
 [[nodiscard]] auto ifAlive(std::weak_ptr<T> object, Function function) {
     if (detail::isEmptyTask(function)) detail::throwEmptyTask();
-    return [object = std::move(object), function = std::move(function)]() mutable {
-        if (auto const living = object.lock()) std::invoke(function, *living);
+    return [object = std::move(object),
+            function = std::move(function)](Timeout const& timeout) mutable {
+        if (auto const living = object.lock())
+            std::invoke(function, *living);
+        else
+            timeout.cancel();
     };
 }
 template <class T, std::invocable<T&> Function>

@@ -101,6 +101,7 @@ TEST(SystemTimerInterleavings, OfTwoThreadsThatScheduleANewHookOneMovesIt) {
             [isBatch] {
                 TimerOptions options = smallOptions<SystemTimer>();
                 options.shards = 2;  // one for each thread
+                options.maxPendingTimeouts = 1;
                 SystemTimer timer{options};
                 Beat beat;
                 std::thread other{[&] { timer.schedule(beat.hook, std::chrono::hours{1}); }};

@@ -12,7 +12,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace asio {
 
-/// `Clock`, with a name that says: whoever waits by it waits in the SystemTimer that use_timer()
+/// `Clock`, under a name that says where its waits are kept: in the SystemTimer that use_timer()
 /// gave to the context.
 template <class Clock = std::chrono::steady_clock>
 struct shared_clock {
@@ -72,8 +72,8 @@ using shared_timer = basic_shared_timer<std::chrono::steady_clock>;
 /// `Timer` is the timers' type, if they have another clock or other traits. Its clock must be that
 /// of the SystemTimer.
 ///
-/// An observer of the SystemTimer that hears of a schedule or a cancel is called inside Asio: it
-/// must not use timers or sockets of the context.
+/// An observer of the SystemTimer is called inside Asio for a schedule or a cancel: it must not use
+/// timers or sockets of the context.
 ///
 /// Errors         std::logic_error if the context has a timer already
 template <class Timer = shared_timer>

@@ -33,7 +33,7 @@ TIMINGWHEEL_CALENDAR_API void requireWallClock(WheelTimer const& timer);
 /// - When somebody sets the clock forward, what lies behind then is missed as well: one run comes
 ///   at once, and the others as above.
 /// - Set back by up to three hours, nothing runs again that has run. Further back is a correction:
-///   the new time counts at once, and what runs again is asked of it.
+///   the new time counts at once, and what has run before may run again.
 ///
 /// The timer's clock is `Clock::wall()`, or a ManualClock of `Kind::wall`. The task may be what
 /// `ifAlive` or `untilStopped` returns.

@@ -104,7 +104,7 @@ private:
 /// while it was queued, or no level reaches it (it is then in the farthest bucket), only
 /// expiration <= d holds, and placing it again is a new place, not a cascade.
 ///
-/// Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", 1987, scheme 6; buckets
+/// Source: G. Varghese, T. Lauck, "Hashed and Hierarchical Timing Wheels", 1987, scheme 7; buckets
 /// in a delay queue: Apache Kafka's `TimingWheel`.
 class TIMINGWHEEL_API RawTimingWheel {
 public:

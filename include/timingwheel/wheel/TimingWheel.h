@@ -79,7 +79,7 @@ public:
     //
     // deadlines[i] belongs to *entries[i]. If the lengths differ, std::invalid_argument is thrown.
     // The levels that the latest deadline needs are built first. Neither error changes anything.
-    // An entry may come more than once. REQUIRES: no pointer is null.
+    // An entry may come more than once, but not to `add`. REQUIRES: no pointer is null.
     //
     // `due(entry)` is called for each entry that is due already, and was not stored. It may do what
     // advanceTo allows, but not destroy an entry that is still to come. If it throws, the calls
@@ -184,7 +184,7 @@ private:
                                     " deadlines: each entry must have one deadline"};
     }
 
-    /// So many entries of a batch are fetched at a time. Their neighbours need no hint: the
+    /// How many entries of a batch are prefetched at a time. Their neighbours need no hint: the
     /// processor looks far enough ahead for those.
     static constexpr std::size_t kSideBySide = 32;
     template <class Act>

@@ -87,13 +87,19 @@ inline bool Shard::scheduleOrMove(Section& section, HookEntry& hook, Tick deadli
             if (moveLocked(section, hook, word, deadline, now)) return true;
         }
     }
-    // What may throw comes before anything has changed.
-    catchUp(section, now);
-    reserve(deadline);
-    context_.limit.acquire();
-    if (!adopt(hook)) {
-        context_.limit.release();
-        return false;
+    // Before the limit is asked: if the hook is pending elsewhere it is only moved.
+    TimeoutKeeper* const former = hook.keeper.load(std::memory_order_relaxed);
+    if (!adopt(hook, former)) return false;
+    try {
+        catchUp(section, now);
+        reserve(deadline);
+        context_.limit.acquire();
+    } catch (...) {
+        if (former != this) {
+            hook.keeper.store(former, std::memory_order_relaxed);
+            --madeShares_;
+        }
+        throw;
     }
     admit(section, hook, deadline);
     return true;
@@ -101,11 +107,10 @@ inline bool Shard::scheduleOrMove(Section& section, HookEntry& hook, Tick deadli
 
 /// Makes this the hook's shard. Of several threads that schedule a new hook at once, one does so:
 /// for the others it returns false.
-bool Shard::adopt(HookEntry& hook) noexcept {
-    TimeoutKeeper* keeper = hook.keeper.load(std::memory_order_relaxed);
-    if (keeper == this) return true;  // it has its share
-    if (keeper != nullptr && &keeper->context() == &context_) return false;
-    if (!hook.keeper.compare_exchange_strong(keeper, this, std::memory_order_release,
+bool Shard::adopt(HookEntry& hook, TimeoutKeeper* former) noexcept {
+    if (former == this) return true;  // it has its share
+    if (former != nullptr && &former->context() == &context_) return false;
+    if (!hook.keeper.compare_exchange_strong(former, this, std::memory_order_release,
                                              std::memory_order_relaxed))
         return false;
     ++madeShares_;

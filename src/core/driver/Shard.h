@@ -137,11 +137,9 @@ public:
     void checkInvariants();
 
 private:
-    using Stage = TimerEvent::Stage;
-
     void admit(Section& section, TimeoutEntry& entry, Tick deadline) noexcept;
     bool scheduleOrMove(Section& section, HookEntry& hook, Tick deadline, Clock::TimePoint now);
-    bool adopt(HookEntry& hook) noexcept;
+    bool adopt(HookEntry& hook, TimeoutKeeper* former) noexcept;
     bool moveLocked(Section& section, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
                     Clock::TimePoint now);
     void reserve(Tick deadline);

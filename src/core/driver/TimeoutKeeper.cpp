@@ -7,8 +7,6 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-using Stage = TimerEvent::Stage;
-
 TimeoutKeeper::TimeoutKeeper(TimerContext& context, std::uint32_t number)
     : context_{context},
       observer_{context.options.observer},

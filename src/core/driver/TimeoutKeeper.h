@@ -81,6 +81,8 @@ public:
     void orphan() noexcept;
 
 protected:
+    using Stage = TimerEvent::Stage;
+
     ~TimeoutKeeper() = default;
 
     // Running.
@@ -118,10 +120,10 @@ protected:
         return observer_ != nullptr;
 #endif
     }
-    TimerEvent eventOf(TimerEvent::Stage stage, TimeoutEntry const* entry) const noexcept;
+    TimerEvent eventOf(Stage stage, TimeoutEntry const* entry) const noexcept;
     /// Keeps an event until the lock is released. Under the lock. REQUIRES: isObserved().
     void record(TimerEvent event) noexcept { events_.record(event); }
-    void record(TimerEvent::Stage stage, TimeoutEntry const& entry) noexcept;
+    void record(Stage stage, TimeoutEntry const& entry) noexcept;
 
     // Read by all threads, seldom written.
     TimerContext& context_;

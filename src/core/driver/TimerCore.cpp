@@ -78,9 +78,10 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     scheduleOpen([&] {
         Shard::Gate const gate = shard->schedule({&entry, 1}, tick, now);
         // Another thread has given the hook a shard here meanwhile: like every later schedule, use
-        // that one.
+        // that one, unless it was refused there and has none again.
         if (gate == Shard::Gate::elsewhere) {
             shard = Shard::of(hook);
+            if (shard == nullptr) shard = &shardOfThisThread();
             former = nullptr;
         }
         return gate;
@@ -101,8 +102,17 @@ void TimerCore::refuseBusy(Shard& former, HookEntry const& hook) const {
 void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
                          Clock::TimePoint now, TimeoutOptions timeout) {
     Tick const tick = context_.intake(deadline, now, timeout);
-    if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
-    scheduleOpen([&] { return shard.schedule(hooks, tick, now); });
+    // Moves what is pending, and refuses the first that is not.
+    auto const oneByOne = [&] {
+        for (HookEntry* const hook : hooks) schedule(*hook, deadline, now, timeout);
+    };
+    if (!accepts_.load(std::memory_order_relaxed)) return oneByOne();
+    scheduleOpen([&] {
+        Shard::Gate const gate = shard.schedule(hooks, tick, now);
+        if (gate != Shard::Gate::draining) return gate;
+        oneByOne();
+        return Shard::Gate::open;
+    });
 }
 
 /// Counts and schedules a node.

@@ -12,8 +12,6 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-using Stage = TimerEvent::Stage;
-
 HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions options)
     : TimeoutKeeper{context, 0}, wheel_{options} {}
 

@@ -256,6 +256,28 @@ TEST(BatchTest, ReadsTheClockOnce) {
     EXPECT_EQ(readings([&] { static_cast<void>(timer.cancel(hooks)); }), 0);
 }
 
+TEST(BatchTest, MovesWhatIsPendingWhileTheTimerDrains) {
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock}};
+    std::deque<Session> sessions(2);
+    Hooks const hooks = hooksOf(sessions);
+    timer.schedule(hooks, 1h);
+    sessions[1].hook.cancel();
+    std::thread drains{[&] { timer.drain(); }};
+    try {
+        for (;;) timer.newTimeout([] {}, 1h).cancel();
+    } catch (std::logic_error const&) {  // it accepts nothing more
+    }
+    EXPECT_THROW(timer.schedule(hooks, 2h), std::logic_error) << "one of them is not pending";
+    timer.schedule(Hooks{hooks[0]}, 3h);
+    clock.advance(2h);
+    EXPECT_EQ(sessions[0].runs, 0);
+    clock.advance(1h);
+    drains.join();
+    EXPECT_EQ(sessions[0].runs, 1);
+    EXPECT_EQ(sessions[1].runs, 0);
+}
+
 // Hooks belong to the shard of the thread that scheduled them first; a batch may mix them.
 TEST(BatchTest, MayMixShards) {
     ManualClock clock;

@@ -1,5 +1,6 @@
 #include <support/TestTimers.h>
 #include <timingwheel/TimerObserver.h>
+#include <timingwheel/ifAlive.h>
 
 #include <gtest/gtest.h>
 
@@ -45,6 +46,20 @@ TYPED_TEST(Periodic, DoesNotDriftWhereTheTickDoesNotDivideThePeriod) {
     this->clock.advance(10'004ms);
     EXPECT_EQ(runs, 1000);
     EXPECT_EQ(wrong, 0U);
+}
+
+TYPED_TEST(Periodic, EndsOnceTheObjectOfItsTaskHasDied) {
+    TypeParam timer{this->options()};
+    auto beats = std::make_shared<int>(0);
+    Timeout const timeout =
+        timer.scheduleAtFixedRate(ifAlive(beats, [](int& n) { ++n; }), 5ms, 10ms);
+    this->clock.advance(20ms);
+    EXPECT_EQ(*beats, 2);
+    EXPECT_TRUE(timeout.isPending());
+    beats.reset();
+    this->clock.advance(10ms);
+    EXPECT_FALSE(timeout.isPending());
+    EXPECT_EQ(timer.pendingTimeouts(), 0U);
 }
 
 // Bug pattern: after a jump of the clock the next run lies beyond the levels that exist, and is

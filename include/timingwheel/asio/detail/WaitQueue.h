@@ -7,7 +7,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace asio::detail {
 
-/// Who waits for which timer: the part of a queue that does not depend on where the time is kept.
+/// The waits of each timer: the part of a queue that does not depend on where the time is kept.
 /// Names with underscores are those by which Asio calls.
 ///
 /// `Place` is what a timer keeps of its place in `Queue`, whose `end()` takes it out when nobody
