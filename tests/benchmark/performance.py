@@ -62,9 +62,9 @@ class Performance(Page):
         _, _, self.expiring, self.far, self.late, self.pending, self.wheel = record["sizes"]
         self.costs = [
             Column("schedule and cancel, one thread", "pair-1", "ns"),
-            Column("schedule and cancel, two threads", "pair-2", "ns"),
+            Column("schedule and cancel, two threads", "pair-2", "ns", isRanged=True),
             Column("push back, one thread", "heartbeat-1", "ns"),
-            Column("push back, two threads", "heartbeat-2", "ns"),
+            Column("push back, two threads", "heartbeat-2", "ns", isRanged=True),
             Column("expire", "expiry", "cpuNs"),
         ]
         self.withMany = [Column(f"{words}, {power(n)}", f"{delays}-{n}", "ns")
@@ -98,13 +98,9 @@ class Performance(Page):
     def wheels(self):
         parts = []
         for count in (*self.wheel, VAST):
-            # What came after a record was made has neither a row nor a column in its tables.
-            rows = [who for who in (WHEELS if count != VAST else ("floor", WHEEL))
-                    if who in self.record["contenders"]]  # fmt: skip
-            columns = [one for one in wheelColumns(count)
-                       if any(one.of(self.record, who) for who in rows)]  # fmt: skip
+            rows = WHEELS if count != VAST else ("floor", WHEEL)
             if f"wheel-{count}" in self.record["cells"]:
-                parts += [f"With {power(count)} pending:", self.table(rows, columns)]
+                parts += [f"With {power(count)} pending:", self.table(rows, wheelColumns(count))]
         return "\n\n".join(parts)
 
     def figures(self):
