@@ -50,7 +50,8 @@ public:
     void start();
 
     /// Accepts nothing more, waits until everything pending has run, however long that takes, and
-    /// stops. A periodic task runs once more. Throws std::logic_error from inside a task.
+    /// stops. What is pending may still be moved. A periodic task runs once more. Throws
+    /// std::logic_error from inside a task.
     void drain();
 };
 

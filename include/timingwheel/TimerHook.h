@@ -136,7 +136,8 @@ inline constexpr HookOperations kHookOperations{
 /// Memory         48 bytes
 /// Locks          a hook stays in the shard of the thread that first scheduled it. Threads that
 ///                schedule or cancel hooks of one shard wait for each other. So let the thread that
-///                will use a hook be the first to schedule it. A push-back takes no lock
+///                will use a hook be the first to schedule it. A push-back takes no lock, except
+///                the first one in a shard
 /// Thread safety  every function from any thread, and from inside the task, except that the
 ///                destructor, and the first schedule on a different timer, must not run
 ///                concurrently with any other call

@@ -505,6 +505,7 @@ private:
         unwritten_.erase(removed, unwritten_.end());
         removalsAtOnce_ = std::min(options_.maxGroup, removalsAtOnce_ * 2);
         if (!unwritten_.empty()) wake(wantsRetry_);
+        // After what the handlers did: a thread that sees 0 may look at that.
         count_.fetch_add(static_cast<std::uint64_t>(effects.count), std::memory_order_release);
         for (std::int64_t const key : effects.disarmed) forget(key);
         for (std::int64_t const key : effects.dropped) drop(key);

@@ -75,7 +75,8 @@ Shard::Gate Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
 /// Returns false, and has changed nothing, if the hook belongs to another shard of the timer.
 inline bool Shard::scheduleOrMove(Section& section, HookEntry& hook, Tick deadline,
                                   Clock::TimePoint now) {
-    if (hook.keeper.load(std::memory_order_relaxed) == this) {
+    TimeoutKeeper* const former = hook.keeper.load(std::memory_order_relaxed);
+    if (former == this) {
         TimeoutWord const word = TimeoutWord::of(hook);
         if (isPending(word.state())) {
             if (!pushBack_.isExpected()) pushBack_.publish(wheel_.reach());
@@ -88,7 +89,6 @@ inline bool Shard::scheduleOrMove(Section& section, HookEntry& hook, Tick deadli
         }
     }
     // Before the limit is asked: if the hook is pending elsewhere it is only moved.
-    TimeoutKeeper* const former = hook.keeper.load(std::memory_order_relaxed);
     if (!adopt(hook, former)) return false;
     try {
         catchUp(section, now);
