@@ -11,8 +11,9 @@ namespace timingwheel {
 inline namespace v1 {
 
 namespace detail {
-class TimeoutKeeper;
-}
+class ExecutorClaims;
+class Keeper;
+}  // namespace detail
 
 /// What an executor is given: the right to run one of the queued tasks, not a particular one.
 ///
@@ -35,10 +36,10 @@ public:
     void operator()() noexcept;
 
 private:
-    friend class detail::TimeoutKeeper;
-    explicit Claim(detail::TimeoutKeeper& keeper) noexcept;
+    friend class detail::ExecutorClaims;
+    explicit Claim(detail::Keeper& keeper) noexcept;
 
-    detail::TimeoutKeeper* keeper_;
+    detail::Keeper* keeper_;
 };
 
 namespace detail {

@@ -13,7 +13,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 namespace detail {
-class TimeoutKeeper;
+class Runner;
 }
 
 /// One timeout that stop() returned, with its task, for you to store or to schedule again.
@@ -88,7 +88,7 @@ public:
     std::size_t hooks() const noexcept { return hooks_; }
 
 private:
-    friend class detail::TimeoutKeeper;
+    friend class detail::Runner;
     void add(detail::TimeoutNode& node) noexcept;
     void addHook() noexcept { ++hooks_; }
     void clear() noexcept;

@@ -31,7 +31,7 @@ MUTATED = ["src/core/base/*", "src/core/wheel/*", "src/core/timeout/*", "src/cor
                "Command", "Intake", "PendingTimer", "PendingTimers", "StateReader"))]  # fmt: skip
 PROGRAMS = ["base", "wheel", "timeout", "driver", "flat", "calendar", "kafka", "store", "asio",
             "model", "flow", "public", "facade", "trace", "threads", "simulation"]  # fmt: skip
-KEEPER = Path("src/core/driver/TimeoutKeeper.h")  # has the lock that a Section takes
+LOCK = Path("src/core/driver/lock/Lock.h")  # the one that a Hold takes
 LAST = "## The last run"
 MARK = re.compile(r"timingwheel_mutant::is\((\d+)\)")
 
@@ -43,9 +43,9 @@ def sources():
 
 
 def withSkippedLocks(content):
-    """A section can be left out: then the keeper's lock is not taken, nor that of a loop."""
+    """A hold can be left out: then the keeper's lock is not taken, of whatever kind it is."""
     for head in (b"void lock() noexcept {", b"void unlock() noexcept {"):
-        assert content.count(head) == 1, f"{KEEPER} has no {head.decode()}, or several"
+        assert content.count(head) == 1, f"{LOCK} has no {head.decode()}, or several"
         content = content.replace(head, head + b" if (::timingwheelSkipLocks(0)) return;")
     return content
 
@@ -74,7 +74,7 @@ class Mutated(Field):
         content = super().content(name)
         if name in self.mine:
             content = mutants.rewritten(content, self.mine[name])
-        return withSkippedLocks(content) if name == KEEPER else content
+        return withSkippedLocks(content) if name == LOCK else content
 
     def buildAll(self):
         self.build.mkdir(parents=True, exist_ok=True)

@@ -42,14 +42,14 @@ std::unique_lock<Lock> held(bool isLeftOut, Lock& lock) {
 }
 
 /// While one lives, this thread takes no keeper's lock if the mistake applies.
-class WithoutSection {
+class WithoutHold {
 public:
-    explicit WithoutSection(bool applies) noexcept : applies_{applies} {
+    explicit WithoutHold(bool applies) noexcept : applies_{applies} {
         if (applies_) timingwheelSkipLocks(1);
     }
-    WithoutSection(WithoutSection const&) = delete;
-    WithoutSection& operator=(WithoutSection const&) = delete;
-    ~WithoutSection() {
+    WithoutHold(WithoutHold const&) = delete;
+    WithoutHold& operator=(WithoutHold const&) = delete;
+    ~WithoutHold() {
         if (applies_) timingwheelSkipLocks(-1);
     }
 

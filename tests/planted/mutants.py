@@ -28,7 +28,8 @@ COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPUTED = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "<<": ">>", ">>": "<<", "&": "|",
             "|": "&"}  # fmt: skip
 STREAMED = re.compile(r"\"|^(?:out|message|stream)\b|std::to_string")
-LOCKS = re.compile(r"^(?:std::(?:lock_guard|unique_lock|scoped_lock)|Section)\b")
+LOCKS = re.compile(r"^(?:std::(?:lock_guard|unique_lock|scoped_lock)|(?:Shard|Flat)?Hold)\b")
+HOLD = re.compile(r"^(?:return )?(?:Shard|Flat)?Hold\b")  # a variable, or for a statement alone
 ORDER = re.compile(r"std::memory_order_(acquire|release|acq_rel|seq_cst)")
 
 
@@ -50,7 +51,8 @@ class Place:
 
     def told(self):
         new = f" -> {self.new}" if self.new else ""
-        what = {"statement": "left out: ", "lock": "not held: "}.get(self.form, "")
+        what = {"statement": "left out: ", "lock": "not held: ", "held": "not held: "}
+        what = what.get(self.form, "")
         return f"{self.number:>5} {self.file}:{self.line}: {self.kind}: {what}{self.old}{new}"
 
 
@@ -157,6 +159,8 @@ def isConstexpr(node):
 def changes(node, names):
     """(kind, node, what might stand there instead, how it is compiled in)"""
     kind, parent = node.type, node.parent
+    if kind in ("expression_statement", "return_statement") and HOLD.match(text(node)):
+        yield "lock", node, [""], "held"
     if kind in LOOPS | {"if_statement"} and not isConstexpr(node):
         condition = field(node, "condition")
         while condition is not None and condition.type in ("condition_clause",
@@ -303,10 +307,13 @@ def wrapped(place, old):
     chosen = f"::timingwheel_mutant::is({place.number})"
     if place.form == "statement":
         return f"{{ if (!{chosen}) {old} }}"
+    without = f"::timingwheel_mutant::WithoutHold without{place.number}{{{chosen}}};"
+    if place.form == "held":
+        return f"{{ {without} {old} }}"
     if place.form == "lock":
         name, lock = re.search(r"(\w+)\s*[{(](.*)[})];", old).groups()
-        if old.startswith("Section"):
-            return f"::timingwheel_mutant::WithoutSection without{place.number}{{{chosen}}}; {old}"
+        if HOLD.match(old):
+            return f"{without} {old}"
         if "unique_lock" in old:
             return f"auto {name} = ::timingwheel_mutant::held({chosen}, {lock});"
         return f"::timingwheel_mutant::Guard {name}{{{chosen}, {lock}}};"

@@ -1,10 +1,10 @@
 // A driver thread that sleeps, and callers that wake it: all that may happen to a real DriverAlarm.
 
 #include "Trial.h"
-#include "core/driver/NextWake.h"
 #include "core/driver/context/DriverAlarm.h"
 #include "core/driver/context/LoopDescriptor.h"
 #include "core/driver/context/TimerClock.h"
+#include "core/driver/lock/NextWake.h"
 #include "core/timeout/TickScale.h"
 
 #include <gtest/gtest.h>

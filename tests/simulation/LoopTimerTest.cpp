@@ -2,7 +2,7 @@
 // the timer. The lock leans to the loop, so both enter it without asking the other.
 
 #include "Trial.h"
-#include "core/driver/Bias.h"
+#include "core/driver/lock/Bias.h"
 
 #include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualClock.h>

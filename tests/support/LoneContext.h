@@ -16,9 +16,11 @@ public:
     };
     using Pointer = std::unique_ptr<LoneContext, Release>;
 
+    LoneContext(TimerOptions timerOptions, detail::DrivenBy driver)
+        : TimerContext{std::move(timerOptions), driver, *this} {}
     LoneContext(TimerOptions timerOptions, bool concurrent)
-        : TimerContext{std::move(timerOptions),
-                       concurrent ? detail::DrivenBy::thread : detail::DrivenBy::caller, *this} {}
+        : LoneContext{std::move(timerOptions),
+                      concurrent ? detail::DrivenBy::thread : detail::DrivenBy::caller} {}
 
     static Pointer make(TimerOptions timerOptions) {
         return Pointer{new LoneContext{std::move(timerOptions), true}};

@@ -9,7 +9,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-class TimeoutKeeper;
+class Keeper;
 
 /// The part that both kinds of entry share: who keeps it, and what it can do.
 ///
@@ -27,7 +27,7 @@ public:
 
     bool isHook() const noexcept { return operations->isHook; }
 
-    std::atomic<TimeoutKeeper*> keeper{nullptr};
+    std::atomic<Keeper*> keeper{nullptr};
     EntryOperations const* operations;
 };
 
@@ -49,8 +49,8 @@ public:
     HookEntry(HookOperations const& hookOperations, void* target) noexcept
         : TimeoutEntry{hookOperations}, object{target} {}
 
-    /// Whether its object wants to know that the timer gave it up.
-    bool hearsOfGivingUp() const noexcept {
+    /// Whether the timer calls its object when it gives it up.
+    bool callsGivenUp() const noexcept {
         return static_cast<HookOperations const*>(operations)->givenUp != nullptr;
     }
 

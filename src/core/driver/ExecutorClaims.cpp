@@ -1,6 +1,5 @@
 #include "core/driver/ExecutorClaims.h"
 
-#include "core/driver/Section.h"
 #include "core/driver/run/TaskEnd.h"
 
 #include <timingwheel/Executor.h>
@@ -13,9 +12,9 @@ namespace detail {
 
 /// A claim on its way to the executor, on the stack of the thread that submits it. If the executor
 /// refuses, the claim dies before the exception arrives, so the rejection waits here for it.
-class TimeoutKeeper::ExecutorClaims::Submission {
+class ExecutorClaims::Submission {
 public:
-    explicit Submission(TimeoutKeeper& home) noexcept
+    explicit Submission(Keeper& home) noexcept
         : keeper{home}, frame{home.context()}, outer_{std::exchange(current_, this)} {}
     Submission(Submission const&) = delete;
     Submission& operator=(Submission const&) = delete;
@@ -35,7 +34,7 @@ public:
         Submission* submission_;
     };
 
-    TimeoutKeeper& keeper;
+    Keeper& keeper;
     RunFrame frame;
     std::optional<TaskSubject> rejected;
 
@@ -43,104 +42,94 @@ private:
     static thread_local Submission* current_;
     Submission* outer_;
 };
-thread_local TimeoutKeeper::ExecutorClaims::Submission*
-    TimeoutKeeper::ExecutorClaims::Submission::current_ = nullptr;
+thread_local ExecutorClaims::Submission* ExecutorClaims::Submission::current_ = nullptr;
 
-void TimeoutKeeper::ExecutorClaims::dispatch(TimeoutKeeper& keeper, Section& section,
-                                             TimeoutEntry& entry, TimeoutState state) {
+void ExecutorClaims::dispatch(Hold& hold, TimeoutEntry& entry, TimeoutState state) {
     TimeoutWord{entry.deadline(), state}.storeIn(entry);
-    keeper.queue_.push(entry);
-    keeper.context_.addClaim();
-    if (keeper.isObserved()) [[unlikely]]
-        keeper.record(TimerEvent::Stage::dispatch, entry);
+    hold.tasks().queue.push(entry);
+    hold.context().addClaim();
+    if (hold.tasks().events.isObserved()) [[unlikely]]
+        hold.tasks().events.record(TimerEvent::Stage::dispatch, entry);
 
-    Section::Released const released{section};
-    submit(keeper);
+    Hold::Released const released{hold};
+    submit(hold.keeper());
 }
 
 /// Gives the executor a claim. Calls the error handler if it refuses.
-void TimeoutKeeper::ExecutorClaims::submit(TimeoutKeeper& keeper) {
+void ExecutorClaims::submit(Keeper& keeper) {
     Submission submission{keeper};
     std::exception_ptr exception;
     try {
-        keeper.context_.options.executor.execute(Claim{keeper});
+        keeper.context().options.executor.execute(Claim{keeper});
     } catch (...) {
         exception = std::current_exception();
     }
     if (submission.rejected)
         endRejected(keeper, submission.frame, *submission.rejected, exception);
     else if (exception)
-        keeper.context_.reports.failure({TaskFailure::Kind::executorThrew, exception});
+        keeper.context().reports.failure({TaskFailure::Kind::executorThrew, exception});
 }
 
-void TimeoutKeeper::ExecutorClaims::copy(TimeoutKeeper& keeper) noexcept {
-    Section section{keeper};
-    keeper.queue_.copyClaim();
-    keeper.context_.addClaim();
+void ExecutorClaims::copy(Keeper& keeper) noexcept {
+    Hold const hold{keeper};
+    hold.tasks().queue.copyClaim();
+    keeper.context().addClaim();
 }
 
-void TimeoutKeeper::ExecutorClaims::run(TimeoutKeeper& keeper) noexcept {
+void ExecutorClaims::run(Keeper& keeper) noexcept {
     Submission::Suspended const suspended;
-    {
-        RunFrame frame{keeper.context_};
-        Section section{keeper};
-        if (TimeoutEntry* const entry = keeper.queue_.useClaim()) {
-            --keeper.pending_;
-            keeper.run(section, frame, *entry);
-        }
-    }
+    keeper.runQueued();
     // Last: the claim's reference may be all that keeps the timer in memory.
-    keeper.context_.endClaim();
+    keeper.context().endClaim();
 }
 
-void TimeoutKeeper::ExecutorClaims::drop(TimeoutKeeper& keeper) noexcept {
+void ExecutorClaims::drop(Keeper& keeper) noexcept {
     // Of the claims that die during a submission, the first to reject a task counts as the
     // submitted one: submit() will have the exception for it.
     Submission* const submission = Submission::current();
     bool const isSubmitted =
         submission != nullptr && &submission->keeper == &keeper && !submission->rejected;
     {
-        RunFrame frame{keeper.context_};
+        RunFrame frame{keeper.context()};
         auto const rejected = rejectSurplus(keeper, isSubmitted ? submission->frame : frame);
         if (rejected && isSubmitted)
             submission->rejected = rejected;
         else if (rejected)
             endRejected(keeper, frame, *rejected, nullptr);
     }
-    keeper.context_.endClaim();
+    keeper.context().endClaim();
 }
 
 /// Gives up a claim, and rejects the newest queued task if no claim is left for it. `frame` stands
 /// for the rejection until it was reported: stop() and cancelAndWait() wait for it.
-std::optional<TaskSubject> TimeoutKeeper::ExecutorClaims::rejectSurplus(TimeoutKeeper& keeper,
-                                                                        RunFrame& frame) noexcept {
-    Section section{keeper};
-    TimeoutEntry* const entry = keeper.queue_.dropClaim();
+std::optional<TaskSubject> ExecutorClaims::rejectSurplus(Keeper& keeper, RunFrame& frame) noexcept {
+    Hold const hold{keeper};
+    TaskBook& tasks = hold.tasks();
+    TimeoutEntry* const entry = tasks.queue.dropClaim();
     if (entry == nullptr) return std::nullopt;
-    --keeper.pending_;
-    ++keeper.counters_.rejected;
+    --tasks.pending;
+    ++tasks.counters.rejected;
     TaskSubject const subject{*entry};
-    bool const isTold = !entry->isHook() || static_cast<HookEntry*>(entry)->hearsOfGivingUp();
+    bool const isTold = !entry->isHook() || static_cast<HookEntry*>(entry)->callsGivenUp();
     frame.entry = isTold ? entry : nullptr;
-    keeper.running_.add(frame);
+    tasks.running.add(frame);
     // A HashedWheelTimer has released the limit already, when the tick came.
-    if (isPending(TimeoutWord::of(*entry).state())) keeper.context_.limit.release();
+    if (isPending(TimeoutWord::of(*entry).state())) keeper.context().limit.release();
     TimeoutWord{entry->deadline(), TimeoutState::rejected}.storeIn(*entry);
-    if (keeper.isObserved()) [[unlikely]]
-        keeper.record(TimerEvent::Stage::cancel, *entry);
+    if (tasks.events.isObserved()) [[unlikely]]
+        tasks.events.record(TimerEvent::Stage::cancel, *entry);
     return subject;
 }
 
-void TimeoutKeeper::ExecutorClaims::endRejected(TimeoutKeeper& keeper, RunFrame& frame,
-                                                TaskSubject const& subject,
-                                                std::exception_ptr exception) noexcept {
-    reportFailure(keeper.context_, subject, TaskFailure::Kind::rejected, std::move(exception));
-    if (subject.node != nullptr) destroyTask(keeper.context_, *subject.node);
+void ExecutorClaims::endRejected(Keeper& keeper, RunFrame& frame, TaskSubject const& subject,
+                                 std::exception_ptr exception) noexcept {
+    reportFailure(keeper.context(), subject, TaskFailure::Kind::rejected, std::move(exception));
+    if (subject.node != nullptr) destroyTask(keeper.context(), *subject.node);
     // Unless the hook has died on this thread meanwhile.
-    if (subject.node == nullptr && frame.entry != nullptr) callGivenUp(keeper.context_, subject);
-    Section section{keeper};
-    keeper.endFrame(frame);
-    if (subject.node != nullptr) section.releaseLater(*subject.node);
+    if (subject.node == nullptr && frame.entry != nullptr) callGivenUp(keeper.context(), subject);
+    Hold hold{keeper};
+    hold.endRun(frame);
+    if (subject.node != nullptr) hold.releaseLater(*subject.node);
 }
 
 }  // namespace detail

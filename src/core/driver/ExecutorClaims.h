@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/driver/TimeoutKeeper.h"
+#include "core/driver/Keeper.h"
 #include "core/driver/run/RunFrame.h"
 #include "core/driver/run/TaskSubject.h"
 #include "core/timeout/TimeoutWord.h"
@@ -19,26 +19,24 @@ namespace detail {
 /// rejected.
 ///
 /// Thread safety  any number of threads, without the lock except dispatch()
-class TimeoutKeeper::ExecutorClaims {
+class ExecutorClaims {
 public:
     /// Queues an entry in the given state, and gives the executor a claim for it. Releases the lock
     /// meanwhile.
-    static void dispatch(TimeoutKeeper& keeper, Section& section, TimeoutEntry& entry,
-                         TimeoutState state);
+    static void dispatch(Hold& hold, TimeoutEntry& entry, TimeoutState state);
 
     // What a Claim does.
 
-    static void copy(TimeoutKeeper& keeper) noexcept;
-    static void run(TimeoutKeeper& keeper) noexcept;
-    static void drop(TimeoutKeeper& keeper) noexcept;
+    static void copy(Keeper& keeper) noexcept;
+    static void run(Keeper& keeper) noexcept;
+    static void drop(Keeper& keeper) noexcept;
 
 private:
     class Submission;
 
-    static void submit(TimeoutKeeper& keeper);
-    static std::optional<TaskSubject> rejectSurplus(TimeoutKeeper& keeper,
-                                                    RunFrame& frame) noexcept;
-    static void endRejected(TimeoutKeeper& keeper, RunFrame& frame, TaskSubject const& subject,
+    static void submit(Keeper& keeper);
+    static std::optional<TaskSubject> rejectSurplus(Keeper& keeper, RunFrame& frame) noexcept;
+    static void endRejected(Keeper& keeper, RunFrame& frame, TaskSubject const& subject,
                             std::exception_ptr exception) noexcept;
 };
 

@@ -1,14 +1,14 @@
 #pragma once
 
-#include "core/driver/PushBack.h"
-#include "core/driver/TimeoutKeeper.h"
+#include "core/driver/Keeper.h"
+#include "core/driver/book/ShardBook.h"
+#include "core/driver/run/RunFrame.h"
+#include "core/timeout/PushBack.h"
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerStatistics.h>
 #include <timingwheel/detail/platform/CacheLine.h>
-#include <timingwheel/wheel/RawTimingWheel.h>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,33 +19,30 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// One hierarchical wheel with its lock, and the entries that belong to it, from intake to outcome.
+class ShardHold;
+
+/// One hierarchical wheel with its lock, and the timeouts that belong to it, from intake to
+/// outcome. What the lock guards is a ShardBook. This takes holds for callers and for the driver,
+/// reads the clock, and does outside the lock what the book cannot.
 ///
 /// A thread always schedules into the same shard, so threads seldom contend for a lock. An entry
-/// remembers its shard, so one lock decides every question about it. Ground rules, in addition to
-/// those of TimeoutKeeper:
+/// remembers its shard, so one lock decides every question about it. Ground rules:
 ///
 ///   - Under the lock: list operations, at most kChunk entries a hold.
-///   - While an entry is pending, ready or queued, its state changes under the lock. The push-back
-///     of a pending entry, which only moves its deadline later, is one compare-and-set without it
-///     (docs/decisions/0001).
-///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or
-///     `queue_` (queued).
+///   - While an entry is pending, ready or queued, its state changes under the lock, except for the
+///     push-back (PushBack.h).
 ///   - The next wake, published for the driver, is never later than the earliest thing to do here.
-///
-/// Data flows one way: the wheel returns what is due, and `serve` runs or dispatches it. Only
-/// periodic and cascading entries go back: they are placed again.
-class Shard final : public TimeoutKeeper {
+class Shard final : public Keeper {
 public:
-    /// At most so many entries are handled under one hold of the lock.
-    static constexpr std::size_t kChunk = 256;
+    static constexpr std::size_t kChunk = ShardBook::kChunk;
 
-    enum class Gate : std::uint8_t {
-        notStarted,
-        open,
-        draining,
-        closed,
-        elsewhere,  ///< an answer alone: the hook belongs to another shard of the timer
+    /// What became of a schedule.
+    enum class Answer : std::uint8_t {
+        notStarted,  ///< nothing: the timer was not started yet
+        accepted,
+        draining,   ///< it was refused: the timer is draining
+        closed,     ///< the same: it was stopped
+        elsewhere,  ///< nothing: the hook belongs to another shard of the timer
     };
 
     Shard(TimerContext& context, std::uint32_t number);
@@ -57,16 +54,16 @@ public:
 
     // For callers, from any thread.
 
-    /// Accepts a node, which counts in the limit already, if the gate is open, and returns the
-    /// gate. Builds levels as far as `farthest`, for entries that the driver places again. Throws
-    /// std::bad_alloc if a level cannot be built; nothing has changed then.
-    Gate schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
+    /// Accepts a node, which counts in the limit already. Builds levels as far as `farthest`, for
+    /// entries that the driver places again. Throws std::bad_alloc if a level cannot be built;
+    /// nothing has changed then.
+    Answer schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
     /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
     /// that cannot be scheduled it throws, or says `elsewhere`; those before it are scheduled then.
     /// Throws std::bad_alloc as above, and RejectedExecution.
     /// REQUIRES: at most a chunk. Hooks of this shard, or a single one that is of no other timer
     /// any more.
-    Gate schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
+    Answer schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
     bool cancel(HookEntry& hook) noexcept;
@@ -103,7 +100,7 @@ public:
     /// True while a task of `hook` runs.
     bool isRunning(HookEntry const& hook);
 
-    // For the driver: one thread at a time.
+    // For the driver: one thread at a time. Claims call runQueued() from any thread.
 
     /// A pass of a loop begins or ends. stop() waits for the end. The lock leans to the first
     /// thread that makes passes.
@@ -117,10 +114,10 @@ public:
         std::size_t moved = 0;    ///< entries that were run, dispatched, or placed again
         std::size_t started = 0;  ///< those that were run or dispatched
     };
-    /// Flushes buckets that expire by `limit`, moves their entries down, and runs or dispatches
-    /// those that are due: at most a chunk, at most `atMost` tasks, and all of one tick.
-    /// REQUIRES: limit is not Tick::max().
+    /// Takes what is due by `limit` and runs or dispatches it: at most a chunk of entries, at most
+    /// `atMost` tasks, and all of one tick. REQUIRES: limit is not Tick::max().
     Served serve(Tick limit, RunFrame& frame, std::size_t atMost);
+    void runQueued() noexcept override;
 
     // For starting, stopping and looking.
 
@@ -132,83 +129,50 @@ public:
     void close(StoppedTimeouts& stopped) noexcept;
     /// Waits for runs on other threads, then takes the periodic timeouts that ended meanwhile.
     void collectLate(StoppedTimeouts& stopped) noexcept;
+    /// Tells the objects of hooks that the timer gave up, one after another, as if they ran in
+    /// `frame`. Outside the lock; may destroy the timer.
+    void endGivenUp(RunFrame& frame) noexcept;
     std::size_t pending();
     void readInto(TimerStatistics& statistics);
     void checkInvariants();
 
 private:
-    void admit(Section& section, TimeoutEntry& entry, Tick deadline) noexcept;
-    bool scheduleOrMove(Section& section, HookEntry& hook, Tick deadline, Clock::TimePoint now);
-    bool adopt(HookEntry& hook, TimeoutKeeper* former) noexcept;
-    bool moveLocked(Section& section, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
-                    Clock::TimePoint now);
-    void reserve(Tick deadline);
-    void reserveIfPossible(Tick deadline) noexcept;
-    /// Moves the wheel's clock to now, or to the first bucket before that, so that an entry goes to
-    /// the lowest level that can hold it. Does so once a tick.
-    void catchUp(Section& section, Clock::TimePoint now) noexcept {
-        if (now >= catchUpAt_) catchUpNow(section, now);
-    }
-    void catchUpNow(Section& section, Clock::TimePoint now) noexcept;
-    bool turnBackIfSet(Section& section, Tick tick) noexcept;
-    void turnBack(Section& section, Tick tick) noexcept;
-    bool correct(TimeoutEntry& entry) noexcept;
-    std::size_t placeGathered(Section& section, std::size_t atMost) noexcept;
-    void publishReach() noexcept;
-    void allowPushBacks() noexcept;
-    TimerTaskList const* place(Section& section, TimeoutEntry& entry) noexcept;
-    Served serveLocked(Section& section, Tick limit, RunFrame& frame, std::size_t atMost);
-    void wake() noexcept;
-    TimeoutEntry* takeDue() noexcept;
-    TimeoutEntry* expireOrCascade() noexcept;
-    bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
-    TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
-        TimerTaskList const& bucket = wheel_.moveAhead(entry, deadline).bucket();
-        if (bucket.level() < flush_->level()) ++cascaded_[flush_->level()];
-        return bucket;
-    }
-    void cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept;
-    enum class Cancelled { no, yes, whileRunning };
-    Cancelled markCancelled(TimeoutEntry& entry) noexcept;
-    void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept;
-    static void endIfCancelling(TimeoutNode& node) noexcept;
-    std::size_t gatherAll() noexcept;
-    void gatherReady() noexcept;
-    TimeoutEntry* takeGathered(std::size_t& queued) noexcept;
-    void cancelGathered(TimeoutEntry& entry) noexcept;
-    void unlinkAndMark(TimeoutEntry& entry, TimeoutWord word) noexcept;
-    void unlink(TimeoutEntry& entry, TimeoutState state) noexcept;
-    TimeoutEntry* takePending() noexcept;
-    void refreshNextWake() noexcept;
-    bool scheduleNextRun(Section& section, TimeoutNode& node,
-                         std::optional<NextRun> const& next) noexcept override;
-    void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
-    void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
-    void recordWake(TimerTaskList const& bucket, Tick expiration) noexcept;
-    void advanceClockAndRecord(Tick tick) noexcept;
-    void recordRestart(Tick tick) noexcept;
+    friend class ShardHold;
 
-    // Protected by the lock.
-    Gate gate_ = Gate::notStarted;
-    RawTimingWheel wheel_;
-    Clock::TimePoint catchUpAt_ = Clock::TimePoint::min();
-    TimerTaskList const* flush_ = nullptr;
-    TimerTaskList arrivals_;       // due on arrival, by deadline: wait for the driver's next pass
-    TimerTaskList due_;            // those admitted to this pass
-    TimerTaskList late_;           // periodic, ended by stop() while they ran
-    bool isTurningBack_ = false;   // what the wheel has gathered is to be placed again
-    bool isCorrection_ = false;    // and what computes its times must do so anew
-    TimerTaskList gatheredReady_;  // were due, or due on arrival, when the wheel gathered
-    // For cancelAll():
-    TimerTaskList cancelledNodes_;    // will be ended by it
-    std::size_t cancelledCount_ = 0;  // what it has not counted yet
-    std::uint32_t gatherers_ = 0;     // how many calls are under way
-    std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
-    bool isLateCollected_ = false;
-    std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
+    bool scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadline, Clock::TimePoint now);
+    bool adopt(ShardHold& hold, HookEntry& hook, Keeper* former) noexcept;
+    bool moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
+                   Clock::TimePoint now);
+    enum class Cancelled { no, yes, whileRunning };
+    Cancelled cancelEntry(TimeoutEntry& entry) noexcept;
+    void catchUp(ShardHold& hold, Clock::TimePoint now) noexcept;
+    void catchUpNow(ShardHold& hold, Clock::TimePoint now) noexcept;
+    bool turnBackIfSet(ShardHold& hold, Tick tick) noexcept;
+    void reserve(ShardHold& hold, Tick deadline);
+    void reserveIfPossible(ShardHold& hold, Tick deadline) noexcept;
+    void publishReach(ShardHold& hold) noexcept;
+    void allowPushBacks() noexcept;
+    void expectPushBacks(ShardHold& hold) noexcept;
+    Served serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, std::size_t atMost);
+    void run(ShardHold& hold, RunFrame& frame, TimeoutEntry& entry) noexcept;
+    bool scheduleNextRun(ShardHold& hold, TimeoutNode& node,
+                         std::optional<NextRun> const& next) noexcept;
+
+    Guarded<ShardBook, ShardHold> book_;
 
     // Read by all threads, seldom written: on a cache line of its own.
     alignas(kCacheLine) PushBack pushBack_;
+};
+
+/// A hold of a shard's lock: the only way to its book.
+class ShardHold final : public Hold {
+public:
+    explicit ShardHold(Shard& shard) noexcept : Hold{shard}, book_{shard.book_.data_} {}
+
+    ShardBook* operator->() const noexcept { return &book_; }
+
+private:
+    ShardBook& book_;
 };
 
 }  // namespace detail

@@ -26,20 +26,20 @@ TimerCore::TimerCore(TimerOptions timerOptions, DrivenBy driver)
 
 // ---- for callers ------------------------------------------------------------------------------
 
-/// Calls `schedule` until the gate is open. The first schedule starts the driver thread.
+/// Calls `schedule` until it is accepted. The first schedule starts the driver thread.
 template <class Schedule>
 void TimerCore::scheduleOpen(Schedule&& schedule) {
     for (;;) {
         switch (schedule()) {
-            case Shard::Gate::open:
+            case Shard::Answer::accepted:
                 return;
-            case Shard::Gate::notStarted:
+            case Shard::Answer::notStarted:
                 life_.start();
                 break;
-            case Shard::Gate::elsewhere:
+            case Shard::Answer::elsewhere:
                 break;
-            case Shard::Gate::draining:
-            case Shard::Gate::closed:
+            case Shard::Answer::draining:
+            case Shard::Answer::closed:
                 refuseStopped();
         }
     }
@@ -56,7 +56,7 @@ Timeout TimerCore::newTimeout(TaskSource task, Clock::TimePoint deadline, Clock:
             periodicity == nullptr ? tick : context_.intake(periodicity->horizon(now), {});
         accept(*node, tick, farthest, now);
     } catch (...) {
-        TimeoutKeeper::discard(context_, *node);
+        Keeper::discard(context_, *node);
         throw;
     }
     return handle;
@@ -76,15 +76,15 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
     HookEntry* const entry = &hook;
     scheduleOpen([&] {
-        Shard::Gate const gate = shard->schedule({&entry, 1}, tick, now);
+        Shard::Answer const answer = shard->schedule({&entry, 1}, tick, now);
         // Another thread has given the hook a shard here meanwhile: like every later schedule, use
         // that one, unless it was refused there and has none again.
-        if (gate == Shard::Gate::elsewhere) {
+        if (answer == Shard::Answer::elsewhere) {
             shard = Shard::of(hook);
             if (shard == nullptr) shard = &shardOfThisThread();
             former = nullptr;
         }
-        return gate;
+        return answer;
     });
     if (former != nullptr) former->dropShares();
 }
@@ -108,10 +108,10 @@ void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock:
     };
     if (!accepts_.load(std::memory_order_relaxed)) return oneByOne();
     scheduleOpen([&] {
-        Shard::Gate const gate = shard.schedule(hooks, tick, now);
-        if (gate != Shard::Gate::draining) return gate;
+        Shard::Answer const answer = shard.schedule(hooks, tick, now);
+        if (answer != Shard::Answer::draining) return answer;
         oneByOne();
-        return Shard::Gate::open;
+        return Shard::Answer::accepted;
     });
 }
 

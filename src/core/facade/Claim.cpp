@@ -7,9 +7,9 @@
 namespace timingwheel {
 inline namespace v1 {
 
-using ExecutorClaims = detail::TimeoutKeeper::ExecutorClaims;
+using ExecutorClaims = detail::ExecutorClaims;
 
-Claim::Claim(detail::TimeoutKeeper& keeper) noexcept : keeper_{&keeper} {}
+Claim::Claim(detail::Keeper& keeper) noexcept : keeper_{&keeper} {}
 
 Claim::Claim(Claim const& other) noexcept : keeper_{other.keeper_} {
     if (keeper_ != nullptr) ExecutorClaims::copy(*keeper_);

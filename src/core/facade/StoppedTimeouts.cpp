@@ -1,4 +1,4 @@
-#include "core/driver/TimeoutKeeper.h"
+#include "core/driver/Keeper.h"
 #include "core/timeout/TimeoutNode.h"
 
 #include <timingwheel/StoppedTimeouts.h>
@@ -9,7 +9,7 @@
 namespace timingwheel {
 inline namespace v1 {
 
-using detail::TimeoutKeeper;
+using detail::Keeper;
 using detail::TimeoutNode;
 
 namespace {
@@ -77,8 +77,8 @@ void StoppedTimeouts::clear() noexcept {
         TimeoutNode& next = nextInCircle(node);
         first_ = &next == &node ? nullptr : &next;
         TimerTaskList::remove(node);
-        TimeoutKeeper const& keeper = *node.keeper.load(std::memory_order_relaxed);
-        TimeoutKeeper::discard(keeper.context(), node);
+        Keeper const& keeper = *node.keeper.load(std::memory_order_relaxed);
+        Keeper::discard(keeper.context(), node);
     }
 }
 

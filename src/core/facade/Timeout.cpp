@@ -1,5 +1,6 @@
 #include "core/base/ReadableTime.h"
-#include "core/driver/TimeoutKeeper.h"
+#include "core/driver/Keeper.h"
+#include "core/driver/run/RunFrame.h"
 #include "core/driver/run/TaskEnd.h"
 #include "core/timeout/TimeoutNode.h"
 #include "core/timeout/TimeoutWord.h"
@@ -12,14 +13,14 @@
 namespace timingwheel {
 inline namespace v1 {
 
-using detail::TimeoutKeeper;
+using detail::Keeper;
 using detail::TimeoutNode;
 using detail::TimeoutState;
 using detail::TimeoutWord;
 
 namespace {
 
-TimeoutKeeper& keeperOf(TimeoutNode const& node) noexcept {
+Keeper& keeperOf(TimeoutNode const& node) noexcept {
     return *node.keeper.load(std::memory_order_relaxed);
 }
 
@@ -33,7 +34,7 @@ Timeout::Timeout(Timeout const& other) noexcept : node_{other.node_} {
     if (node_ != nullptr) node_->retain();
 }
 
-void Timeout::release() noexcept { TimeoutKeeper::release(*node_); }
+void Timeout::release() noexcept { Keeper::release(*node_); }
 
 bool Timeout::cancel() const noexcept {
     return node_ != nullptr && keeperOf(*node_).cancel(*node_);

@@ -28,7 +28,7 @@ namespace {
 /// Refuses an entry that another timer keeps. `what()` names it.
 template <class What>
 void refuseOfAnotherTimer(TimerCore const& core, TimeoutEntry const& entry, What&& what) {
-    detail::TimeoutKeeper const* const keeper = entry.keeper.load(std::memory_order_acquire);
+    detail::Keeper const* const keeper = entry.keeper.load(std::memory_order_acquire);
     if (keeper == nullptr || &keeper->context() == &core.context()) [[likely]]
         return;
     detail::refuseOption(what(), "of another timer",

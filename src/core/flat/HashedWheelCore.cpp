@@ -28,7 +28,7 @@ Timeout HashedWheelCore::newTimeout(TaskSource task, When when, TimeoutOptions o
     try {
         if (!scheduleOrRun(*node, now, deadline)) life_.refuseStart();
     } catch (...) {
-        TimeoutKeeper::discard(context_, *node);
+        Keeper::discard(context_, *node);
         throw;
     }
     return handle;

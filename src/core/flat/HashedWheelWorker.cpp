@@ -1,7 +1,7 @@
 #include "core/flat/HashedWheelWorker.h"
 
 #include "core/driver/ExecutorClaims.h"
-#include "core/driver/Section.h"
+#include "core/driver/Runner.h"
 #include "core/driver/run/TaskEnd.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ inline namespace v1 {
 namespace detail {
 
 HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions options)
-    : TimeoutKeeper{context, 0}, wheel_{options} {}
+    : Keeper{context, 0}, wheel_{options} {}
 
 // ---- for callers ------------------------------------------------------------------------------
 
@@ -22,13 +22,13 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
     // Observe first, since the worker may have it right after. One that is refused was observed
     // too, so a cancel follows at once.
-    if (isObserved()) [[unlikely]] {
+    if (context_.isObserved()) [[unlikely]] {
         observe(Stage::schedule, node);
         observe(Stage::intake, node);
     }
     CellQueue::Added const outcome = added_.add(node);
     if (outcome != CellQueue::Added::yes) [[unlikely]] {
-        if (isObserved()) [[unlikely]]
+        if (context_.isObserved()) [[unlikely]]
             observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
         if (outcome == CellQueue::Added::closed) return false;
@@ -46,25 +46,34 @@ void HashedWheelWorker::ringBy(Tick tick) noexcept {
 
 bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
     RunFrame frame{context_};
-    Section section{*this};
-    if (isClosed_) return false;
+    FlatHold hold{*this};
+    if (hold->isClosed) return false;
     node.keeper.store(this, std::memory_order_relaxed);
-    ++madeShares_;
+    TaskBook& tasks = hold.tasks();
+    ++tasks.madeShares;
     TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
-    if (isObserved()) [[unlikely]] {
-        record(Stage::schedule, node);
-        record(Stage::intake, node);
-        record(Stage::expire, node);
+    if (context_.isObserved()) [[unlikely]] {
+        for (Stage const stage : {Stage::schedule, Stage::intake, Stage::expire})
+            tasks.events.record(stage, node);
     }
     if (context_.options.executor.isInline()) {
-        run(section, frame, node);
+        Runner{hold, frame}.runOnce(node);
         return true;
     }
-    ++pending_;
-    running_.add(frame);  // stop() waits until the executor has got the claim
-    ExecutorClaims::dispatch(*this, section, node, TimeoutState::handedOver);
-    endFrame(frame);
+    ++tasks.pending;
+    tasks.running.add(frame);  // stop() waits until the executor has got the claim
+    ExecutorClaims::dispatch(hold, node, TimeoutState::handedOver);
+    hold.endRun(frame);
     return true;
+}
+
+void HashedWheelWorker::runQueued() noexcept {
+    RunFrame frame{context_};
+    Hold hold{*this};
+    TimeoutEntry* const entry = hold.tasks().queue.useClaim();
+    if (entry == nullptr) return;
+    --hold.tasks().pending;
+    Runner{hold, frame}.runOnce(*entry);
 }
 
 bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
@@ -103,27 +112,28 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
 bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
                                       TimeoutState state) noexcept {
     TimeoutWord const cancelled{seen.deadline(), state};
-    if (!isObserved()) [[likely]]
+    if (!context_.isObserved()) [[likely]]
         return cancelled.replace(node, seen);
-    Section const section{*this};
+    Hold const hold{*this};
     bool const wasPending = seen.state() == TimeoutState::pending;
     if (!cancelled.replace(node, seen)) return false;
-    if (wasPending) record(Stage::cancel, node);
+    if (wasPending) hold.tasks().events.record(Stage::cancel, node);
     return true;
 }
 
 /// Cancels a node that waits for the executor. False if its task runs, or has run.
 bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
     {
-        Section section{*this};
+        Hold const hold{*this};
+        TaskBook& tasks = hold.tasks();
         TimeoutWord const word = TimeoutWord::of(node);
         if (word.state() != TimeoutState::handedOver) return false;
-        queue_.unlink(node);
-        --pending_;
-        ++counters_.cancelled;
+        tasks.queue.unlink(node);
+        --tasks.pending;
+        ++tasks.counters.cancelled;
         TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(node);
-        if (isObserved()) [[unlikely]]
-            record(Stage::cancel, node);
+        if (tasks.events.isObserved()) [[unlikely]]
+            tasks.events.record(Stage::cancel, node);
     }
     endCancelled(node);
     return true;
@@ -143,7 +153,7 @@ void HashedWheelWorker::unlinkAndEnd(TimeoutNode& node) noexcept {
 /// sharedTask() copies the task under the lock: lets it finish.
 void HashedWheelWorker::letCopyEnd(TimeoutNode& node) noexcept {
     if (node.task().shared == nullptr) return;
-    Section const section{*this};
+    Hold const hold{*this};
 }
 
 /// Ends the task of a node that this thread made `cancelled`.
@@ -163,8 +173,8 @@ void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
 
 /// The clock lives until the worker is closed. The lock keeps it open meanwhile.
 void HashedWheelWorker::ringUnlessClosed() noexcept {
-    Section const section{*this};
-    if (!isClosed_) ringBy(context_.scale.nowToTick(context_.now()) + 1);
+    FlatHold const hold{*this};
+    if (!hold->isClosed) ringBy(context_.scale.nowToTick(context_.now()) + 1);
 }
 
 // ---- a tick -----------------------------------------------------------------------------------
@@ -178,12 +188,12 @@ void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
     wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
     unlinkCancelled();
     transfer(tick);
-    if (isObserved()) [[unlikely]]
+    if (context_.isObserved()) [[unlikely]]
         observeWake(tick);
     if (wheel_.beginTick(tick)) {
         while (takeDue()) {
-            Section section{*this};
-            while (nextDue_ < endOfDue_) expire(section, *due_[nextDue_++], frame);
+            Hold hold{*this};
+            while (nextDue_ < endOfDue_) expire(hold, *due_[nextDue_++], frame);
         }
         frame.meter.finish();
     }
@@ -255,13 +265,13 @@ bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
         return false;
     }
     ++accepted_;
-    if (isObserved()) [[unlikely]]
+    if (context_.isObserved()) [[unlikely]]
         observePlace(node);
     return true;
 }
 
 /// Its tick has come: decides who has it, and runs or dispatches it.
-void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& frame) noexcept {
+void HashedWheelWorker::expire(Hold& hold, TimeoutNode& node, RunFrame& frame) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     if (word.state() != TimeoutState::pending ||
         !TimeoutWord{word.deadline(), TimeoutState::handedOver}.replace(node, word)) {
@@ -270,11 +280,11 @@ void HashedWheelWorker::expire(Section& section, TimeoutNode& node, RunFrame& fr
         return release(node);
     }
     context_.limit.release();
-    if (isObserved()) [[unlikely]]
-        record(Stage::expire, node);
-    if (context_.options.executor.isInline()) return run(section, frame, node);
-    ++pending_;
-    ExecutorClaims::dispatch(*this, section, node, TimeoutState::handedOver);
+    if (context_.isObserved()) [[unlikely]]
+        hold.tasks().events.record(Stage::expire, node);
+    if (context_.options.executor.isInline()) return Runner{hold, frame}.runOnce(node);
+    ++hold.tasks().pending;
+    ExecutorClaims::dispatch(hold, node, TimeoutState::handedOver);
 }
 
 /// Says when to come again. A caller adds, then reads the next wake; this writes the next wake,
@@ -294,8 +304,8 @@ void HashedWheelWorker::open() noexcept {
 
 void HashedWheelWorker::close() noexcept {
     added_.close();
-    Section section{*this};
-    isClosed_ = true;
+    FlatHold const hold{*this};
+    hold->isClosed = true;
 }
 
 void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
@@ -316,10 +326,10 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     unlinkCancelled();
     nextWake_.set(Tick::max());
     {
-        Section section{*this};
-        madeShares_ += std::exchange(accepted_, 0);
+        Hold hold{*this};
+        hold.tasks().madeShares += std::exchange(accepted_, 0);
         // Every cancel() is decided by now, but events of other threads may still be on their way.
-        section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
+        waitForOtherThreads(hold);
     }
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
@@ -328,45 +338,60 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
 }
 
 void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
-    Section section{*this};
-    while (queue_.size() > 0) {
-        --pending_;
-        returnTo(stopped, queue_.takeFirst());
+    Hold hold{*this};
+    TaskBook& tasks = hold.tasks();
+    while (tasks.queue.size() > 0) {
+        --tasks.pending;
+        Runner::returnTo(stopped, hold, tasks.queue.takeFirst());
     }
-    section.waitFor(runEnded_, [this] { return !running_.hasOfOtherThread(); });
+    waitForOtherThreads(hold);
+}
+
+void HashedWheelWorker::waitForOtherThreads(Hold& hold) noexcept {
+    hold.waitForRuns(
+        [&] { return !hold.tasks().running.hasOfOtherThread(RunFrame::thisThread()); });
 }
 
 void HashedWheelWorker::returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept {
-    Section section{*this};
-    if (!returnTo(stopped, node)) section.releaseLater(node);
+    Hold hold{*this};
+    if (!Runner::returnTo(stopped, hold, node)) hold.releaseLater(node);
 }
 
 void HashedWheelWorker::readInto(TimerStatistics& statistics) {
-    Section section{*this};
-    counters_.readInto(statistics);
+    Hold const hold{*this};
+    TaskBook const& tasks = hold.tasks();
+    tasks.counters.readInto(statistics);
     statistics.cancelled += cancelledCount_.load(std::memory_order_relaxed);
     statistics.pending = context_.limit.count();
     statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
-                           statistics.returned + statistics.rejected + queue_.size();
+                           statistics.returned + statistics.rejected + tasks.queue.size();
+}
+
+// ---- observing --------------------------------------------------------------------------------
+
+// What happens without the lock is recorded alone. So it is delivered before the next step.
+
+void HashedWheelWorker::observe(Stage stage, TimeoutNode const& node) noexcept {
+    Hold const hold{*this};
+    hold.tasks().events.record(stage, node);
 }
 
 void HashedWheelWorker::observePlace(TimeoutNode const& node) noexcept {
-    TimerEvent event = eventOf(Stage::place, &node);
+    Hold const hold{*this};
+    EventLog& events = hold.tasks().events;
+    TimerEvent event = events.eventOf(Stage::place, &node);
     event.slot = static_cast<std::uint32_t>(RawHashedWheel::slotOf(node));
     event.expiration = node.deadline();
-    observe(event);
+    events.record(event);
 }
 
 void HashedWheelWorker::observeWake(Tick tick) noexcept {
-    TimerEvent event = eventOf(Stage::wake, nullptr);
+    Hold const hold{*this};
+    EventLog& events = hold.tasks().events;
+    TimerEvent event = events.eventOf(Stage::wake, nullptr);
     event.slot = static_cast<std::uint32_t>(tick.value() % ticksPerWheel());
     event.expiration = tick;
-    observe(event);
-}
-
-void HashedWheelWorker::observe(TimerEvent event) noexcept {
-    event.number = events_.nextNumber();
-    observer_->onEvent(event);
+    events.record(event);
 }
 
 }  // namespace detail

@@ -1,8 +1,10 @@
 #pragma once
 
-#include "core/driver/TimeoutKeeper.h"
+#include "core/driver/Keeper.h"
+#include "core/driver/run/RunFrame.h"
 #include "core/flat/CellQueue.h"
 #include "core/flat/EntryStack.h"
+#include "core/timeout/TimeoutWord.h"
 
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/TimerStatistics.h>
@@ -17,6 +19,12 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
+/// What the lock guards beside the TaskBook.
+struct FlatBook {
+    bool isClosed = false;
+};
+class FlatHold;
+
 /// Netty's worker: the flat wheel, its two queues, and what a tick does.
 ///
 /// Callers and worker share no lock. Callers add a new timeout to `added_`. One compare-and-set
@@ -27,8 +35,8 @@ namespace detail {
 ///   - handedOver: its tick has come,
 ///   - returned: stop() has it.
 ///
-/// Only the worker touches the wheel, so a visit blocks nobody. The inherited lock guards only what
-/// runs and what waits for an executor.
+/// Only the worker touches the wheel, so a visit blocks nobody. The keeper's lock guards only what
+/// runs, what waits for an executor, and a FlatBook.
 ///
 /// A canceller that ends the task takes the node back from `added_` if it is still there. Any
 /// other cancelled node goes to `cancelled_`, and the worker unlinks it.
@@ -38,7 +46,7 @@ namespace detail {
 ///
 /// At tick t the worker unlinks what was cancelled, moves at most kMostTransferred new timeouts
 /// into their slots, and visits the slot of t.
-class HashedWheelWorker final : public TimeoutKeeper {
+class HashedWheelWorker final : public Keeper {
 public:
     static constexpr std::size_t kMostTransferred = 100'000;
 
@@ -56,6 +64,7 @@ public:
     bool runNow(TimeoutNode& node, Tick now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
+    void runQueued() noexcept override;
 
     // For the worker's thread.
 
@@ -76,6 +85,9 @@ public:
     std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
 
 private:
+    friend class FlatHold;
+    using Stage = TimerEvent::Stage;
+
     void ringBy(Tick tick) noexcept;
     void unlinkAndEnd(TimeoutNode& node) noexcept;
     void askToUnlink(TimeoutNode& node) noexcept;
@@ -89,15 +101,13 @@ private:
     void transfer(Tick tick) noexcept;
     bool place(TimeoutNode& node, Tick tick) noexcept;
     bool takeDue() noexcept;
-    void expire(Section& section, TimeoutNode& node, RunFrame& frame) noexcept;
+    void expire(Hold& hold, TimeoutNode& node, RunFrame& frame) noexcept;
     void settle(Tick tick) noexcept;
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
+    void waitForOtherThreads(Hold& hold) noexcept;
     void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
-    /// Delivers an event at once, outside the lock. REQUIRES: isObserved().
-    void observe(TimerEvent event) noexcept;
-    void observe(TimerEvent::Stage stage, TimeoutNode const& node) noexcept {
-        observe(eventOf(stage, &node));
-    }
+    // Deliver an event before they return. REQUIRES: there is an observer.
+    void observe(Stage stage, TimeoutNode const& node) noexcept;
     void observePlace(TimeoutNode const& node) noexcept;
     void observeWake(Tick tick) noexcept;
 
@@ -115,8 +125,19 @@ private:
     std::size_t endOfDue_ = 0;
     std::int64_t accepted_ = 0;
 
-    // Protected by the lock.
-    bool isClosed_ = false;
+    Guarded<FlatBook, FlatHold> book_;
+};
+
+/// A hold of a worker's lock.
+class FlatHold final : public Hold {
+public:
+    explicit FlatHold(HashedWheelWorker& worker) noexcept
+        : Hold{worker}, book_{worker.book_.data_} {}
+
+    FlatBook* operator->() const noexcept { return &book_; }
+
+private:
+    FlatBook& book_;
 };
 
 }  // namespace detail

@@ -29,7 +29,7 @@ public:
 
     void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
     /// Drops a reference. Returns true if it was the last one: it has freed the node, and the
-    /// caller owes the keeper a share. See TimeoutKeeper::release.
+    /// caller owes the keeper a share. See Keeper::release.
     bool release() noexcept;
     /// Gives up the driver's reference without counting. For a cancel(): its caller has a handle,
     /// and the last handle then knows that it is the last. REQUIRES: isTaskGone().
@@ -88,6 +88,13 @@ private:
     bool isPeriodic_;
     std::atomic<Gone> gone_{Gone::nothing};
 };
+
+/// The node of a periodic timeout; null for all other entries.
+inline TimeoutNode* periodicNode(TimeoutEntry& entry) noexcept {
+    if (entry.isHook()) return nullptr;
+    auto& node = static_cast<TimeoutNode&>(entry);
+    return node.isPeriodic() ? &node : nullptr;
+}
 
 static_assert(sizeof(TimeoutNode) == 48 || sizeof(void*) != 8);
 

@@ -1,41 +1,45 @@
 #pragma once
 
-#include "core/driver/Section.h"
-#include "core/driver/TimeoutKeeper.h"
+#include "core/driver/Keeper.h"
+#include "core/driver/Runner.h"
+#include "core/driver/run/RunFrame.h"
 #include "core/timeout/TimeoutNode.h"
 
-#include <thread>
 #include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// Looks into a keeper.
+struct KeeperProbe {
+    static bool leans(Keeper const& keeper) noexcept { return keeper.lock_.leans(); }
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel
 
 namespace timingwheel::test {
 
-/// A keeper without a wheel, into which a test may look.
-class BareKeeper final : public detail::TimeoutKeeper {
+/// A keeper without a wheel.
+class BareKeeper final : public detail::Keeper {
 public:
-    explicit BareKeeper(detail::TimerContext& context) : TimeoutKeeper{context, 0} {}
+    explicit BareKeeper(detail::TimerContext& context) : Keeper{context, 0} {}
 
     bool cancel(detail::TimeoutNode&) noexcept override { return false; }
     bool cancelAndEnd(detail::TimeoutNode&) noexcept override { return false; }
-
-    using TimeoutKeeper::bias_;
-    using TimeoutKeeper::counters_;
-    using TimeoutKeeper::drained_;
-    using TimeoutKeeper::endFrame;
-    using TimeoutKeeper::madeShares_;
-    using TimeoutKeeper::pending_;
-    using TimeoutKeeper::queue_;
-    using TimeoutKeeper::record;
-    using TimeoutKeeper::runEnded_;
-    using TimeoutKeeper::running_;
-
-    bool isLocked() {
-        bool isFree = false;
-        std::thread{[&] {
-            isFree = mutex_.try_lock();
-            if (isFree) mutex_.unlock();
-        }}.join();
-        return !isFree;
+    void runQueued() noexcept override {
+        detail::RunFrame frame{context_};
+        detail::Hold hold{*this};
+        detail::TimeoutEntry* const entry = hold.tasks().queue.useClaim();
+        if (entry == nullptr) return;
+        --hold.tasks().pending;
+        detail::Runner{hold, frame}.runOnce(*entry);
     }
+
+    /// Whether its lock leans to a thread now.
+    bool leans() const noexcept { return detail::KeeperProbe::leans(*this); }
 };
 
 /// A node with this task, and a handle to it.

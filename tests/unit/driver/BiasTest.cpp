@@ -1,4 +1,4 @@
-#include "core/driver/Bias.h"
+#include "core/driver/lock/Bias.h"
 
 #include <support/Effort.h>
 #include <support/Threads.h>
@@ -17,7 +17,7 @@ namespace {
 using detail::Bias;
 using detail::ProcessBarrier;
 
-/// As a keeper uses it.
+/// As a Lock uses it.
 class LeaningMutex {
 public:
     void lock() {

@@ -1,4 +1,4 @@
-#include "core/driver/DroppedShares.h"
+#include "core/driver/lock/DroppedShares.h"
 
 #include <gtest/gtest.h>
 

@@ -25,9 +25,9 @@ protected:
     /// Dispatches a task that adds its number to `ran_`.
     Timeout dispatch(BareKeeper& keeper, int number) {
         auto [node, handle] = nodeWith([this, number] { ran_.push_back(number); });
-        TimeoutKeeper::Section section{keeper};
-        ++keeper.pending_;
-        TimeoutKeeper::ExecutorClaims::dispatch(keeper, section, node, TimeoutState::queued);
+        Hold hold{keeper};
+        ++hold.tasks().pending;
+        ExecutorClaims::dispatch(hold, node, TimeoutState::queued);
         return handle;
     }
     Timeout dispatch(int number) { return dispatch(keeper_, number); }
@@ -47,10 +47,10 @@ TEST_F(ExecutorClaimsTest, EachRunsTheOldestTask) {
     executor_.take()();
     EXPECT_EQ(ran_, std::vector{1});
     EXPECT_TRUE(first.isDone() && second.isPending());
-    EXPECT_EQ(keeper_.pending_, 1U);
+    EXPECT_EQ(Hold{keeper_}.tasks().pending, 1U);
     executor_.take()();
     EXPECT_EQ(ran_, (std::vector{1, 2}));
-    EXPECT_EQ(keeper_.pending_, 0U);
+    EXPECT_EQ(Hold{keeper_}.tasks().pending, 0U);
     EXPECT_FALSE(context_.hasClaims());
 }
 
@@ -63,8 +63,8 @@ TEST_F(ExecutorClaimsTest, OneThatDiesUnrunRejectsTheNewestTask) {
     ASSERT_EQ(failures_.count(), 1U);
     EXPECT_EQ(failures_.entries()[0].kind, Kind::rejected);
     EXPECT_EQ(failures_.entries()[0].timeout, second);
-    EXPECT_EQ(keeper_.counters_.rejected, 1U);
-    EXPECT_EQ(keeper_.pending_, 1U);
+    EXPECT_EQ(Hold{keeper_}.tasks().counters.rejected, 1U);
+    EXPECT_EQ(Hold{keeper_}.tasks().pending, 1U);
     executor_.runAll();
     EXPECT_EQ(ran_, std::vector{1});
 }
@@ -84,16 +84,16 @@ TEST_F(ExecutorClaimsTest, ACopyThatIsLeftRunsTheTask) {
 TEST_F(ExecutorClaimsTest, OneWhoseTaskHasLeftDoesNothing) {
     auto [node, handle] = nodeWith([this] { ran_.push_back(1); });
     {
-        TimeoutKeeper::Section section{keeper_};
-        TimeoutKeeper::ExecutorClaims::dispatch(keeper_, section, node, TimeoutState::queued);
-        keeper_.queue_.unlink(node);
+        Hold hold{keeper_};
+        ExecutorClaims::dispatch(hold, node, TimeoutState::queued);
+        hold.tasks().queue.unlink(node);
     }
     executor_.take()();
     EXPECT_TRUE(ran_.empty());
     EXPECT_EQ(failures_.count(), 0U);
     EXPECT_TRUE(handle.isPending());
     TimeoutWord{Tick{0}, TimeoutState::cancelled}.storeIn(node);
-    TimeoutKeeper::discard(context_, node);
+    Keeper::discard(context_, node);
 }
 
 // The claim dies before the exception arrives: the task is rejected once, with the exception.
@@ -108,7 +108,7 @@ TEST_F(ExecutorClaimsTest, AnExecutorThatThrowsRejectsTheTask) {
     ASSERT_EQ(failures_.count(), 1U);
     EXPECT_EQ(failures_.entries()[0].kind, Kind::rejected);
     EXPECT_EQ(failures_.entries()[0].what, "no room");
-    EXPECT_TRUE(keeper.running_.empty());
+    EXPECT_TRUE(Hold{keeper}.tasks().running.empty());
     EXPECT_FALSE(context.hasClaims());
 }
 
@@ -141,7 +141,7 @@ TEST_F(ExecutorClaimsTest, AnExecutorThatRunsAndThrowsRejectsNothing) {
     EXPECT_TRUE(timeout.isDone());
     ASSERT_EQ(failures_.count(), 1U);
     EXPECT_EQ(failures_.entries()[0].kind, Kind::executorThrew);
-    EXPECT_EQ(keeper.counters_.rejected, 0U);
+    EXPECT_EQ(Hold{keeper}.tasks().counters.rejected, 0U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "core/driver/NextWake.h"
+#include "core/driver/lock/NextWake.h"
 
 #include <gtest/gtest.h>
 

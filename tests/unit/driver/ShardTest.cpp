@@ -62,7 +62,8 @@ protected:
             TimeoutNode* const node =
                 TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
             Timeout handle = TimeoutAccess::adopt(*node);
-            ASSERT_EQ(shard_.schedule(*node, deadline, deadline, clock_.now()), Shard::Gate::open);
+            ASSERT_EQ(shard_.schedule(*node, deadline, deadline, clock_.now()),
+                      Shard::Answer::accepted);
             if (keepsHandles_) handles_.push_back(std::move(handle));
         }
     }
@@ -161,12 +162,12 @@ TEST_F(ShardTest, DoesNotOpenOnceItDrains) {
     other.beginDraining();
     other.open();
     auto const [node, handle] = nodeWith([] {});
-    EXPECT_EQ(other.schedule(node, Tick{5}, Tick{5}, clock_.now()), Shard::Gate::draining);
+    EXPECT_EQ(other.schedule(node, Tick{5}, Tick{5}, clock_.now()), Shard::Answer::draining);
     StoppedTimeouts stopped;
     other.close(stopped);
     other.beginDraining();
-    EXPECT_EQ(other.schedule(node, Tick{5}, Tick{5}, clock_.now()), Shard::Gate::closed);
-    TimeoutKeeper::discard(context_, node);
+    EXPECT_EQ(other.schedule(node, Tick{5}, Tick{5}, clock_.now()), Shard::Answer::closed);
+    Keeper::discard(context_, node);
 }
 
 // G20
@@ -188,7 +189,8 @@ TEST(ShardHold, IsShortWhileAMillionCascade) {
         TimeoutNode* const node =
             TimeoutNode::create({&kTaskOperations<decltype(task)>, &task}, nullptr);
         Timeout const handle = TimeoutAccess::adopt(*node);
-        ASSERT_EQ(shard.schedule(*node, Tick{399}, Tick{399}, clock.now()), Shard::Gate::open);
+        ASSERT_EQ(shard.schedule(*node, Tick{399}, Tick{399}, clock.now()),
+                  Shard::Answer::accepted);
     }
     RunFrame frame{context};
     std::vector<std::int64_t> holds;

@@ -1,4 +1,4 @@
-#include "core/driver/Signal.h"
+#include "core/driver/lock/Signal.h"
 
 #include <support/Effort.h>
 #include <support/Threads.h>

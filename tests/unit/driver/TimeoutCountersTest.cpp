@@ -1,4 +1,4 @@
-#include "core/driver/TimeoutCounters.h"
+#include "core/driver/book/TimeoutCounters.h"
 
 #include <gtest/gtest.h>
 

@@ -83,6 +83,14 @@ public:
     /// Over how many shards the threads are spread.
     std::size_t shards() const noexcept { return pushedBack.stripes(); }
 
+    /// Whether there is an observer.
+    bool isObserved() const noexcept {
+#ifdef TIMINGWHEEL_UNOBSERVED  // to count what that costs: ./dev bench --check
+        return false;
+#else
+        return options.observer != nullptr;
+#endif
+    }
     /// True after stop(). If a task still runs then, it has destroyed its own timer, and clock and
     /// observer may be gone.
     bool hasStopped() const noexcept { return clock.isFrozen(); }

@@ -11,7 +11,7 @@ thread_local RunFrame* innermost = nullptr;
 }
 
 RunFrame::RunFrame(TimerContext& context) noexcept
-    : meter{context}, context_{context}, thread_{thisThread()}, outer_{innermost} {
+    : RunningTask{thisThread()}, meter{context}, context_{context}, outer_{innermost} {
     context_.retain();
     innermost = this;
 }

@@ -10,12 +10,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-TaskRun::TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept
-    : context_{context},
-      entry_{&entry},
-      subject_{entry},
-      deadline_{entry.deadline()},
-      shard_{shard} {}
+TaskRun::TaskRun(TimerContext& context, TimeoutEntry& entry) noexcept
+    : context_{context}, entry_{&entry}, subject_{entry}, deadline_{entry.deadline()} {}
 
 void TaskRun::invoke(RunMeter& meter) noexcept {
     // A periodic one is measured alone: its end decides when its next run is.
@@ -53,10 +49,10 @@ void TaskRun::measure() noexcept {
         });
 }
 
-TimerEvent TaskRun::event() const noexcept {
+TimerEvent TaskRun::event(std::uint32_t shard) const noexcept {
     return {.stage = TimerEvent::Stage::run,
             .isPeriodic = isPeriodic(),
-            .shard = shard_,
+            .shard = shard,
             .deadline = deadline_,
             .entry = entry_,
             .time = started_,

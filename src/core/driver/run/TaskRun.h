@@ -22,7 +22,7 @@ namespace detail {
 /// touched once its task was entered, since the task may destroy it.
 class TaskRun {
 public:
-    TaskRun(TimerContext& context, std::uint32_t shard, TimeoutEntry& entry) noexcept;
+    TaskRun(TimerContext& context, TimeoutEntry& entry) noexcept;
 
     /// Null for a hook.
     TimeoutNode* node() const noexcept { return subject_.node; }
@@ -33,8 +33,8 @@ public:
 
     /// Runs the task. Outside every lock.
     void invoke(RunMeter& meter) noexcept;
-    /// The event of this run. REQUIRES: it is over, and there is an observer.
-    TimerEvent event() const noexcept;
+    /// The event of this run. REQUIRES: it is over, and was measured alone.
+    TimerEvent event(std::uint32_t shard) const noexcept;
 
 private:
     void callTask() noexcept;
@@ -44,7 +44,6 @@ private:
     TimeoutEntry const* entry_;  // for the event, never followed
     TaskSubject subject_;
     Tick deadline_;
-    std::uint32_t shard_;
     Clock::TimePoint started_{};
     Clock::TimePoint ended_{};
     std::chrono::nanoseconds lateness_{};

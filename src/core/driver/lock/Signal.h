@@ -7,8 +7,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Something to wait for under a keeper's lock, with Section::waitFor. Costs one comparison while
-/// nobody waits.
+/// Something to wait for under a lock, with Lock::wait. Costs one comparison while nobody waits.
 ///
 /// Thread safety  none: guarded by the keeper's lock
 struct Signal {

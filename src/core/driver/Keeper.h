@@ -1,0 +1,209 @@
+#pragma once
+
+#include "core/driver/book/TaskBook.h"
+#include "core/driver/context/TimerContext.h"
+#include "core/driver/lock/DroppedShares.h"
+#include "core/driver/lock/Lock.h"
+#include "core/driver/lock/NextWake.h"
+#include "core/timeout/TimeoutNode.h"
+
+#include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/detail/platform/CacheLine.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+class Hold;
+
+/// Keeps entries for life, and answers their handles and claims. It has a lock, and what that
+/// guards: only a Hold reaches it.
+///
+/// The two kinds of keeper each add a wheel: Shard the hierarchical one, HashedWheelWorker the flat
+/// one. Outside the lock tasks run, captures are destroyed, handlers are called, and memory of
+/// nodes is allocated and freed.
+class alignas(kCacheLine) Keeper {
+public:
+    Keeper(TimerContext& context, std::uint32_t number);
+    Keeper(Keeper const&) = delete;
+    Keeper& operator=(Keeper const&) = delete;
+
+    TimerContext& context() const noexcept { return context_; }
+    /// The tick at which the driver is next wanted here: Tick::max() if never.
+    Tick nextWake() const noexcept { return nextWake_.get(); }
+
+    // For handles and claims, from any thread.
+
+    /// Timeout::cancel.
+    virtual bool cancel(TimeoutNode& node) noexcept = 0;
+    /// The same. If it wins, the node's task is gone when it returns, wherever it waited.
+    virtual bool cancelAndEnd(TimeoutNode& node) noexcept = 0;
+    /// Uses a claim up: runs the task that has waited longest for an executor, if one is left.
+    virtual void runQueued() noexcept = 0;
+    /// Waits until all runs of `entry` that have begun are over, except one on the calling thread.
+    void waitForRun(TimeoutEntry const& entry);
+    std::shared_ptr<TimerTask> sharedTask(TimeoutNode& node);
+
+    // Memory.
+
+    /// Drops a reference to a node. The last one gives the node's share back to its keeper.
+    static void release(TimeoutNode& node) noexcept;
+    /// Destroys the task of a node that has ended, or was not accepted, and drops the driver's
+    /// reference.
+    static void discard(TimerContext const& context, TimeoutNode& node) noexcept;
+    /// Gives shares back. The last one after orphan() drops the keeper's reference to the context.
+    void dropShares(std::int64_t count = 1) noexcept;
+    /// The timer is gone.
+    void orphan() noexcept;
+
+protected:
+    virtual ~Keeper() = default;
+
+    /// Ends a node whose cancellation was won: its task, and the driver's reference.
+    void endCancelled(TimeoutNode& node) const noexcept;
+
+    // Read by all threads, seldom written.
+    TimerContext& context_;
+
+private:
+    friend class Hold;
+    friend struct KeeperProbe;  // tests
+
+    std::int64_t const owedAtLeast_;
+
+    // Written by all threads without the lock: on a cache line of its own.
+    alignas(kCacheLine) DroppedShares droppedShares_;
+
+protected:
+    alignas(kCacheLine) NextWake nextWake_;
+
+private:
+    Lock lock_;
+    TaskBook tasks_;
+    Signal runEnded_;
+    Signal drained_;
+};
+
+/// A hold of a keeper's lock: the only way to what the lock guards. After unlocking it does what is
+/// owed to the outside:
+///
+///   - wakes the driver if the next wake became earlier,
+///   - delivers recorded events,
+///   - releases a node that has ended.
+class Hold {
+public:
+    explicit Hold(Keeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
+        keeper_.lock_.lock();
+    }
+    Hold(Hold const&) = delete;
+    Hold& operator=(Hold const&) = delete;
+    ~Hold() {
+        unlock();
+        if (owedShares_ > 0) keeper_.dropShares(owedShares_);
+    }
+
+    /// While it lives, the lock is released.
+    class Released {
+    public:
+        explicit Released(Hold& hold) noexcept : hold_{hold} { hold_.unlock(); }
+        Released(Released const&) = delete;
+        Released& operator=(Released const&) = delete;
+        ~Released() { hold_.keeper_.lock_.lock(); }
+
+    private:
+        Hold& hold_;
+    };
+
+    Keeper& keeper() const noexcept { return keeper_; }
+    TimerContext& context() const noexcept { return keeper_.context_; }
+    TaskBook& tasks() const noexcept { return keeper_.tasks_; }
+
+    // What is owed.
+
+    /// The driver must come by `tick`. Tick::max() asks for nothing.
+    void wakeBy(Tick tick) noexcept {
+        if (tick == Tick::max()) return;
+        keeper_.nextWake_.lower(tick);
+        owed_ = std::min(owed_, tick.value());
+    }
+    /// The driver itself says when it is next wanted here.
+    void setNextWake(Tick tick) noexcept { keeper_.nextWake_.set(tick); }
+    /// Drops the driver's reference to a node that has ended, after unlocking.
+    void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
+
+    // Runs, and who waits for them.
+
+    /// A run is over: wakes the threads that wait for it.
+    void endRun(RunningTask& task) noexcept {
+        tasks().running.remove(task);
+        keeper_.runEnded_.notify();
+        notifyIfDrained();
+    }
+    void notifyIfDrained() noexcept {
+        if (tasks().isDrained()) notifyDrained();
+    }
+    void notifyDrained() noexcept { keeper_.drained_.notify(); }
+    /// Waits until `condition`, which an endRun() makes true.
+    template <class Condition>
+    void waitForRuns(Condition&& condition) {
+        keeper_.lock_.wait(keeper_.runEnded_, std::forward<Condition>(condition));
+    }
+    /// Waits until `condition`, which a notifyDrained() says.
+    template <class Condition>
+    void waitForDrain(Condition&& condition) {
+        keeper_.lock_.wait(keeper_.drained_, std::forward<Condition>(condition));
+    }
+
+    void leanToThisThread() noexcept { keeper_.lock_.leanToThisThread(); }
+
+private:
+    // What is owed: to ring the driver's alarm by a tick; nothing; or something, but only to an
+    // observer. So one comparison answers both. Neither value is a tick, since a clock may show the
+    // last tick.
+    friend class Keeper;
+    static constexpr std::int64_t kNothing = INT64_MAX;
+    static constexpr std::int64_t kOnlyToObserver = INT64_MAX - 1;
+    static_assert(kOnlyToObserver > Tick::kMax);
+
+    void unlock() noexcept {
+        TimeoutNode* const ended = std::exchange(ended_, nullptr);
+        if (owed_ != kNothing) return unlockAndPay(ended);
+        keeper_.lock_.unlock();
+        release(ended);
+    }
+    void unlockAndPay(TimeoutNode* ended) noexcept;
+    void unlockAndRing(std::int64_t tick) noexcept;
+    void unlockRingAndDeliver(std::int64_t tick) noexcept;
+    /// Counts shares to give back together, since a runner releases one node after another.
+    void release(TimeoutNode* node) noexcept {
+        if (node != nullptr && node->release()) ++owedShares_;
+    }
+
+    Keeper& keeper_;
+    std::int64_t owed_;
+    TimeoutNode* ended_ = nullptr;
+    std::int64_t owedShares_ = 0;
+};
+
+/// Data of a keeper's that its lock guards, beside its TaskBook. Only the type `Key`, a kind of
+/// Hold, reaches it.
+template <class Data, class Key>
+class Guarded {
+public:
+    template <class... Args>
+    explicit Guarded(Args&&... args) : data_{std::forward<Args>(args)...} {}
+
+private:
+    friend Key;
+
+    Data data_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

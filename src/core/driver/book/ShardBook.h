@@ -1,0 +1,265 @@
+#pragma once
+
+#include "core/driver/book/Gathering.h"
+#include "core/driver/book/TaskBook.h"
+#include "core/timeout/TimeoutNode.h"
+#include "core/timeout/TimeoutWord.h"
+
+#include <timingwheel/Clock.h>
+#include <timingwheel/TimerStatistics.h>
+#include <timingwheel/wheel/RawTimingWheel.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// What a shard's lock guards: a wheel, a few lists, and the steps of the timeouts in them. Each
+/// step is for one thread at a time, and calls nothing back: it returns what the caller must know.
+/// It knows no shard, thread, executor or clock; ticks are given to it.
+///
+///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or the queue
+///     (queued).
+///   - Its state changes here, except that PushBack moves the deadline of a pending entry later at
+///     any moment, once expectPushBacks() was called.
+///
+/// Steps that return a Tick return by when the driver must come, if that is earlier than it would;
+/// Tick::max() if it is not.
+///
+/// Thread safety  none: ShardHold is the only way to that of a shard
+class ShardBook {
+public:
+    /// At most so many entries are handled under one hold of the lock.
+    static constexpr std::size_t kChunk = 256;
+
+    enum class Gate : std::uint8_t { notStarted, open, draining, closed };
+
+    ShardBook(TaskBook& tasks, TimingWheelOptions options) : tasks_{tasks}, wheel_{options} {}
+    ShardBook(ShardBook const&) = delete;
+    ShardBook& operator=(ShardBook const&) = delete;
+
+    Gate gate() const noexcept { return gate_; }
+    void open() noexcept {
+        if (gate_ == Gate::notStarted) gate_ = Gate::open;  // drain() may have been first
+    }
+    void beginDraining() noexcept {
+        if (gate_ == Gate::notStarted || gate_ == Gate::open) gate_ = Gate::draining;
+    }
+    void close() noexcept { gate_ = Gate::closed; }
+
+    // The wheel.
+
+    Tick currentTick() const noexcept { return wheel_.currentTick(); }
+    /// Moves the wheel's clock to `now`, or to the first bucket before that, so that an entry goes
+    /// to the lowest level that can hold it.
+    void catchUp(Tick now) noexcept;
+    /// The caller's note of the time before which it need not catch up.
+    Clock::TimePoint catchUpAt = Clock::TimePoint::min();
+
+    /// Deadlines before it need no further level. Those beyond it are placed again in each turn of
+    /// the coarsest.
+    Tick reach() const noexcept { return wheel_.reach(); }
+    /// Builds the levels that `deadline` needs. Returns true if that changed the reach. Strong
+    /// exception safety.
+    bool reserve(Tick deadline) {
+        if (deadline < wheel_.reach()) return false;
+        wheel_.reserve(deadline);
+        return true;
+    }
+    /// The same, if there is memory.
+    bool reserveIfPossible(Tick deadline) noexcept;
+    /// From now on the word of a pending entry may change at any moment.
+    void expectPushBacks() noexcept { expectsPushBacks_ = true; }
+    bool expectsPushBacks() const noexcept { return expectsPushBacks_; }
+
+    // The timeouts.
+
+    /// Takes in an entry that is not pending.
+    Tick accept(TimeoutEntry& entry, Tick deadline) noexcept {
+        ++tasks_.pending;
+        ++tasks_.counters.scheduled;
+        TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
+        Placed const placed = place(entry);
+        if (tasks_.events.isObserved()) [[unlikely]] {
+            tasks_.events.record(Stage::schedule, entry);
+            recordIntake(entry, placed.bucket);
+        }
+        return placed.wake;
+    }
+    /// Moves a pending entry, whose word was `word`.
+    Tick move(TimeoutEntry& entry, TimeoutWord word, Tick deadline) noexcept {
+        unlink(entry, word.state());
+        // A push-back that slips in before this store counts as earlier; one after it is kept.
+        TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
+        ++tasks_.counters.rescheduled;
+        return placeAndRecord(entry);
+    }
+    /// Cancels a pending entry, whose word was `word`.
+    void cancel(TimeoutEntry& entry, TimeoutWord word) noexcept {
+        unlink(entry, word.state());
+        markCancelled(entry, word, TimeoutState::cancelled);
+    }
+    /// The further runs of a periodic timeout that runs now.
+    void cancelRunning(TimeoutEntry& entry, TimeoutWord word) noexcept {
+        TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(entry);
+        ++tasks_.counters.cancelled;
+    }
+
+    // The driver's step.
+
+    /// Lets the driver serve the entries that were due on arrival.
+    void admitArrivals() noexcept { due_.takeAll(arrivals_); }
+    /// A part of the driver's work: at most a chunk of entries, and all that is due of one tick.
+    struct Turn {
+        Tick limit;
+        bool isBehind;          ///< the limit lies before what a bounded advance left half done
+        std::size_t moved = 0;  ///< entries that were due, or were placed again
+    };
+    Turn begin(Tick limit) const noexcept { return {limit, wheel_.currentTick() > limit}; }
+    /// The next entry that is due, in order of deadlines and marked as ready; null if the turn is
+    /// over. Flushes buckets that have expired, and moves those of their entries down that are not
+    /// due. REQUIRES: not isTurningBack().
+    TimeoutEntry* next(Turn& turn) noexcept;
+    /// When the driver is next wanted; Tick::max() if never.
+    Tick nextWake() const noexcept;
+
+    /// What becomes of a periodic timeout whose run is over.
+    enum class Fate {
+        ended,
+        kept,   ///< for takeLate()
+        again,  ///< it has a next run: see again()
+    };
+    Fate fateOf(TimeoutNode& node, bool hasNext) noexcept;
+    /// Places a periodic timeout for its next run.
+    Tick again(TimeoutNode& node, NextRun const& next) noexcept;
+
+    // A clock that was set back: see Gathering.
+
+    bool isTurningBack() const noexcept { return gathering_.isTurningBack(); }
+    /// Turns the wheel back to `tick`. After a correction what computes its times does so anew.
+    /// O(armed buckets).
+    Tick turnBack(Tick tick, bool isCorrection) noexcept;
+    /// Places what was gathered again, until the turn's chunk is used up. What was due before is
+    /// due now. The reach may change.
+    void placeGathered(Turn& turn) noexcept;
+
+    // cancelAll(): see Gathering.
+
+    bool isCancellingAll() const noexcept { return gathering_.isCancelling(); }
+    /// Takes all that is pending out of its place, and cancels the further runs of what runs.
+    /// Returns how many tasks wait for an executor: they stay in their queue. O(armed buckets).
+    std::size_t beginCancelAll() noexcept;
+    /// Cancels the next one. Returns false if there is none. `queued` counts those that are still
+    /// to be taken from the queue: what enters it later is behind them.
+    bool cancelNext(std::size_t& queued) noexcept;
+    /// Cancels a pending entry for the call that is under way.
+    void cancelForAll(TimeoutEntry& entry, TimeoutWord word) noexcept {
+        unlink(entry, word.state());
+        cancelGathered(entry);
+    }
+    /// Returns how many were cancelled since the last time, and adds the nodes to end.
+    std::size_t takeCancelled(TimerTaskList& ended) noexcept {
+        return gathering_.takeCancelled(ended);
+    }
+    void endCancelAll() noexcept { gathering_.endCancelAll(); }
+
+    // stop().
+
+    /// Takes any pending entry out of its list, and no longer counts it; null when there is none.
+    TimeoutEntry* takePending() noexcept;
+    /// The next periodic timeout that ended by the stop while it ran; null when there is none.
+    TimeoutNode* takeLate() noexcept;
+    /// None will be taken any more.
+    void endLate() noexcept { isLateTaken_ = true; }
+
+    // Hooks that the timer gave up, if their objects want to know.
+
+    void keepGivenUp(HookEntry& hook) noexcept {
+        if (hook.callsGivenUp()) [[unlikely]]
+            givenUp_.add(hook);
+    }
+    HookEntry* takeGivenUp() noexcept {
+        return givenUp_.empty() ? nullptr : &static_cast<HookEntry&>(givenUp_.takeFirst());
+    }
+
+    // Looking.
+
+    void readInto(TimerStatistics& statistics) const;
+    /// Throws std::logic_error that names the first broken invariant. `published` is the next wake
+    /// that the driver sees. O(entries).
+    void checkInvariants(Tick published) const;
+
+private:
+    using Stage = TimerEvent::Stage;
+    struct Placed {
+        TimerTaskList const* bucket;  ///< null if it is due
+        Tick wake = Tick::max();
+    };
+
+    Placed place(TimeoutEntry& entry) noexcept;
+    Tick placeAndRecord(TimeoutEntry& entry) noexcept {
+        Placed const placed = place(entry);
+        if (tasks_.events.isObserved()) [[unlikely]]
+            recordIntake(entry, placed.bucket);
+        return placed.wake;
+    }
+    void unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
+        if (state == TimeoutState::pending) return wheel_.remove(entry);
+        if (state == TimeoutState::queued) return tasks_.queue.unlink(entry);
+        TimerTaskList::remove(entry);
+    }
+    /// Marks an entry that was pending, and is in no list any more.
+    void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept {
+        // A push-back that slips in before this store counts as earlier; one after it finds a
+        // cancelled entry.
+        TimeoutWord{word.deadline(), state}.storeIn(entry);
+        --tasks_.pending;
+        ++tasks_.counters.cancelled;
+        if (tasks_.events.isObserved()) [[unlikely]]
+            tasks_.events.record(Stage::cancel, entry);
+    }
+    void wake() noexcept;
+    TimeoutEntry* takeDue() noexcept;
+    TimeoutEntry* expireOrCascade() noexcept;
+    bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
+    TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
+        TimerTaskList const& bucket = wheel_.moveAhead(entry, deadline).bucket();
+        if (bucket.level() < flush_->level()) ++cascaded_[flush_->level()];
+        return bucket;
+    }
+    void cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept;
+    void gatherReady() noexcept {
+        for (TimerTaskList* const list : {&due_, &arrivals_}) gathering_.gather(*list);
+    }
+    void cancelGathered(TimeoutEntry& entry) noexcept;
+    bool correct(TimeoutEntry& entry) noexcept;
+    void makeDue(TimeoutEntry& entry) noexcept;
+    void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
+    void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
+    void recordWake(TimerTaskList const& bucket, Tick expiration) noexcept;
+    void advanceClockAndRecord(Tick tick) noexcept;
+    void recordRestart(Tick tick) noexcept;
+
+    TaskBook& tasks_;
+    Gate gate_ = Gate::notStarted;
+    bool expectsPushBacks_ = false;
+    bool isLateTaken_ = false;
+    RawTimingWheel wheel_;
+    TimerTaskList const* flush_ = nullptr;
+    TimerTaskList arrivals_;  // due on arrival, by deadline: wait for the driver's next pass
+    TimerTaskList due_;       // those admitted to this pass
+    TimerTaskList late_;      // periodic, ended by stop() while they ran
+    TimerTaskList givenUp_;
+    Gathering gathering_;
+    std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
+    std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/driver/lock/Bias.h"
+#include "core/driver/lock/Signal.h"
+
+#include <cstdint>
+#include <mutex>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace detail {
+
+/// The lock of a keeper: a mutex, a mutex that leans to one thread, or none.
+///
+/// Thread safety  any number of threads, unless the kind is none
+class Lock {
+public:
+    enum class Kind : unsigned char {
+        none,     ///< one thread at a time uses the timer: its user sees to that
+        mutex,    ///< threads of any kind
+        leaning,  ///< the same, and one of them comes more often than the others
+    };
+
+    explicit Lock(Kind kind) noexcept : kind_{kind} {}
+
+    void lock() noexcept {
+        if (kind_ == Kind::none) return;
+        if (kind_ == Kind::mutex)
+            mutex_.lock();
+        else
+            lockLeaning();
+    }
+    void unlock() noexcept {
+        if (kind_ == Kind::none) return;
+        if (kind_ == Kind::mutex)
+            mutex_.unlock();
+        else
+            unlockLeaning();
+    }
+
+    /// Waits until `condition`, which the thread that makes it true says by notifying `signal`.
+    /// REQUIRES: this thread has locked it. If the kind is none, the condition is true.
+    template <class Condition>
+    void wait(Signal& signal, Condition&& condition) {
+        // Whoever notifies takes the mutex, also the thread that it leans to.
+        if (kind_ == Kind::leaning) holdMutex();
+        std::unique_lock<std::mutex> held{mutex_, std::adopt_lock};
+        ++waiting_;
+        ++signal.waiters;
+        signal.happened.wait(held, condition);
+        --signal.waiters;
+        --waiting_;
+        held.release();
+    }
+
+    /// Makes it lean to the calling thread, if that is the first one that asks, and if nobody waits
+    /// for a signal, since that thread goes on in its own hold. REQUIRES: this thread has locked
+    /// it, and the kind is leaning.
+    void leanToThisThread() noexcept {
+        if (waiting_ == 0) bias_.restore();
+    }
+    /// Any thread, for tests.
+    bool leans() const noexcept { return bias_.stands(); }
+
+private:
+    // Out of line, so that the other kinds carry none of it.
+    void lockLeaning() noexcept;
+    void unlockLeaning() noexcept;
+    void holdMutex() noexcept;
+
+    std::mutex mutex_;
+    Kind const kind_;
+    std::uint32_t waiting_ = 0;
+    Bias bias_;
+};
+
+}  // namespace detail
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,140 @@
+#include "core/base/platform/ProcessBarrier.h"
+#include "core/driver/lock/Lock.h"
+
+#include <support/Contender.h>
+#include <support/Effort.h>
+#include <support/Threads.h>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <mutex>
+#include <thread>
+
+// Shows G31.
+
+namespace timingwheel::detail {
+namespace {
+
+using namespace timingwheel::test;
+using Kind = Lock::Kind;
+
+TEST(Lock, KeepsOthersOut) {
+    Watchdog const watchdog{"a lock"};
+    for (Kind const kind : {Kind::mutex, Kind::leaning}) {
+        Lock lock{kind};
+        Contender other{[&lock] { std::lock_guard const hold{lock}; }};
+        lock.lock();
+        EXPECT_TRUE(other.hasToWait());
+        lock.unlock();
+        other.end();
+    }
+}
+
+// The thread that it leans to has not taken the mutex.
+TEST(Lock, KeepsOthersOutWhileItLeans) {
+    Watchdog const watchdog{"a lock that leans"};
+    Lock lock{Kind::leaning};
+    Contender other{[&lock] { std::lock_guard const hold{lock}; }};
+    lock.lock();
+    lock.leanToThisThread();
+    lock.unlock();
+    lock.lock();
+    EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
+    EXPECT_TRUE(other.hasToWait());
+    lock.unlock();
+    other.end();
+    EXPECT_FALSE(lock.leans());
+}
+
+TEST(Lock, KeepsNobodyOutIfItIsNone) {
+    Lock lock{Kind::none};
+    lock.lock();
+    std::thread{[&lock] { std::lock_guard const hold{lock}; }}.join();
+    lock.unlock();
+}
+
+TEST(Lock, WaitsForASignal) {
+    Watchdog const watchdog{"a lock that waits"};
+    for (Kind const kind : {Kind::mutex, Kind::leaning}) {
+        Lock lock{kind};
+        Signal signal;
+        bool hasHappened = false;
+        Contender other{[&lock] { std::lock_guard const hold{lock}; }};
+        together(2, [&](std::size_t thread) {
+            if (thread == 0) {
+                std::lock_guard const hold{lock};
+                lock.wait(signal, [&hasHappened] { return hasHappened; });
+                EXPECT_TRUE(other.hasToWait());
+                return;
+            }
+            waitUntil([&] {
+                std::lock_guard const hold{lock};
+                return signal.waiters == 1;
+            });
+            std::lock_guard const hold{lock};
+            hasHappened = true;
+            signal.notify();
+        });
+        other.end();
+        EXPECT_EQ(signal.waiters, 0U);
+    }
+}
+
+// Bug pattern: it waits without the mutex, which it has not taken, and misses the signal.
+TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
+    Watchdog const watchdog{"a lock that leans, and waits"};
+    Lock lock{Kind::leaning};
+    Signal signal;
+    bool hasHappened = false;
+    lock.lock();
+    lock.leanToThisThread();
+    lock.unlock();
+    lock.lock();
+    EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
+    std::thread other{[&] {
+        waitUntil([&] {
+            std::lock_guard const hold{lock};
+            return signal.waiters == 1;
+        });
+        std::lock_guard const hold{lock};
+        hasHappened = true;
+        signal.notify();
+    }};
+    lock.wait(signal, [&hasHappened] { return hasHappened; });
+    EXPECT_FALSE(lock.leans());
+    lock.unlock();
+    other.join();
+}
+
+// Who waits for a condition goes on in its own hold.
+TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
+    Watchdog const watchdog{"a lock for which another waits"};
+    Lock lock{Kind::leaning};
+    for (int times = 0; times < 2; ++times) {
+        Signal signal;
+        bool hasHappened = false;
+        std::thread other{[&] {
+            std::lock_guard const hold{lock};
+            lock.wait(signal, [&hasHappened] { return hasHappened; });
+        }};
+        waitUntil([&] {
+            std::lock_guard const hold{lock};
+            return signal.waiters == 1;
+        });
+        {
+            std::lock_guard const hold{lock};
+            lock.leanToThisThread();
+            EXPECT_FALSE(lock.leans());
+            hasHappened = true;
+            signal.notify();
+        }
+        other.join();
+    }
+    std::lock_guard const hold{lock};
+    lock.leanToThisThread();
+    EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
+}
+
+}  // namespace
+}  // namespace timingwheel::detail
