@@ -78,9 +78,7 @@ struct SmallLoop {
 
     void pass() {
         alarm.rise();
-        descriptor.stayAwayUntil([this] {
-            return scale.timeOf(alarm.stayAwayUntil([this] { return nextWake.get(); }));
-        });
+        alarm.stayAwayUntil([this] { return nextWake.get(); });
     }
     void callBy(std::int64_t tick) {
         if (nextWake.lowerBesideOthers(Tick{tick})) alarm.ring(Tick{tick});

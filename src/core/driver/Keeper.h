@@ -135,6 +135,8 @@ public:
     void setNextWake(Tick tick) noexcept { keeper_.nextWake_.set(tick); }
     /// Drops the driver's reference to a node that has ended, after unlocking.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
+    /// The same while the lock is released.
+    void releaseNow(TimeoutNode& node) noexcept { release(&node); }
 
     // Runs, and who waits for them.
 
@@ -144,6 +146,7 @@ public:
         keeper_.runEnded_.notify();
         notifyIfDrained();
     }
+    void notifyRunEnded() noexcept { keeper_.runEnded_.notify(); }
     void notifyIfDrained() noexcept {
         if (tasks().isDrained()) notifyDrained();
     }
@@ -151,7 +154,11 @@ public:
     /// Waits until `condition`, which an endRun() makes true.
     template <class Condition>
     void waitForRuns(Condition&& condition) {
-        keeper_.lock_.wait(keeper_.runEnded_, std::forward<Condition>(condition));
+        keeper_.lock_.wait(keeper_.runEnded_, [&] {
+            if (condition()) return true;
+            tasks().running.await();
+            return condition();
+        });
     }
     /// Waits until `condition`, which a notifyDrained() says.
     template <class Condition>

@@ -4,6 +4,7 @@
 #include "core/timeout/TimeoutWord.h"
 
 #include <exception>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -36,11 +37,47 @@ void Runner::runOnce(TimeoutEntry& entry) noexcept {
     hold_.endRun(frame_);
 }
 
+TimeoutNode* Runner::runChunk(Chunk& chunk) noexcept {
+    TimerContext& context = hold_.context();
+    frame_.chunk = &chunk;
+    hold_.tasks().running.add(frame_);
+    TimeoutNode* ended = nullptr;
+    TimeoutNode* periodic = nullptr;
+    {
+        Hold::Released const released{hold_};
+        while (periodic == nullptr) {
+            auto const [entry, isAwaited] = chunk.claim();
+            if (entry == nullptr) break;
+            TaskRun run{context, *entry};
+            TimeoutNode* const node = run.node();
+            // At once: a thread that has not got it back waits for this.
+            TimeoutState const state =
+                node == nullptr ? TimeoutState::expired : TimeoutState::running;
+            TimeoutWord{run.deadline(), state}.storeIn(*entry);
+            // Whoever waited for the run before has seen the end of it. So have those who compare
+            // addresses: its node may go.
+            if (isAwaited) [[unlikely]]
+                Hold{hold_.keeper()}.notifyRunEnded();
+            if (ended != nullptr) hold_.releaseNow(*std::exchange(ended, nullptr));
+            if (run.isPeriodic()) [[unlikely]] {
+                periodic = node;
+            } else {
+                context.limit.release();
+                run.invoke(frame_.meter);
+                if (node == nullptr) continue;
+                endOnce(run);
+                ended = node;
+            }
+        }
+    }
+    if (ended != nullptr) hold_.releaseLater(*ended);
+    return periodic;
+}
+
 std::optional<NextRun> Runner::runPeriodic(TimeoutNode& node) noexcept {
     TimerContext& context = hold_.context();
     TaskRun run{context, node};
     begin(node);
-    TimeoutWord{run.deadline(), TimeoutState::running}.storeIn(node);
     if (node.periodicity().isCorrected &&
         node.periodicity().isLeftOut(run.deadline(), context.now())) [[unlikely]] {
         Hold::Released const released{hold_};

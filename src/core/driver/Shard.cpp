@@ -74,7 +74,7 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
                 context_.pushedBack.add();
                 return true;
             }
-            // What a cancelAll() cancels instead is scheduled anew.
+            // What a cancelAll() cancels instead, or has run meanwhile, is scheduled anew.
             if (moveUnder(hold, hook, word, deadline, now)) return true;
         }
     }
@@ -91,6 +91,9 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
         }
         throw;
     }
+    // The timer gave it up, and has not told its object yet: it is scheduled instead.
+    if (hook.isQueued()) [[unlikely]]
+        TimerTaskList::remove(hook);
     hold.wakeBy(hold->accept(hook, deadline));
     return true;
 }
@@ -142,7 +145,7 @@ Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
         hold->cancelRunning(entry, word);
         return Cancelled::whileRunning;
     }
-    if (!isPending(word.state())) return Cancelled::no;
+    if (!hold->seize(entry, word)) return Cancelled::no;
     hold->cancel(entry, word);
     hold.notifyIfDrained();
     return Cancelled::yes;
@@ -156,7 +159,7 @@ std::size_t Shard::cancel(std::span<HookEntry* const> hooks) noexcept {
             if (hook->isQueued()) TimerTaskList::prefetchNeighbours(*hook);
         for (HookEntry* const hook : hooks) {
             TimeoutWord const word = TimeoutWord::of(*hook);
-            if (!isPending(word.state())) continue;
+            if (!hold->seize(*hook, word)) continue;
             hold->cancel(*hook, word);
             ++count;
         }
@@ -211,10 +214,12 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     return isPending(word.state()) && moveUnder(hold, entry, word, deadline, now);
 }
 
-/// Moves a pending entry. Returns false if a cancelAll() that is under way cancels it instead.
+/// Moves a pending entry. Returns false if a cancelAll() that is under way cancels it instead, or
+/// if the driver has just entered it.
 inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
                              Clock::TimePoint now) {
     if (hold->isCancellingAll()) [[unlikely]] {
+        if (!hold->seize(entry, word)) return false;
         hold->cancelForAll(entry, word);
         context_.limit.release();
         hold.notifyIfDrained();
@@ -229,6 +234,7 @@ inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord w
         reserveIfPossible(hold, deadline = tickNow);
     else
         reserve(hold, deadline);
+    if (!hold->seize(entry, word)) return false;  // last, since then nothing may fail
     hold.wakeBy(hold->move(entry, word, deadline));
     return true;
 }
@@ -339,7 +345,15 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
     ShardBook::Turn turn = hold->begin(limit);
     if (hold->isTurningBack()) [[unlikely]]
         hold->placeGathered(turn);
-    while (started < atMost && !hold->isTurningBack()) {
+    // An observer wants each step before the next.
+    bool const isChunked =
+        atMost > 1 && context_.options.executor.isInline() && !context_.isObserved();
+    while (isChunked && started < atMost && !hold->isTurningBack()) {
+        Chunk* const chunk = hold->nextChunk(turn, atMost - started);
+        if (chunk == nullptr) break;
+        started += runChunk(hold, frame, *chunk);
+    }
+    while (!isChunked && started < atMost && !hold->isTurningBack()) {
         TimeoutEntry* const due = hold->next(turn);
         if (due == nullptr) break;
         ++started;
@@ -351,6 +365,16 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
         run(hold, frame, *due);
     }
     return {turn.moved, started};
+}
+
+/// Runs what is in the chunk, which all others can still take back. Returns how many it has run.
+std::size_t Shard::runChunk(ShardHold& hold, RunFrame& frame, Chunk& chunk) noexcept {
+    Runner runner{hold, frame};
+    TimeoutNode* const periodic = runner.runChunk(chunk);
+    std::size_t const ran = hold->endChunk();
+    hold.endRun(frame);
+    if (periodic != nullptr) runPeriodic(hold, frame, *periodic);
+    return ran;
 }
 
 void Shard::runQueued() noexcept {
@@ -367,7 +391,14 @@ void Shard::run(ShardHold& hold, RunFrame& frame, TimeoutEntry& entry) noexcept 
     Runner runner{hold, frame};
     TimeoutNode* const node = periodicNode(entry);
     if (node == nullptr) return runner.runOnce(entry);
-    if (!scheduleNextRun(hold, *node, runner.runPeriodic(*node))) runner.endPeriodic(*node);
+    TimeoutWord{node->deadline(), TimeoutState::running}.storeIn(*node);
+    runPeriodic(hold, frame, *node);
+}
+
+/// The same for a periodic timeout that is marked as running.
+void Shard::runPeriodic(ShardHold& hold, RunFrame& frame, TimeoutNode& node) noexcept {
+    Runner runner{hold, frame};
+    if (!scheduleNextRun(hold, node, runner.runPeriodic(node))) runner.endPeriodic(node);
     hold.endRun(frame);
 }
 
@@ -395,7 +426,7 @@ void Shard::forget(HookEntry& hook) {
     for (;;) {
         // The run that this waits for may schedule the hook anew.
         TimeoutWord const word = TimeoutWord::of(hook);
-        if (isPending(word.state())) {
+        if (hold->seize(hook, word)) {
             hold->cancel(hook, word);
             hold.notifyIfDrained();
             context_.limit.release();
@@ -474,7 +505,7 @@ void Shard::endGivenUp(RunFrame& frame) noexcept {
 
 std::size_t Shard::pending() {
     ShardHold const hold{*this};
-    return hold.tasks().pending;
+    return hold->pending();
 }
 
 void Shard::readInto(TimerStatistics& statistics) {

@@ -154,7 +154,9 @@ private:
     void allowPushBacks() noexcept;
     void expectPushBacks(ShardHold& hold) noexcept;
     Served serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, std::size_t atMost);
+    std::size_t runChunk(ShardHold& hold, RunFrame& frame, Chunk& chunk) noexcept;
     void run(ShardHold& hold, RunFrame& frame, TimeoutEntry& entry) noexcept;
+    void runPeriodic(ShardHold& hold, RunFrame& frame, TimeoutNode& node) noexcept;
     bool scheduleNextRun(ShardHold& hold, TimeoutNode& node,
                          std::optional<NextRun> const& next) noexcept;
 

@@ -206,10 +206,7 @@ bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
         isMoreDue = runDue(context_.tickNow(), frame, atMost);
     }
     if (!life_.isStopRequested()) followClockBack();
-    context_.descriptor->stayAwayUntil([this] {
-        Tick const until = context_.alarm.stayAwayUntil([this] { return nextWake(); });
-        return context_.scale.timeOf(until);
-    });
+    context_.alarm.stayAwayUntil([this] { return nextWake(); });
     shard.endPass(pass);
     return isMoreDue;
 }

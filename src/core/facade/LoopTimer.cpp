@@ -13,11 +13,11 @@ LoopTimer::LoopTimer(TimerOptions options)
 
 LoopTimer::~LoopTimer() {
     stopForGood();
-    core().context().descriptor->close();
+    core().context().descriptor().close();
 }
 
 LoopTimer::NativeHandle LoopTimer::nativeHandle() const noexcept {
-    return core().context().descriptor->get();
+    return core().context().descriptor().get();
 }
 
 bool LoopTimer::runDue(std::size_t atMost) { return core().runDueInLoop(atMost); }

@@ -15,7 +15,8 @@ namespace detail {
 enum class TimeoutState : unsigned {
     idle,        ///< a hook that was never scheduled
     pending,     ///< in the wheel
-    ready,       ///< taken out of the wheel, or due on arrival: waits for its turn
+    ready,       ///< due on arrival, or when the clock was set back: waits for its turn
+    taken,       ///< taken out of the wheel into the driver's chunk: waits for its turn
     queued,      ///< handed to an executor as a claim
     handedOver,  ///< the same, but cancel() cannot win any more (HashedWheelTimer)
     running,     ///< inside its task (handles only)
@@ -65,7 +66,7 @@ inline bool isCancelled(TimeoutState state) noexcept {
 /// Accepted, not entered, not cancelled.
 inline bool isPending(TimeoutState state) noexcept {
     return state == TimeoutState::pending || state == TimeoutState::ready ||
-           state == TimeoutState::queued;
+           state == TimeoutState::taken || state == TimeoutState::queued;
 }
 
 }  // namespace detail

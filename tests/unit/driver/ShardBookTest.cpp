@@ -573,5 +573,101 @@ TEST(ShardBook, ChecksItsInvariants) {
     EXPECT_TRUE(throwsFor(3));
 }
 
+// ---- the chunk --------------------------------------------------------------------------------
+
+TEST(ShardBook, TakesChunksOfWhatIsDue) {
+    LoneBook lone;
+    ShardBook& book = lone.book;
+    Entries const all = lone.acceptedAt(std::vector<std::int64_t>(Chunk::kSize + 2, 5));
+    lone.accepted(6);
+    ShardBook::Turn turn = book.begin(Tick{6});
+    Chunk* const chunk = book.nextChunk(turn, SIZE_MAX);
+    ASSERT_NE(chunk, nullptr);
+    EXPECT_EQ(book.nextChunk(turn, 1), nullptr) << "it is in use";
+    EXPECT_EQ(stateOf(*all[0]), TimeoutState::taken);
+    EXPECT_EQ(book.pending(), all.size() + 1);
+    EXPECT_EQ(chunk->claim().entry, all[0]);
+    EXPECT_EQ(book.pending(), all.size());
+    TimerStatistics seen;
+    book.readInto(seen);
+    EXPECT_EQ(seen.fired, 1U);
+    EXPECT_EQ(seen.runs, 1U);
+    EXPECT_EQ(seen.pending, all.size());
+    book.checkInvariants(Tick{5});
+    while (chunk->claim().entry != nullptr) {
+    }
+    EXPECT_EQ(book.endChunk(), Chunk::kSize);
+    EXPECT_EQ(lone.tasks.pending, 3U);
+    EXPECT_EQ(lone.tasks.counters.fired, Chunk::kSize);
+    EXPECT_EQ(lone.tasks.counters.runs, Chunk::kSize);
+    for (int left = 2; left > 0; --left) {
+        ASSERT_EQ(book.nextChunk(turn, 1), chunk);
+        chunk->claim();
+        EXPECT_EQ(book.endChunk(), 1U);
+    }
+    EXPECT_EQ(book.nextChunk(turn, 1), nullptr) << "of one tick";
+}
+
+TEST(ShardBook, APeriodicTimeoutEndsAChunk) {
+    LoneBook lone;
+    lone.accepted(5);
+    TimeoutNode& node = lone.periodic(Rule::fixedRate);
+    lone.book.accept(node, Tick{5});
+    lone.accepted(5);
+    ShardBook::Turn turn = lone.book.begin(Tick{5});
+    Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
+    ASSERT_NE(chunk, nullptr);
+    EXPECT_EQ(chunk->free(), 2U);
+    chunk->claim();
+    EXPECT_EQ(chunk->claim().entry, &node);
+    TimerStatistics seen;
+    lone.book.readInto(seen);
+    EXPECT_EQ(seen.runs, 1U) << "its run is counted when it begins";
+    EXPECT_EQ(lone.book.endChunk(), 2U);
+    EXPECT_EQ(lone.tasks.counters.fired, 1U);
+    EXPECT_EQ(lone.tasks.pending, 1U);
+}
+
+TEST(ShardBook, WhatIsInTheChunkCanBeCancelledOrMovedUntilItIsClaimed) {
+    LoneBook lone;
+    Entries const all = lone.acceptedAt({5, 5, 5});
+    ShardBook::Turn turn = lone.book.begin(Tick{5});
+    Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
+    ASSERT_NE(chunk, nullptr);
+    chunk->claim();
+    TimeoutWord const taken = TimeoutWord::of(*all[0]);
+    TimeoutWord{Tick{5}, TimeoutState::expired}.storeIn(*all[0]);
+    EXPECT_FALSE(lone.book.seize(*all[0], taken));
+    ASSERT_TRUE(lone.book.seize(*all[1], taken));
+    lone.cancel(*all[1]);
+    ASSERT_TRUE(lone.book.seize(*all[2], taken));
+    lone.move(*all[2], 9);
+    EXPECT_EQ(chunk->claim().entry, nullptr);
+    EXPECT_EQ(lone.book.endChunk(), 1U);
+    EXPECT_EQ(lone.tasks.pending, 1U);
+    EXPECT_EQ(lone.turn(9), Entries{all[2]});
+}
+
+TEST(ShardBook, CancelsAllThatIsInTheChunkOrReturnsIt) {
+    for (bool const isStop : {false, true}) {
+        LoneBook lone;
+        Entries const all = lone.acceptedAt({5, 5});
+        ShardBook::Turn turn = lone.book.begin(Tick{5});
+        Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
+        ASSERT_NE(chunk, nullptr);
+        chunk->claim();
+        std::size_t queued = lone.book.beginCancelAll();
+        if (isStop)
+            EXPECT_EQ(lone.book.takePending(), all[1]);
+        else
+            EXPECT_TRUE(lone.book.cancelNext(queued));
+        EXPECT_FALSE(lone.book.cancelNext(queued));
+        EXPECT_EQ(lone.book.pending(), 0U);
+        EXPECT_EQ(chunk->claim().entry, nullptr);
+        EXPECT_EQ(lone.book.endChunk(), 1U);
+        EXPECT_EQ(lone.tasks.pending, 0U);
+    }
+}
+
 }  // namespace
 }  // namespace timingwheel::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/driver/book/Chunk.h"
+
 #include <timingwheel/detail/TimeoutEntry.h>
 
 #include <cstdint>
@@ -14,7 +16,13 @@ namespace detail {
 struct RunningTask {
     explicit RunningTask(void const* runner) noexcept : thread{runner} {}
 
+    /// Under the keeper's lock, or on `thread`.
+    bool runs(TimeoutEntry const& which) const noexcept {
+        return &which == (chunk == nullptr ? entry : chunk->current());
+    }
+
     TimeoutEntry* entry = nullptr;  ///< what runs; null if the hook died in its own task
+    Chunk* chunk = nullptr;         ///< instead: what runs is the current one of it
     void const* const thread;       ///< which thread it is: compared, never followed
 
 private:
@@ -44,6 +52,7 @@ public:
         while (*link != &task) link = &(*link)->next_;
         *link = task.next_;
         task.entry = nullptr;
+        task.chunk = nullptr;
     }
 
     /// How many runs have begun so far: the number of the last one.
@@ -54,25 +63,39 @@ public:
     bool runsElsewhere(TimeoutEntry const& entry, std::uint64_t upTo,
                        void const* thread) const noexcept {
         return any([&](RunningTask const& task) {
-            return task.entry == &entry && task.run_ <= upTo && task.thread != thread;
+            return task.runs(entry) && task.run_ <= upTo && task.thread != thread;
         });
     }
 
     bool runs(TimeoutEntry const& entry) const noexcept {
-        return any([&](RunningTask const& task) { return task.entry == &entry; });
+        return any([&](RunningTask const& task) { return task.runs(entry); });
     }
 
-    /// Calls `visit(entry)` for what runs.
+    /// Calls `visit(entry)` for what runs, except those of a chunk that run once.
     template <class Visit>
     void forEach(Visit&& visit) const {
-        for (RunningTask const* task = first_; task != nullptr; task = task->next_)
-            if (task->entry != nullptr) visit(*task->entry);
+        for (RunningTask const* task = first_; task != nullptr; task = task->next_) {
+            TimeoutEntry* const entry =
+                task->chunk == nullptr ? task->entry : task->chunk->currentPeriodic();
+            if (entry != nullptr) visit(*entry);
+        }
     }
 
     /// The entry's object dies inside its own run. Its address may soon belong to another.
     void forget(TimeoutEntry const& entry) noexcept {
+        for (RunningTask* task = first_; task != nullptr; task = task->next_) {
+            if (!task->runs(entry)) continue;
+            if (task->chunk != nullptr)
+                task->chunk->forgetCurrent();
+            else
+                task->entry = nullptr;
+        }
+    }
+
+    /// This thread is about to wait for a run to end: whoever ends one must look.
+    void await() noexcept {
         for (RunningTask* task = first_; task != nullptr; task = task->next_)
-            if (task->entry == &entry) task->entry = nullptr;
+            if (task->chunk != nullptr) task->chunk->await();
     }
 
     bool hasOfOtherThread(void const* thread) const noexcept {

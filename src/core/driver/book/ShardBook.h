@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/driver/book/Chunk.h"
 #include "core/driver/book/Gathering.h"
 #include "core/driver/book/TaskBook.h"
 #include "core/timeout/TimeoutNode.h"
@@ -23,10 +24,11 @@ namespace detail {
 /// step is for one thread at a time, and calls nothing back: it returns what the caller must know.
 /// It knows no shard, thread, executor or clock; ticks are given to it.
 ///
-///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), or the queue
-///     (queued).
+///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), the chunk
+///     (taken), or the queue (queued).
 ///   - Its state changes here, except that PushBack moves the deadline of a pending entry later at
-///     any moment, once expectPushBacks() was called.
+///     any moment, once expectPushBacks() was called, and that the driver enters what is in the
+///     chunk at any moment.
 ///
 /// Steps that return a Tick return by when the driver must come, if that is earlier than it would;
 /// Tick::max() if it is not.
@@ -39,7 +41,8 @@ public:
 
     enum class Gate : std::uint8_t { notStarted, open, draining, closed };
 
-    ShardBook(TaskBook& tasks, TimingWheelOptions options) : tasks_{tasks}, wheel_{options} {}
+    ShardBook(TaskBook& tasks, TimingWheelOptions options)
+        : tasks_{tasks}, isObserved_{tasks.events.isObserved()}, wheel_{options} {}
     ShardBook(ShardBook const&) = delete;
     ShardBook& operator=(ShardBook const&) = delete;
 
@@ -84,22 +87,24 @@ public:
         ++tasks_.pending;
         ++tasks_.counters.scheduled;
         TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
-        Placed const placed = place(entry);
-        if (tasks_.events.isObserved()) [[unlikely]] {
-            tasks_.events.record(Stage::schedule, entry);
-            recordIntake(entry, placed.bucket);
-        }
-        return placed.wake;
+        if (isObserved()) [[unlikely]]
+            return placeAndRecord(entry, true);
+        return place(entry).wake;
     }
-    /// Moves a pending entry, whose word was `word`.
+    /// Whether an entry, whose word is `word`, is pending. If so it stays that until the caller has
+    /// moved or cancelled it, in the same hold. If not, its word says so.
+    bool seize(TimeoutEntry& entry, TimeoutWord word) noexcept {
+        return isPending(word.state()) && (word.state() != TimeoutState::taken || takeBack(entry));
+    }
+    /// Moves an entry that was seized, whose word was `word`.
     Tick move(TimeoutEntry& entry, TimeoutWord word, Tick deadline) noexcept {
         unlink(entry, word.state());
         // A push-back that slips in before this store counts as earlier; one after it is kept.
         TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
         ++tasks_.counters.rescheduled;
-        return placeAndRecord(entry);
+        return placeAgain(entry);
     }
-    /// Cancels a pending entry, whose word was `word`.
+    /// Cancels an entry that was seized, whose word was `word`.
     void cancel(TimeoutEntry& entry, TimeoutWord word) noexcept {
         unlink(entry, word.state());
         markCancelled(entry, word, TimeoutState::cancelled);
@@ -114,17 +119,24 @@ public:
 
     /// Lets the driver serve the entries that were due on arrival.
     void admitArrivals() noexcept { due_.takeAll(arrivals_); }
-    /// A part of the driver's work: at most a chunk of entries, and all that is due of one tick.
+    /// A part of the driver's work: at most a chunk of entries, and all that is due of one tick. It
+    /// ends at once if the wheel turns back.
     struct Turn {
         Tick limit;
         bool isBehind;          ///< the limit lies before what a bounded advance left half done
         std::size_t moved = 0;  ///< entries that were due, or were placed again
     };
+    /// REQUIRES: limit is not Tick::max().
     Turn begin(Tick limit) const noexcept { return {limit, wheel_.currentTick() > limit}; }
     /// The next entry that is due, in order of deadlines and marked as ready; null if the turn is
     /// over. Flushes buckets that have expired, and moves those of their entries down that are not
     /// due. REQUIRES: not isTurningBack().
     TimeoutEntry* next(Turn& turn) noexcept;
+    /// The same for as many as the chunk takes, `atMost`. Null if there are none, or if it is in
+    /// use. The driver claims them, then calls endChunk().
+    Chunk* nextChunk(Turn& turn, std::size_t atMost) noexcept;
+    /// Counts what the driver has claimed, and returns how many that were.
+    std::size_t endChunk() noexcept;
     /// When the driver is next wanted; Tick::max() if never.
     Tick nextWake() const noexcept;
 
@@ -157,7 +169,7 @@ public:
     /// Cancels the next one. Returns false if there is none. `queued` counts those that are still
     /// to be taken from the queue: what enters it later is behind them.
     bool cancelNext(std::size_t& queued) noexcept;
-    /// Cancels a pending entry for the call that is under way.
+    /// Cancels an entry that was seized, for the call that is under way.
     void cancelForAll(TimeoutEntry& entry, TimeoutWord word) noexcept {
         unlink(entry, word.state());
         cancelGathered(entry);
@@ -189,6 +201,7 @@ public:
 
     // Looking.
 
+    std::size_t pending() const noexcept { return tasks_.pending - chunk_.claimed(); }
     void readInto(TimerStatistics& statistics) const;
     /// Throws std::logic_error that names the first broken invariant. `published` is the next wake
     /// that the driver sees. O(entries).
@@ -201,17 +214,18 @@ private:
         Tick wake = Tick::max();
     };
 
+    bool isObserved() const noexcept { return EventLog::kIsCompiled && isObserved_; }
     Placed place(TimeoutEntry& entry) noexcept;
-    Tick placeAndRecord(TimeoutEntry& entry) noexcept {
-        Placed const placed = place(entry);
-        if (tasks_.events.isObserved()) [[unlikely]]
-            recordIntake(entry, placed.bucket);
-        return placed.wake;
+    Tick placeAgain(TimeoutEntry& entry) noexcept {
+        if (isObserved()) [[unlikely]]
+            return placeAndRecord(entry, false);
+        return place(entry).wake;
     }
+    Tick placeAndRecord(TimeoutEntry& entry, bool isNew) noexcept;
     void unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
         if (state == TimeoutState::pending) return wheel_.remove(entry);
         if (state == TimeoutState::queued) return tasks_.queue.unlink(entry);
-        TimerTaskList::remove(entry);
+        if (state == TimeoutState::ready) TimerTaskList::remove(entry);
     }
     /// Marks an entry that was pending, and is in no list any more.
     void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept {
@@ -220,8 +234,13 @@ private:
         TimeoutWord{word.deadline(), state}.storeIn(entry);
         --tasks_.pending;
         ++tasks_.counters.cancelled;
-        if (tasks_.events.isObserved()) [[unlikely]]
+        if (isObserved()) [[unlikely]]
             tasks_.events.record(Stage::cancel, entry);
+    }
+    bool takeBack(TimeoutEntry& entry) noexcept;
+    static TimeoutWord awaitMark(TimeoutEntry const& entry) noexcept;
+    std::size_t claimedOnce() const noexcept {
+        return chunk_.claimed() - (chunk_.currentPeriodic() != nullptr ? 1 : 0);
     }
     void wake() noexcept;
     TimeoutEntry* takeDue() noexcept;
@@ -239,13 +258,13 @@ private:
     void cancelGathered(TimeoutEntry& entry) noexcept;
     bool correct(TimeoutEntry& entry) noexcept;
     void makeDue(TimeoutEntry& entry) noexcept;
-    void recordIntake(TimeoutEntry const& entry, TimerTaskList const* bucket) noexcept;
     void recordPlace(Stage stage, TimeoutEntry const& entry, TimerTaskList const& bucket) noexcept;
     void recordWake(TimerTaskList const& bucket, Tick expiration) noexcept;
     void advanceClockAndRecord(Tick tick) noexcept;
     void recordRestart(Tick tick) noexcept;
 
     TaskBook& tasks_;
+    bool const isObserved_;
     Gate gate_ = Gate::notStarted;
     bool expectsPushBacks_ = false;
     bool isLateTaken_ = false;
@@ -256,6 +275,7 @@ private:
     TimerTaskList late_;      // periodic, ended by stop() while they ran
     TimerTaskList givenUp_;
     Gathering gathering_;
+    Chunk chunk_;
     std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
     std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
 };

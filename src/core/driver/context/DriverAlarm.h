@@ -69,14 +69,10 @@ public:
     /// that still sees the old time does so in vain.
     void rise() noexcept { until_.store(kAwake, std::memory_order_relaxed); }
 
-    /// The loop asks how long it may stay away: until `nextWake()`, which this returns.
+    /// The loop stays away until `nextWake()`, and its descriptor calls it then.
     template <class Next>
-    Tick stayAwayUntil(Next&& nextWake) noexcept {
-        for (Tick until = nextWake(), wake = until;; until = wake) {
-            until_.store(until.value(), std::memory_order_seq_cst);
-            wake = nextWake();
-            if (wake >= until) return until;
-        }
+    void stayAwayUntil(Next&& nextWake) noexcept {
+        loop_->stayAwayUntil([&] { return scale_.timeOf(publish(nextWake)); });
     }
 
     // For a driver thread.
@@ -145,6 +141,15 @@ private:
     static constexpr std::int64_t kAwake = INT64_MIN;
 
     static bool isNever(Clock::TimePoint time) noexcept { return time == Clock::TimePoint::max(); }
+
+    template <class Next>
+    Tick publish(Next&& nextWake) noexcept {
+        for (Tick until = nextWake(), wake = until;; until = wake) {
+            until_.store(until.value(), std::memory_order_seq_cst);
+            wake = nextWake();
+            if (wake >= until) return until;
+        }
+    }
 
     void call(Tick expiration) noexcept {
         if (loop_ == nullptr) return wake();

@@ -105,13 +105,13 @@ std::size_t shardsFor(TimerOptions const& options, DrivenBy driver) noexcept {
 TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& whole)
     : options{checked(std::move(timerOptions), driver)},
       drivenBy{driver},
-      isWatched{options.observer != nullptr ||
-                options.slowTaskThreshold.count() < Duration::max().count()},
       clock{options.clock.get(), options.coarseClock, marginOf(options)},
-      geometry{options.wheelSize, options.levelSizes},
       scale{startOf(options, clock.now()), options.tick.nanoseconds()},
-      descriptor{driver == DrivenBy::loop ? std::make_unique<LoopDescriptor>(clock) : nullptr},
-      alarm{options, driver == DrivenBy::thread, descriptor.get(), scale},
+      isWatched_{options.observer != nullptr ||
+                 options.slowTaskThreshold.count() < Duration::max().count()},
+      geometry_{options.wheelSize, options.levelSizes},
+      descriptor_{driver == DrivenBy::loop ? std::make_unique<LoopDescriptor>(clock) : nullptr},
+      alarm{options, driver == DrivenBy::thread, descriptor_.get(), scale},
       pushedBack{shardsFor(options, driver)},
       limit{options.maxPendingTimeouts, options.name},
       reports{options},
@@ -135,7 +135,7 @@ Tick TimerContext::withTolerance(Tick tick, TimeoutOptions const& timeout) const
     // The coarsest slot width that fits: a deadline at the start of such a slot needs no cascade
     // from it.
     std::int64_t const ticks = std::min<std::int64_t>(tolerance / scale.tick().count(), Tick::kMax);
-    std::int64_t const granularity = geometry.granularityWithin(ticks);
+    std::int64_t const granularity = geometry_.granularityWithin(ticks);
     std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
     // No tolerance turns a deadline into "never".
     return rounded < Tick::kMax ? Tick{rounded} : tick;

@@ -2,6 +2,7 @@
 
 #include "core/driver/context/DrivenBy.h"
 #include "core/driver/context/DriverAlarm.h"
+#include "core/driver/context/EventLog.h"
 #include "core/driver/context/LoopDescriptor.h"
 #include "core/driver/context/PendingLimit.h"
 #include "core/driver/context/RunStatistics.h"
@@ -80,29 +81,33 @@ public:
         return deadline <= now ? scale.nowToTick(now) : tick;
     }
 
+    /// By which a loop that drives is called. REQUIRES: one does.
+    LoopDescriptor& descriptor() const noexcept { return *descriptor_; }
+
     /// Over how many shards the threads are spread.
     std::size_t shards() const noexcept { return pushedBack.stripes(); }
 
     /// Whether there is an observer.
     bool isObserved() const noexcept {
-#ifdef TIMINGWHEEL_UNOBSERVED  // to count what that costs: ./dev bench --check
-        return false;
-#else
-        return options.observer != nullptr;
-#endif
+        return EventLog::kIsCompiled && options.observer != nullptr;
     }
+    /// Whether each run is measured alone, for an observer or a threshold.
+    bool isWatched() const noexcept { return isWatched_; }
     /// True after stop(). If a task still runs then, it has destroyed its own timer, and clock and
     /// observer may be gone.
     bool hasStopped() const noexcept { return clock.isFrozen(); }
 
     TimerOptions const options;
     DrivenBy const drivenBy;
-    bool const isWatched;  ///< each run is measured alone, for an observer or a threshold
     TimerClock clock;
-    LevelGeometry const geometry;  ///< of every shard's wheel
-    TickScale scale;               ///< does not change once something was accepted
-    /// By which a loop that drives is called; null if none does.
-    std::unique_ptr<LoopDescriptor> const descriptor;
+    TickScale scale;  ///< does not change once something was accepted
+
+private:
+    bool const isWatched_;
+    LevelGeometry const geometry_;  // of every shard's wheel
+    std::unique_ptr<LoopDescriptor> const descriptor_;
+
+public:
     // On lines of their own: the driver writes them at every sleep and every run.
     alignas(kCacheLine) DriverAlarm alarm;
     alignas(kCacheLine) RunStatistics runs;

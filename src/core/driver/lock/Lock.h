@@ -25,10 +25,12 @@ public:
 
     void lock() noexcept {
         if (kind_ == Kind::none) return;
-        if (kind_ == Kind::mutex)
-            mutex_.lock();
-        else
+        if (kind_ == Kind::mutex) {
+            if (!mutex_.try_lock()) [[unlikely]]
+                lockSlowly();
+        } else {
             lockLeaning();
+        }
     }
     void unlock() noexcept {
         if (kind_ == Kind::none) return;
@@ -64,6 +66,7 @@ public:
 
 private:
     // Out of line, so that the other kinds carry none of it.
+    void lockSlowly() noexcept;
     void lockLeaning() noexcept;
     void unlockLeaning() noexcept;
     void holdMutex() noexcept;

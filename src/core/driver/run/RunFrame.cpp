@@ -30,7 +30,7 @@ bool RunFrame::isInside(TimerContext const& context) noexcept {
 
 bool RunFrame::isRunningHere(TimeoutEntry const& entry) noexcept {
     for (RunFrame const* frame = innermost; frame != nullptr; frame = frame->outer_)
-        if (frame->entry == &entry) return true;
+        if (frame->runs(entry)) return true;
     return false;
 }
 

@@ -11,7 +11,7 @@ namespace detail {
 
 RunMeter::RunMeter(TimerContext& context) noexcept
     : context_{context},
-      groups_{!context.isWatched && context.options.executor.isInline() &&
+      groups_{!context.isWatched() && context.options.executor.isInline() &&
               context.clock.isSteady()} {}
 
 void RunMeter::start() noexcept {
