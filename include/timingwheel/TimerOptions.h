@@ -89,6 +89,10 @@ struct TimerOptions {
     /// for each wake-up and removes the wake-up latency; dedicate a core to it. SystemTimer only;
     /// ignored under a clock other than the steady one.
     Duration spin = {};
+    /// A call of LoopTimer::runDue or ManualTimer::advanceTo starts no further task once it has
+    /// taken this long by the timer's clock, and returns true. So many slow tasks that are due at
+    /// once do not hold up the loop. LoopTimer and ManualTimer only.
+    Duration passBudget = (Duration::max)();
     /// Makes the driver thread; by default a std::thread. It blocks all signals. SystemTimer only.
     ThreadFactory threadFactory = {};
     /// Receives what tasks throw, and the tasks that the executor rejected. By default one line on

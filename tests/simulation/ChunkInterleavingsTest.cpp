@@ -159,6 +159,30 @@ TEST(ChunkInterleavings, AThreadThatWaitsForARunGoesOnBeforeTheNextEnds) {
     });
 }
 
+// G5
+TEST(ChunkInterleavings, AThreadThatWaitsForAPeriodicRunDoesSo) {
+    expectAll("G5", "interleavings of a wait for a periodic run with that still under way", [] {
+        Due due;
+        Timeout const once = due.node([] {});
+        auto const isRunning = std::make_unique<std::atomic<bool>>(false);
+        Periodicity const everyTick{.period = milliseconds{1},
+                                    .current = Clock::TimePoint{milliseconds{1}},
+                                    .scheduled = Due::kDue};
+        Timeout const beat = due.node(
+            [&isRunning] {
+                *isRunning = true;
+                *isRunning = false;
+            },
+            &everyTick);
+        std::thread other{[&] {
+            static_cast<void>(beat.cancelAndWait());
+            require(!*isRunning, "it runs");
+        }};
+        due.serve(Due::kDue);
+        other.join();
+    });
+}
+
 // G28
 TEST(ChunkInterleavings, CancelAllEndsAPeriodicOne) {
     expectAll("G28", "interleavings of cancelAll() and a chunk that leave something pending", [] {

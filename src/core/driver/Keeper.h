@@ -151,7 +151,7 @@ public:
         if (tasks().isDrained()) notifyDrained();
     }
     void notifyDrained() noexcept { keeper_.drained_.notify(); }
-    /// Waits until `condition`, which an endRun() makes true.
+    /// Waits until `condition`, which the end of a run makes true.
     template <class Condition>
     void waitForRuns(Condition&& condition) {
         keeper_.lock_.wait(keeper_.runEnded_, [&] {

@@ -37,15 +37,14 @@ void Runner::runOnce(TimeoutEntry& entry) noexcept {
     hold_.endRun(frame_);
 }
 
-TimeoutNode* Runner::runChunk(Chunk& chunk) noexcept {
+void Runner::runChunk(Chunk& chunk) noexcept {
     TimerContext& context = hold_.context();
     frame_.chunk = &chunk;
     hold_.tasks().running.add(frame_);
     TimeoutNode* ended = nullptr;
-    TimeoutNode* periodic = nullptr;
     {
         Hold::Released const released{hold_};
-        while (periodic == nullptr) {
+        for (;;) {
             auto const [entry, isAwaited] = chunk.claim();
             if (entry == nullptr) break;
             TaskRun run{context, *entry};
@@ -59,25 +58,21 @@ TimeoutNode* Runner::runChunk(Chunk& chunk) noexcept {
             if (isAwaited) [[unlikely]]
                 Hold{hold_.keeper()}.notifyRunEnded();
             if (ended != nullptr) hold_.releaseNow(*std::exchange(ended, nullptr));
-            if (run.isPeriodic()) [[unlikely]] {
-                periodic = node;
-            } else {
-                context.limit.release();
-                run.invoke(frame_.meter);
-                if (node == nullptr) continue;
-                endOnce(run);
-                ended = node;
-            }
+            context.limit.release();
+            run.invoke(frame_.meter);
+            if (node == nullptr) continue;
+            endOnce(run);
+            ended = node;
         }
     }
     if (ended != nullptr) hold_.releaseLater(*ended);
-    return periodic;
 }
 
 std::optional<NextRun> Runner::runPeriodic(TimeoutNode& node) noexcept {
     TimerContext& context = hold_.context();
     TaskRun run{context, node};
     begin(node);
+    TimeoutWord{run.deadline(), TimeoutState::running}.storeIn(node);
     if (node.periodicity().isCorrected &&
         node.periodicity().isLeftOut(run.deadline(), context.now())) [[unlikely]] {
         Hold::Released const released{hold_};

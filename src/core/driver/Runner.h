@@ -24,13 +24,12 @@ public:
 
     /// Runs a task that runs once and no longer counts as pending, and ends it.
     void runOnce(TimeoutEntry& entry) noexcept;
-    /// Runs those of the chunk's tasks that nobody takes back, each as above, without the lock. If
-    /// it comes to a periodic one it marks that as running, and returns it. The caller calls
+    /// Runs those of the chunk's tasks that nobody takes back, without the lock, and ends what they
+    /// belong to. The caller calls ShardBook::endChunk() and Hold::endRun(frame).
+    void runChunk(Chunk& chunk) noexcept;
+    /// Runs a periodic task and returns its next run: none if the series is over, or was cancelled
+    /// meanwhile. The run is not over before the caller has dealt with that, and calls
     /// Hold::endRun(frame).
-    TimeoutNode* runChunk(Chunk& chunk) noexcept;
-    /// Runs a periodic task, which is marked as running, and returns its next run: none if the
-    /// series is over, or was cancelled meanwhile. The run is not over before the caller has dealt
-    /// with that, and calls Hold::endRun(frame).
     std::optional<NextRun> runPeriodic(TimeoutNode& node) noexcept;
     /// Ends a periodic timeout.
     void endPeriodic(TimeoutNode& node) noexcept;

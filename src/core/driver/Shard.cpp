@@ -13,14 +13,10 @@ namespace detail {
 
 namespace {
 
-Shard::Answer answerOf(ShardBook::Gate gate) noexcept {
-    using Gate = ShardBook::Gate;
-    using Answer = Shard::Answer;
-    static_assert(static_cast<int>(Gate::notStarted) == static_cast<int>(Answer::notStarted) &&
-                  static_cast<int>(Gate::open) == static_cast<int>(Answer::accepted) &&
-                  static_cast<int>(Gate::draining) == static_cast<int>(Answer::draining) &&
-                  static_cast<int>(Gate::closed) == static_cast<int>(Answer::closed));
-    return static_cast<Answer>(gate);
+/// What a schedule says at a gate that is not open.
+Shard::Answer answerAt(ShardBook::Gate gate) noexcept {
+    if (gate == ShardBook::Gate::notStarted) return Shard::Answer::notStarted;
+    return gate == ShardBook::Gate::draining ? Shard::Answer::draining : Shard::Answer::closed;
 }
 
 /// Ends a node that a cancelAll() has cancelled, unless another thread has ended it.
@@ -44,7 +40,7 @@ Shard::Shard(TimerContext& context, std::uint32_t number)
 Shard::Answer Shard::schedule(TimeoutNode& node, Tick deadline, Tick farthest,
                               Clock::TimePoint now) {
     ShardHold hold{*this};
-    if (hold->gate() != ShardBook::Gate::open) return answerOf(hold->gate());
+    if (hold->gate() != ShardBook::Gate::open) return answerAt(hold->gate());
     catchUp(hold, now);
     reserve(hold, farthest);
     node.keeper.store(this, std::memory_order_release);
@@ -56,7 +52,7 @@ Shard::Answer Shard::schedule(TimeoutNode& node, Tick deadline, Tick farthest,
 Shard::Answer Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
                               Clock::TimePoint now) {
     ShardHold hold{*this};
-    if (hold->gate() != ShardBook::Gate::open) return answerOf(hold->gate());
+    if (hold->gate() != ShardBook::Gate::open) return answerAt(hold->gate());
     for (HookEntry* const hook : hooks)
         if (!scheduleOrMove(hold, *hook, deadline, now)) return Answer::elsewhere;
     return Answer::accepted;
@@ -179,10 +175,10 @@ std::size_t Shard::cancelAll(TimerTaskList& ended) noexcept {
     for (bool more = true; more;) {
         ShardHold hold{*this};  // one for each chunk: others get the lock in between
         std::size_t cancelled = 0;
-        while (cancelled < kChunk && hold->cancelNext(queued)) ++cancelled;
+        while (cancelled < kPerHold && hold->cancelNext(queued)) ++cancelled;
         context_.limit.release(cancelled);
         count += hold->takeCancelled(ended);
-        more = cancelled == kChunk;
+        more = cancelled == kPerHold;
         if (!more) hold->endCancelAll();
         hold.notifyIfDrained();
     }
@@ -348,12 +344,15 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
     // An observer wants each step before the next.
     bool const isChunked =
         atMost > 1 && context_.options.executor.isInline() && !context_.isObserved();
-    while (isChunked && started < atMost && !hold->isTurningBack()) {
-        Chunk* const chunk = hold->nextChunk(turn, atMost - started);
-        if (chunk == nullptr) break;
-        started += runChunk(hold, frame, *chunk);
-    }
-    while (!isChunked && started < atMost && !hold->isTurningBack()) {
+    while (started < atMost && !hold->isTurningBack()) {
+        if (isChunked) {
+            if (Chunk* const chunk = hold->nextChunk(turn, atMost - started)) {
+                Runner{hold, frame}.runChunk(*chunk);
+                started += hold->endChunk();
+                hold.endRun(frame);
+                continue;
+            }
+        }
         TimeoutEntry* const due = hold->next(turn);
         if (due == nullptr) break;
         ++started;
@@ -365,16 +364,6 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
         run(hold, frame, *due);
     }
     return {turn.moved, started};
-}
-
-/// Runs what is in the chunk, which all others can still take back. Returns how many it has run.
-std::size_t Shard::runChunk(ShardHold& hold, RunFrame& frame, Chunk& chunk) noexcept {
-    Runner runner{hold, frame};
-    TimeoutNode* const periodic = runner.runChunk(chunk);
-    std::size_t const ran = hold->endChunk();
-    hold.endRun(frame);
-    if (periodic != nullptr) runPeriodic(hold, frame, *periodic);
-    return ran;
 }
 
 void Shard::runQueued() noexcept {
@@ -391,14 +380,7 @@ void Shard::run(ShardHold& hold, RunFrame& frame, TimeoutEntry& entry) noexcept 
     Runner runner{hold, frame};
     TimeoutNode* const node = periodicNode(entry);
     if (node == nullptr) return runner.runOnce(entry);
-    TimeoutWord{node->deadline(), TimeoutState::running}.storeIn(*node);
-    runPeriodic(hold, frame, *node);
-}
-
-/// The same for a periodic timeout that is marked as running.
-void Shard::runPeriodic(ShardHold& hold, RunFrame& frame, TimeoutNode& node) noexcept {
-    Runner runner{hold, frame};
-    if (!scheduleNextRun(hold, node, runner.runPeriodic(node))) runner.endPeriodic(node);
+    if (!scheduleNextRun(hold, *node, runner.runPeriodic(*node))) runner.endPeriodic(*node);
     hold.endRun(frame);
 }
 
@@ -467,7 +449,7 @@ void Shard::close(StoppedTimeouts& stopped) noexcept {
     for (bool more = true; more;) {
         ShardHold hold{*this};  // one for each chunk: others get the lock in between
         hold->close();
-        std::size_t budget = kChunk;
+        std::size_t budget = kPerHold;
         for (; budget > 0; --budget) {
             TimeoutEntry* const entry = hold->takePending();
             if (entry == nullptr) break;

@@ -28,13 +28,13 @@ class ShardHold;
 /// A thread always schedules into the same shard, so threads seldom contend for a lock. An entry
 /// remembers its shard, so one lock decides every question about it. Ground rules:
 ///
-///   - Under the lock: list operations, at most kChunk entries a hold.
+///   - Under the lock: list operations, at most kPerHold entries a hold.
 ///   - While an entry is pending, ready or queued, its state changes under the lock, except for the
 ///     push-back (PushBack.h).
 ///   - The next wake, published for the driver, is never later than the earliest thing to do here.
 class Shard final : public Keeper {
 public:
-    static constexpr std::size_t kChunk = ShardBook::kChunk;
+    static constexpr std::size_t kPerHold = ShardBook::kPerHold;
 
     /// What became of a schedule.
     enum class Answer : std::uint8_t {
@@ -61,17 +61,17 @@ public:
     /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
     /// that cannot be scheduled it throws, or says `elsewhere`; those before it are scheduled then.
     /// Throws std::bad_alloc as above, and RejectedExecution.
-    /// REQUIRES: at most a chunk. Hooks of this shard, or a single one that is of no other timer
+    /// REQUIRES: at most kPerHold. Hooks of this shard, or one that is of no other timer
     /// any more.
     Answer schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
     bool cancel(HookEntry& hook) noexcept;
     /// The same for hooks of this shard, under one hold of the lock. Returns how many it cancelled.
-    /// REQUIRES: at most a chunk.
+    /// REQUIRES: at most kPerHold.
     std::size_t cancel(std::span<HookEntry* const> hooks) noexcept;
     /// Cancels all that is pending here, and the further runs of what runs here. Returns how many
-    /// timeouts that were. Adds to `ended` the nodes that endAll() must end. At most a chunk of
+    /// timeouts that were. Adds to `ended` the nodes that endAll() must end. At most kPerHold
     /// timeouts for each hold of the lock; before that a hold that empties the buckets.
     std::size_t cancelAll(TimerTaskList& ended) noexcept;
     /// Ends nodes of any timer's shards. It calls the user's code, which may destroy the timer.
@@ -114,7 +114,7 @@ public:
         std::size_t moved = 0;    ///< entries that were run, dispatched, or placed again
         std::size_t started = 0;  ///< those that were run or dispatched
     };
-    /// Takes what is due by `limit` and runs or dispatches it: at most a chunk of entries, at most
+    /// Takes what is due by `limit` and runs or dispatches it: at most kPerHold entries, at most
     /// `atMost` tasks, and all of one tick. REQUIRES: limit is not Tick::max().
     Served serve(Tick limit, RunFrame& frame, std::size_t atMost);
     void runQueued() noexcept override;
@@ -154,9 +154,7 @@ private:
     void allowPushBacks() noexcept;
     void expectPushBacks(ShardHold& hold) noexcept;
     Served serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, std::size_t atMost);
-    std::size_t runChunk(ShardHold& hold, RunFrame& frame, Chunk& chunk) noexcept;
     void run(ShardHold& hold, RunFrame& frame, TimeoutEntry& entry) noexcept;
-    void runPeriodic(ShardHold& hold, RunFrame& frame, TimeoutNode& node) noexcept;
     bool scheduleNextRun(ShardHold& hold, TimeoutNode& node,
                          std::optional<NextRun> const& next) noexcept;
 

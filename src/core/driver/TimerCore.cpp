@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <exception>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -181,21 +180,21 @@ int TimerCore::pollTimeout() const noexcept {
     return static_cast<int>(std::min<std::int64_t>(milliseconds, INT_MAX));
 }
 
-bool TimerCore::advance(Tick limit, std::size_t atMost) {
+bool TimerCore::advance(Tick limit, PassBounds bounds) {
     RunFrame frame{context_};
     followClockBack();
-    return runDue(limit, frame, atMost);
+    return runDue(limit, frame, bounds);
 }
 
-bool TimerCore::runDueInLoop(std::size_t atMost) {
+bool TimerCore::runDueInLoop(PassBounds bounds) {
     life_.refuseInside("runDue()");
     RunFrame pass{context_};  // keeps the timer in memory: a task may destroy it
     std::unique_lock const driving{pass_, std::try_to_lock};
-    return driving && makePass(pass, atMost);
+    return driving && makePass(pass, bounds);
 }
 
 /// stop() on another thread waits for the end of the pass. Until then clock and descriptor live.
-bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
+bool TimerCore::makePass(RunFrame& pass, PassBounds bounds) {
     Shard& shard = *shards_.front();
     shard.beginPass(pass);
     context_.alarm.rise();
@@ -203,7 +202,7 @@ bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
     if (!life_.isStopRequested()) {
         RunFrame frame{context_};
         followClockBack();
-        isMoreDue = runDue(context_.tickNow(), frame, atMost);
+        isMoreDue = runDue(context_.tickNow(), frame, bounds);
     }
     if (!life_.isStopRequested()) followClockBack();
     context_.alarm.stayAwayUntil([this] { return nextWake(); });
@@ -211,8 +210,10 @@ bool TimerCore::makePass(RunFrame& pass, std::size_t atMost) {
     return isMoreDue;
 }
 
-bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
+bool TimerCore::runDue(Tick limit, RunFrame& frame, PassBounds bounds) {
     bool const hasThread = context_.drivenBy == DrivenBy::thread;
+    bool const isTimed = bounds.time.count() != Duration::max().count();
+    Clock::TimePoint const begun = isTimed ? context_.now() : Clock::TimePoint{};
     if (!hasThread) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
         // A clock that people set may go back during a run. Nothing runs before it shows its time.
@@ -220,13 +221,16 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, std::size_t atMost) {
             limit = std::min(limit, context_.tickNow());
         auto const [shard, wake, others] = earliestShard();
         if (wake > limit || life_.isStopRequested()) return false;
-        if (ran == atMost) return true;
+        if (ran == bounds.tasks) return true;
+        if (isTimed && ran > 0 && timeSince(begun, context_.now()) >= bounds.time.nanoseconds())
+            return true;
 
         // With a driver thread, admit what is due on arrival at once: as time follows the clock, it
         // comes behind all that was due before. A caller may name a time ahead of the clock, where
         // a task that makes itself due at once would hold it up for ever.
         if (hasThread) shard->admitArrivals();
-        auto const served = shard->serve(std::min(limit, others), frame, atMost - ran);
+        std::size_t const most = isTimed ? 1 : bounds.tasks - ran;
+        auto const served = shard->serve(std::min(limit, others), frame, most);
         ran += served.started;
         if (served.moved == 0 && shard->nextWake() <= limit) return true;
     }
@@ -266,7 +270,7 @@ void TimerCore::drive() noexcept {
     RunFrame frame{context_};
     while (!life_.isStopRequested()) {
         followClockBack();
-        runDue(context_.tickNow(), frame, std::numeric_limits<std::size_t>::max());
+        runDue(context_.tickNow(), frame);
         if (life_.isStopRequested())
             return;  // by a task that destroyed the timer: the clock may be gone
         // It may have been set during a run, which the waiter does not hear.
@@ -281,14 +285,13 @@ void TimerCore::drive() noexcept {
 
 /// A clock that is set by hand drives.
 void TimerCore::runDueHere() {
-    constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
     if (context_.drivenBy == DrivenBy::loop) {
         RunFrame pass{context_};
         std::lock_guard const driving{pass_};
-        makePass(pass, kAll);
+        makePass(pass, {});
         return;
     }
-    advance(context_.tickNow(), kAll);
+    advance(context_.tickNow(), {});
 }
 
 // ---- start and stop ---------------------------------------------------------------------------

@@ -4,8 +4,11 @@
 #include "core/driver/Shard.h"
 #include "core/driver/run/RunFrame.h"
 
+#include <timingwheel/Duration.h>
+
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,6 +18,12 @@
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
+
+/// How much a pass of the driver does at most.
+struct PassBounds {
+    std::size_t tasks = (std::numeric_limits<std::size_t>::max)();
+    Duration time = (Duration::max)();  ///< it starts no further task then
+};
 
 /// A whole timer behind its interface: the shards, and the driver that serves them in the order of
 /// their expirations.
@@ -36,7 +45,7 @@ public:
     /// Schedules a hook, or moves it if it is pending.
     void schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::TimePoint now,
                   TimeoutOptions timeout);
-    /// The same for hooks of one shard of this timer. REQUIRES: at most a chunk.
+    /// The same for hooks of one shard of this timer. REQUIRES: at most kPerHold.
     void schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock::TimePoint deadline,
                   Clock::TimePoint now, TimeoutOptions timeout);
     /// Cancels what is pending in all shards, then ends it.
@@ -51,14 +60,18 @@ public:
 
     /// The milliseconds from now until the caller must advance, rounded up; -1 if never.
     int pollTimeout() const noexcept;
+    /// The bounds of a call that may run so many tasks.
+    PassBounds boundsOf(std::size_t atMost) const noexcept {
+        return {atMost, context_.options.passBudget};
+    }
     /// The caller is the driver of a ManualTimer: makes one pass.
-    bool advance(Tick limit, std::size_t atMost);
+    bool advance(Tick limit, PassBounds bounds);
     /// The caller is the loop that drives: makes one pass, up to now, and sets the descriptor.
     /// Returns false at once if another thread is in it.
-    bool runDueInLoop(std::size_t atMost);
-    /// One pass: runs what is due by `limit`, at most `atMost` tasks, in the order of deadlines.
-    /// Returns true if more is due; that waits for the next pass.
-    bool runDue(Tick limit, RunFrame& frame, std::size_t atMost);
+    bool runDueInLoop(PassBounds bounds);
+    /// One pass: runs what is due by `limit`, in the order of deadlines. Returns true if more is
+    /// due; that waits for the next pass.
+    bool runDue(Tick limit, RunFrame& frame, PassBounds bounds = {});
 
     void drain();
 
@@ -74,7 +87,7 @@ private:
     void endGivenUp() noexcept override;
     void orphanKeepers() noexcept override;
 
-    bool makePass(RunFrame& pass, std::size_t atMost);
+    bool makePass(RunFrame& pass, PassBounds bounds);
     void accept(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
     void refuseBusy(Shard& former, HookEntry const& hook) const;
     template <class Schedule>

@@ -20,7 +20,7 @@ LoopTimer::NativeHandle LoopTimer::nativeHandle() const noexcept {
     return core().context().descriptor().get();
 }
 
-bool LoopTimer::runDue(std::size_t atMost) { return core().runDueInLoop(atMost); }
+bool LoopTimer::runDue(std::size_t atMost) { return core().runDueInLoop(core().boundsOf(atMost)); }
 
 std::optional<WheelTimer::TimePoint> LoopTimer::nextExpiration() const noexcept {
     return core().life().nextExpiration();

@@ -25,7 +25,7 @@ bool ManualTimer::advanceTo(TimePoint now, std::size_t atMost) {
     if (detail::RunFrame::isInside(core().context()))
         throw std::logic_error{"timer \"" + name() +
                                "\": advanceTo() was called from inside one of its tasks"};
-    return core().advance(core().context().scale.nowToTick(now), atMost);
+    return core().advance(core().context().scale.nowToTick(now), core().boundsOf(atMost));
 }
 
 }  // namespace v1

@@ -98,11 +98,11 @@ std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char 
     return moved + pushedBack.count;
 }
 
-/// Calls `act(shard, entries)` for neighbours of one shard of any timer, a chunk at most. The shard
+/// Calls `act(shard, entries)` for at most kPerHold neighbours of one shard of any timer. The shard
 /// is null for hooks that were never scheduled. Skips null pointers.
 template <class Act>
 void forNeighbours(std::span<TimerHookBase* const> hooks, Act&& act) {
-    std::array<HookEntry*, Shard::kChunk> entries;
+    std::array<HookEntry*, Shard::kPerHold> entries;
     std::size_t count = 0;
     Shard* shard = nullptr;
     for (TimerHookBase* const hook : hooks) {

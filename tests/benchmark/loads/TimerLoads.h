@@ -163,16 +163,17 @@ Result curve(Request const& request) {
     return batches.result();
 }
 
-/// n timers that expire within 10 ms: what it costs the timer's threads from the last schedule on,
-/// cascades included. If scheduling took longer than there was time, all of it again, with more.
-template <TimerAdapter Timer>
-Result expiry(Request const& request) {
-    auto const offsets = randomDelays(request.count, 0ns, 10ms, request.seed);
+/// n timers that expire within `spread`, while this thread does `meanwhile(filled, sink)`: what it
+/// costs the timer's threads from the last schedule on, cascades included. If scheduling took
+/// longer than there was time, all of it again, with more.
+template <TimerAdapter Timer, class Meanwhile>
+Result expire(Request const& request, nanoseconds spread, Meanwhile const& meanwhile) {
+    auto const offsets = randomDelays(request.count, 0ns, spread, request.seed);
     for (nanoseconds lead = 100ms + request.count * 500ns; lead < 1min; lead *= 2) {
         Sink sink{request.count};
         ThreadWatch const watch;
         Filled<Timer> filled{request};
-        filled.reserve(request.count);
+        filled.reserve(request.count + 1);
         auto const due = Steady::now() + lead;
         for (std::size_t i = 0; i < offsets.size(); ++i) {
             auto const delay = due + offsets[i] - Steady::now();
@@ -180,14 +181,46 @@ Result expiry(Request const& request) {
         }
         bool const isInTime = Steady::now() < due && sink.count() == 0;
         auto const before = watch.usage();
+        Result result = meanwhile(filled, sink);
         sink.waitForAll(1min);
         auto const used = watch.usage() - before;
-        if (isInTime) {
-            return {{"cpuNs", static_cast<double>(used.cpuNanoseconds) /
-                                  static_cast<double>(request.count)}};
-        }
+        result["cpuNs"] =
+            static_cast<double>(used.cpuNanoseconds) / static_cast<double>(request.count);
+        if (isInTime) return result;
     }
     throw std::runtime_error{"scheduling takes longer than a minute"};
+}
+
+template <TimerAdapter Timer>
+Result expiry(Request const& request) {
+    return expire<Timer>(request, 10ms, [](auto&, auto&) { return Result{}; });
+}
+
+/// The same with one deadline for all.
+template <TimerAdapter Timer>
+Result burst(Request const& request) {
+    return expire<Timer>(request, 0ns, [](auto&, auto&) { return Result{}; });
+}
+
+/// The same, and how long a schedule takes meanwhile.
+template <TimerAdapter Timer>
+Result storm(Request const& request) {
+    return expire<Timer>(request, 0ns, [&](Filled<Timer>& filled, Sink const& sink) {
+        std::vector<double> took;
+        took.reserve(10'000'000);
+        auto& token = filled.tokens.back();
+        while (sink.count() == 0) {
+        }
+        do {
+            auto const start = Steady::now();
+            filled.timer.schedule(token, 1h, {&filled.sink, 0});
+            took.push_back(count(Steady::now() - start) / 1e3);
+            filled.timer.cancel(token);
+        } while (sink.count() < request.count && took.size() < took.capacity());
+        auto const p99 = took.begin() + static_cast<std::ptrdiff_t>(took.size() * 99 / 100);
+        std::nth_element(took.begin(), p99, took.end());
+        return Result{{"p99Us", *p99}};
+    });
 }
 
 /// n timers about an hour away: what the timer's threads do meanwhile, and memory.
@@ -247,7 +280,8 @@ Result late(Request const& request) {
 template <TimerAdapter Timer>
 LoadsByName timerLoads() {
     LoadsByName made{{"pair", loads::pair<Timer>},     {"heartbeat", loads::heartbeat<Timer>},
-                     {"expiry", loads::expiry<Timer>}, {"far", loads::far<Timer>},
+                     {"expiry", loads::expiry<Timer>}, {"burst", loads::burst<Timer>},
+                     {"storm", loads::storm<Timer>},   {"far", loads::far<Timer>},
                      {"idle", loads::far<Timer>},      {"late", loads::late<Timer>}};
     if constexpr (std::swappable<typename Timer::Token>) made["curve"] = loads::curve<Timer>;
     return made;

@@ -21,7 +21,7 @@ HookOperations const kNothing{{.isHook = true}, [](void*) {}};
 class ChunkTest : public testing::Test {
 protected:
     void add(std::size_t count) {
-        for (std::size_t i = 0; i < count; ++i) chunk_.add(entries_.at(i), false);
+        for (std::size_t i = 0; i < count; ++i) chunk_.add(entries_.at(i));
     }
     std::vector<TimeoutEntry*> claimAll() {
         std::vector<TimeoutEntry*> claimed;
@@ -39,13 +39,13 @@ TEST_F(ChunkTest, IsClaimedInOrder) {
     EXPECT_EQ(chunk_.claim().entry, nullptr);
     add(3);
     EXPECT_FALSE(chunk_.empty());
-    EXPECT_EQ(chunk_.free(), 3U);
+    EXPECT_EQ(chunk_.size(), 3U);
     EXPECT_EQ(chunk_.claimed(), 0U);
     EXPECT_EQ(chunk_.current(), nullptr);
     for (std::size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(chunk_.claim().entry, &entries_.at(i));
         EXPECT_EQ(chunk_.current(), &entries_.at(i));
-        EXPECT_EQ(chunk_.free(), 2 - i);
+        EXPECT_EQ(chunk_.size(), 3U);
         EXPECT_EQ(chunk_.claimed(), i + 1);
     }
     EXPECT_EQ(chunk_.claim().entry, nullptr);
@@ -60,7 +60,7 @@ TEST_F(ChunkTest, WhatIsTakenBackIsNotClaimed) {
     add(3);
     EXPECT_TRUE(chunk_.takeBack(entries_[1]));
     EXPECT_FALSE(chunk_.takeBack(entries_[1])) << "twice";
-    EXPECT_EQ(chunk_.free(), 2U);
+    EXPECT_EQ(chunk_.size(), 2U);
     EXPECT_EQ(chunk_.claimed(), 0U);
     EXPECT_EQ(chunk_.claim().entry, &entries_[0]);
     EXPECT_FALSE(chunk_.takeBack(entries_[0])) << "it was claimed";
@@ -72,27 +72,12 @@ TEST_F(ChunkTest, WhatIsTakenBackIsNotClaimed) {
     EXPECT_FALSE(chunk_.takeBack(stranger));
 }
 
-TEST_F(ChunkTest, APeriodicOneIsTheLast) {
-    chunk_.add(entries_[0], false);
-    EXPECT_FALSE(chunk_.isFull());
-    chunk_.add(entries_[1], true);
-    EXPECT_TRUE(chunk_.isFull());
-    chunk_.claim();
-    EXPECT_EQ(chunk_.currentPeriodic(), nullptr);
-    chunk_.claim();
-    EXPECT_EQ(chunk_.currentPeriodic(), &entries_[1]);
-    chunk_.end();
-    add(1);
-    chunk_.claim();
-    EXPECT_EQ(chunk_.currentPeriodic(), nullptr);
-}
-
 TEST_F(ChunkTest, HoldsASetNumber) {
     std::vector<std::unique_ptr<HookEntry>> many;
     for (std::size_t i = 0; i < Chunk::kSize; ++i) {
         EXPECT_FALSE(chunk_.isFull());
         many.push_back(std::make_unique<HookEntry>(kNothing, nullptr));
-        chunk_.add(*many.back(), false);
+        chunk_.add(*many.back());
     }
     EXPECT_TRUE(chunk_.isFull());
     EXPECT_EQ(claimAll().size(), Chunk::kSize);

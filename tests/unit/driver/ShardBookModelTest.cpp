@@ -266,9 +266,9 @@ private:
         std::size_t started = 0;
         for (; !book_.isTurningBack() && turnsBack_ == turnsBack; ++started) {
             TimeoutEntry* const entry = started == atMost ? nullptr : book_.next(turn);
-            require(turn.moved <= ShardBook::kChunk && turn.moved >= started, "counts wrongly");
+            require(turn.moved <= ShardBook::kPerHold && turn.moved >= started, "counts wrongly");
             if (entry == nullptr) {
-                bool const isOver = started < atMost && turn.moved < ShardBook::kChunk;
+                bool const isOver = started < atMost && turn.moved < ShardBook::kPerHold;
                 require(
                     !isOver || std::min(earliestIn(Place::bucket), earliestIn(Place::due)) > limit,
                     "what is due was left");
@@ -389,8 +389,8 @@ private:
         std::size_t const left = count([](Item const& item) { return item.isGathered(); });
         book_.placeGathered(turn);
         bool const isExact = !isPlacedInPart_;
-        if (isExact) require(turn.moved == std::min(left, ShardBook::kChunk), "places others");
-        isTurningBack_ = isExact ? left >= ShardBook::kChunk : book_.isTurningBack();
+        if (isExact) require(turn.moved == std::min(left, ShardBook::kPerHold), "places others");
+        isTurningBack_ = isExact ? left >= ShardBook::kPerHold : book_.isTurningBack();
         // Of those that stay pending one cannot see which have been placed.
         isPlacedInPart_ = isTurningBack_;
         for (Item& item : items_) {
@@ -616,7 +616,7 @@ TEST(ShardBookModel, AgreesWithAVectorAfterEveryStep) {
     std::uint64_t const rounds = given == nullptr ? scaled(200) : 1;
     for (std::uint64_t seed = first; seed < first + rounds && !HasFailure(); ++seed) {
         simulate(seed, 5 + seed % 30, 300);
-        if (seed % 30 == 1) simulate(seed, 3 * ShardBook::kChunk, 600);  // more than a chunk
+        if (seed % 30 == 1) simulate(seed, 3 * ShardBook::kPerHold, 600);  // more than a chunk
     }
 }
 

@@ -168,19 +168,19 @@ TEST(ShardBook, FinishesATickThatHasBegunUnlessTheLimitLiesBefore) {
 TEST(ShardBook, ATurnMovesAChunk) {
     LoneBook lone;
     lone.book.reserve(Tick{399});
-    lone.acceptedAt(std::vector<std::int64_t>(ShardBook::kChunk + 3, 25));
+    lone.acceptedAt(std::vector<std::int64_t>(ShardBook::kPerHold + 3, 25));
     EXPECT_EQ(lone.turn(20), Entries{});  // they go down a level
-    EXPECT_EQ(lone.moved, ShardBook::kChunk);
+    EXPECT_EQ(lone.moved, ShardBook::kPerHold);
     EXPECT_EQ(lone.book.nextWake(), Tick{20});
     EXPECT_EQ(lone.turn(20), Entries{});
     EXPECT_EQ(lone.moved, 3U);
     EXPECT_EQ(lone.book.nextWake(), Tick{25});
-    EXPECT_EQ(lone.turn(25).size(), ShardBook::kChunk);
-    EXPECT_EQ(lone.moved, ShardBook::kChunk);
+    EXPECT_EQ(lone.turn(25).size(), ShardBook::kPerHold);
+    EXPECT_EQ(lone.moved, ShardBook::kPerHold);
     EXPECT_EQ(lone.turn(25).size(), 3U);
     TimerStatistics statistics;
     lone.book.readInto(statistics);
-    EXPECT_EQ(statistics.cascaded, (std::vector<std::uint64_t>{0, ShardBook::kChunk + 3}));
+    EXPECT_EQ(statistics.cascaded, (std::vector<std::uint64_t>{0, ShardBook::kPerHold + 3}));
 }
 
 TEST(ShardBook, AnEmptyBucketIsAStep) {
@@ -346,18 +346,18 @@ TEST(ShardBook, PlacesWhatWasGatheredInChunks) {
     LoneBook lone;
     lone.acceptedAt(std::vector<std::int64_t>(5, 0));
     lone.book.catchUp(Tick{9});
-    lone.acceptedAt(std::vector<std::int64_t>(ShardBook::kChunk - 3, 10));
+    lone.acceptedAt(std::vector<std::int64_t>(ShardBook::kPerHold - 3, 10));
     lone.book.turnBack(Tick{1}, false);
     ShardBook::Turn turn = lone.book.begin(Tick{1});
     lone.book.placeGathered(turn);
-    EXPECT_EQ(turn.moved, ShardBook::kChunk);
+    EXPECT_EQ(turn.moved, ShardBook::kPerHold);
     EXPECT_TRUE(lone.book.isTurningBack());
     turn = lone.book.begin(Tick{1});
     lone.book.placeGathered(turn);
     EXPECT_EQ(turn.moved, 2U);
     EXPECT_FALSE(lone.book.isTurningBack());
     EXPECT_EQ(lone.turn(1).size(), 5U);
-    EXPECT_EQ(lone.turn(10).size(), ShardBook::kChunk - 3);
+    EXPECT_EQ(lone.turn(10).size(), ShardBook::kPerHold - 3);
 }
 
 TEST(ShardBook, BuildsTheLevelsThatTheWayBackNeeds) {
@@ -608,24 +608,30 @@ TEST(ShardBook, TakesChunksOfWhatIsDue) {
     EXPECT_EQ(book.nextChunk(turn, 1), nullptr) << "of one tick";
 }
 
-TEST(ShardBook, APeriodicTimeoutEndsAChunk) {
-    LoneBook lone;
-    lone.accepted(5);
-    TimeoutNode& node = lone.periodic(Rule::fixedRate);
-    lone.book.accept(node, Tick{5});
-    lone.accepted(5);
-    ShardBook::Turn turn = lone.book.begin(Tick{5});
-    Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
-    ASSERT_NE(chunk, nullptr);
-    EXPECT_EQ(chunk->free(), 2U);
-    chunk->claim();
-    EXPECT_EQ(chunk->claim().entry, &node);
-    TimerStatistics seen;
-    lone.book.readInto(seen);
-    EXPECT_EQ(seen.runs, 1U) << "its run is counted when it begins";
-    EXPECT_EQ(lone.book.endChunk(), 2U);
-    EXPECT_EQ(lone.tasks.counters.fired, 1U);
-    EXPECT_EQ(lone.tasks.pending, 1U);
+TEST(ShardBook, AChunkLeavesPeriodicTimeouts) {
+    for (bool const isArrival : {false, true}) {
+        LoneBook lone;
+        if (isArrival) lone.book.catchUp(Tick{5});
+        HookEntry& first = lone.accepted(5);
+        TimeoutNode& node = lone.periodic(Rule::fixedRate);
+        lone.book.accept(node, Tick{5});
+        HookEntry& last = lone.accepted(5);
+        lone.book.admitArrivals();
+        ShardBook::Turn turn = lone.book.begin(Tick{5});
+        Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
+        ASSERT_NE(chunk, nullptr);
+        EXPECT_EQ(chunk->claim().entry, &first);
+        EXPECT_EQ(chunk->claim().entry, nullptr);
+        EXPECT_EQ(lone.book.endChunk(), 1U);
+        EXPECT_EQ(lone.book.nextChunk(turn, SIZE_MAX), nullptr);
+        EXPECT_EQ(lone.book.next(turn), &node);
+        EXPECT_EQ(stateOf(node), TimeoutState::ready);
+        --lone.tasks.pending;
+        ASSERT_EQ(lone.book.nextChunk(turn, SIZE_MAX), chunk);
+        EXPECT_EQ(chunk->claim().entry, &last);
+        EXPECT_EQ(lone.book.endChunk(), 1U);
+        EXPECT_EQ(lone.tasks.pending, 0U);
+    }
 }
 
 TEST(ShardBook, WhatIsInTheChunkCanBeCancelledOrMovedUntilItIsClaimed) {

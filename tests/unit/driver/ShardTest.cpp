@@ -52,7 +52,7 @@ private:
 /// A shard with a tick of a millisecond, and as many timeouts as a test wants.
 class ShardTest : public testing::Test {
 protected:
-    static constexpr std::size_t kMany = 50 * Shard::kChunk + 17;
+    static constexpr std::size_t kMany = 50 * Shard::kPerHold + 17;
 
     void TearDown() override { static_cast<void>(close()); }
 
@@ -75,7 +75,7 @@ protected:
         for (;;) {
             seen_.clear();
             std::size_t const moved = serve(limit);
-            EXPECT_LE(seen_.moved(), Shard::kChunk);
+            EXPECT_LE(seen_.moved(), Shard::kPerHold);
             EXPECT_LE(seen_.moved(), moved);
             if (moved == 0) return chunks;
             shard_.checkInvariants();
@@ -89,8 +89,8 @@ protected:
     }
 
     static std::vector<std::size_t> inChunks(std::size_t count) {
-        std::vector<std::size_t> chunks(count / Shard::kChunk, Shard::kChunk);
-        if (count % Shard::kChunk != 0) chunks.push_back(count % Shard::kChunk);
+        std::vector<std::size_t> chunks(count / Shard::kPerHold, Shard::kPerHold);
+        if (count % Shard::kPerHold != 0) chunks.push_back(count % Shard::kPerHold);
         return chunks;
     }
 
@@ -135,7 +135,7 @@ protected:
 
 // G20
 TEST_F(ShardTest, RunsAChunkOfABucketAtATime) {
-    ASSERT_EQ(Shard::kChunk, 256U);
+    ASSERT_EQ(Shard::kPerHold, 256U);
     schedule(kMany, Tick{5});
     EXPECT_EQ(serveAll(Tick{4}), std::vector<std::size_t>{});
     std::vector<std::size_t> const chunks = serveAll(Tick{5});
@@ -203,12 +203,12 @@ TEST(ShardHold, IsShortWhileAMillionCascade) {
         most = std::max(most, moved);
         holds.push_back(took);
     }
-    EXPECT_EQ(holds.size(), (kMillion + Shard::kChunk - 1) / Shard::kChunk);
+    EXPECT_EQ(holds.size(), (kMillion + Shard::kPerHold - 1) / Shard::kPerHold);
     std::sort(holds.begin(), holds.end());
     auto const microseconds = [](std::int64_t ns) { return static_cast<double>(ns) / 1000; };
     Of const all{kMillion, kMillion};
     figure("G20", "entries of one bucket moved in a hold of the lock, at most", most,
-           atMost(Shard::kChunk), all);
+           atMost(Shard::kPerHold), all);
     figure("G20", "processor time of a hold, p99, us", microseconds(holds[holds.size() * 99 / 100]),
            noBound(), all);
     figure("G20", "processor time of the longest hold, us", microseconds(holds.back()),
@@ -221,7 +221,7 @@ TEST(ShardHold, IsShortWhileAMillionCascade) {
 // G20: what is left of a bucket waits, and the next wake says so.
 TEST_F(ShardTest, WantsTheDriverWhileABucketIsHalfTaken) {
     schedule(kMany, Tick{401});
-    EXPECT_EQ(serve(Tick{400}), Shard::kChunk);
+    EXPECT_EQ(serve(Tick{400}), Shard::kPerHold);
     EXPECT_EQ(shard_.nextWake(), Tick{400});
     static_cast<void>(serveAll(Tick{400}));
     EXPECT_EQ(shard_.nextWake(), Tick{401});
@@ -269,7 +269,7 @@ TEST_F(ShardTest, ClosingReturnsAChunkAtATime) {
     for (auto const& mine : seen) {
         for (std::size_t const pending : mine) {
             between += pending != 0 && pending != kMany ? 1 : 0;
-            EXPECT_TRUE(pending == 0 || (kMany - pending) % Shard::kChunk == 0) << pending;
+            EXPECT_TRUE(pending == 0 || (kMany - pending) % Shard::kPerHold == 0) << pending;
         }
     }
     figure("G20", "times that others looked while stop() took timeouts out", between, noBound(),

@@ -73,6 +73,25 @@ TEST(LoopTimer, ItsDescriptorIsStillReadableWhenMoreIsDue) {
 }
 
 // A task that makes itself due at once cannot keep the loop from its sockets.
+TEST(LoopTimer, IsStillReadableWhenItsBudgetIsSpent) {
+    LoopTimer timer{{.passBudget = 1ns}};
+    int runs = 0;
+    for (int i = 0; i < 2; ++i)
+        timer.newTimeout(
+            [&] {
+                ++runs;
+                auto const start = Clock::steady().now();
+                while (Clock::steady().now() == start) {
+                }
+            },
+            0ms);
+    EXPECT_TRUE(timer.runDue());
+    EXPECT_EQ(runs, 1);
+    EXPECT_TRUE(isReadable(timer));
+    EXPECT_FALSE(timer.runDue());
+    EXPECT_EQ(runs, 2);
+}
+
 TEST(LoopTimer, RunsWhatATaskMakesDueInTheNextCall) {
     LoopTimer timer;
     int ran = 0;

@@ -40,6 +40,29 @@ TEST(ManualTimer, ABoundedAdvanceSaysWhetherMoreIsDue) {
 }
 
 // G12. The timer is told a time ahead of its clock, so the wheel stands where the clock is not yet.
+// Bug pattern: many slow tasks that are due at once hold up the loop.
+TEST(ManualTimer, AnAdvanceStartsNoTaskOnceItsBudgetIsSpent) {
+    SettableClock clock;
+    ManualTimer timer{{.clock = clock, .passBudget = 5ms}};
+    int runs = 0;
+    for (int i = 0; i < 5; ++i)
+        timer.newTimeout(
+            [&] {
+                ++runs;
+                clock.add(3ms);
+            },
+            1ms);
+    for (int const ran : {2, 4, 5}) {
+        EXPECT_EQ(timer.advanceTo(Clock::TimePoint{1ms}), ran < 5);
+        EXPECT_EQ(runs, ran);
+        timer.checkInvariants();
+    }
+    timer.newTimeout([&] { clock.add(1h); }, 1ms);
+    timer.newTimeout([&] { ++runs; }, 1ms);
+    EXPECT_TRUE(timer.advanceTo(clock.now() + 1ms)) << "one is always run";
+    EXPECT_EQ(runs, 5);
+}
+
 TEST(ManualTimer, WhatATaskMakesDueAtOnceWaitsForTheNextCallBehindLaterTicks) {
     SettableClock clock;
     ManualTimer timer{{.clock = clock}};

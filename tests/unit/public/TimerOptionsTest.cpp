@@ -88,6 +88,14 @@ TEST(TimerOptions, NamesTheThresholdItsValueAndTheBound) {
     expectInvalid({.slowTaskThreshold = -1s}, "slowTaskThreshold is -1000000000 ns");
 }
 
+TEST(TimerOptions, NamesTheBudgetItsValueAndTheBound) {
+    expectInvalid({.passBudget = 0ms}, "passBudget is 0 ns: it must be at least 1 ns");
+    expectThrows<std::invalid_argument>(
+        [] { SystemTimer{{.passBudget = 1ms}}; },
+        "passBudget is 1000000 ns: it must be left out, the timer has a thread of its own");
+    EXPECT_NO_THROW((ManualTimer{{.passBudget = 1ns}}));
+}
+
 TEST(TimerOptions, NamesTheSpinItsValueAndTheBound) {
     for (nanoseconds const spin : {nanoseconds{-1}, nanoseconds{1s} + 1ns}) {
         expectThrows<std::invalid_argument>(

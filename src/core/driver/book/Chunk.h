@@ -24,7 +24,8 @@ namespace detail {
 /// The driver touches no entry that it has not claimed, so a hook that was taken back in time may
 /// be destroyed at once. docs/decisions/0013 has the states and the races.
 ///
-/// Thread safety  claim() by the driver, without the lock. Everything else under it
+/// Thread safety  claim() by the driver, without the lock, where it may ask for current(), too.
+///                Everything else under it
 class Chunk {
 public:
     /// As many as a crowded bucket has lanes: the next of each comes from memory while these run.
@@ -34,26 +35,23 @@ public:
 
     /// False from the first add() to end().
     bool empty() const noexcept { return count_ == 0; }
-    /// A periodic one is the last.
-    bool isFull() const noexcept { return count_ == kSize || hasPeriodic_; }
+    bool isFull() const noexcept { return count_ == kSize; }
     /// REQUIRES: not full, and nothing was claimed yet.
-    void add(TimeoutEntry& entry, bool isPeriodic) noexcept {
-        hasPeriodic_ = isPeriodic;
+    void add(TimeoutEntry& entry) noexcept {
         entries_[count_] = &entry;
         word_.store(word_.load(std::memory_order_relaxed) | bitOf(count_++),
                     std::memory_order_relaxed);
     }
-    /// How many the driver has claimed. They are counted as pending until end().
-    std::size_t claimed() const noexcept { return count_ - takenBack_ - free(); }
-    /// How many are free: no thread has claimed them.
-    std::size_t free() const noexcept {
-        return static_cast<std::size_t>(
-            std::popcount(word_.load(std::memory_order_acquire) & kFree));
+    /// How many were not taken back: what is free, and what the driver has claimed.
+    std::size_t size() const noexcept { return count_ - takenBack_; }
+    /// How many the driver has claimed by now. They are counted as pending until end().
+    std::size_t claimed() const noexcept {
+        std::uint64_t const free = word_.load(std::memory_order_acquire) & kFree;
+        return size() - static_cast<std::size_t>(std::popcount(free));
     }
     /// Empties it, and returns how many the driver has claimed. REQUIRES: none is free.
     std::size_t end() noexcept {
         word_.store(0, std::memory_order_relaxed);
-        hasPeriodic_ = false;
         return std::exchange(count_, 0) - std::exchange(takenBack_, 0);
     }
 
@@ -97,10 +95,6 @@ public:
         std::size_t const number = currentNumber();
         return number == 0 ? nullptr : entries_[number - 1];
     }
-    /// The same if it is periodic: the driver needs the lock to end it. Else null.
-    TimeoutEntry* currentPeriodic() const noexcept {
-        return hasPeriodic_ && currentNumber() == count_ ? entries_[count_ - 1] : nullptr;
-    }
     /// The current one dies inside its own run. REQUIRES: this is the driver's thread.
     void forgetCurrent() noexcept { entries_[currentNumber() - 1] = nullptr; }
     /// The next claim() says so.
@@ -128,7 +122,6 @@ private:
     std::array<TimeoutEntry*, kSize> entries_{};
     std::size_t count_ = 0;
     std::size_t takenBack_ = 0;
-    bool hasPeriodic_ = false;
     std::atomic<std::uint64_t> word_{0};
 };
 

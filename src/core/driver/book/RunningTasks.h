@@ -71,14 +71,11 @@ public:
         return any([&](RunningTask const& task) { return task.runs(entry); });
     }
 
-    /// Calls `visit(entry)` for what runs, except those of a chunk that run once.
+    /// Calls `visit(entry)` for what runs, except what is in a chunk: the driver may just end it.
     template <class Visit>
     void forEach(Visit&& visit) const {
-        for (RunningTask const* task = first_; task != nullptr; task = task->next_) {
-            TimeoutEntry* const entry =
-                task->chunk == nullptr ? task->entry : task->chunk->currentPeriodic();
-            if (entry != nullptr) visit(*entry);
-        }
+        for (RunningTask const* task = first_; task != nullptr; task = task->next_)
+            if (task->entry != nullptr) visit(*task->entry);
     }
 
     /// The entry's object dies inside its own run. Its address may soon belong to another.

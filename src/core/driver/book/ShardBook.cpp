@@ -2,6 +2,7 @@
 
 #include <timingwheel/detail/platform/Prefetch.h>
 
+#include <chrono>
 #include <new>
 #include <stdexcept>
 #include <thread>
@@ -75,10 +76,12 @@ inline bool ShardBook::expire(TimeoutEntry& entry, TimeoutWord& seen) const noex
 
 /// Takes the next entry of the flushed bucket. Returns it if it has expired; otherwise cascades it
 /// and returns null.
-inline TimeoutEntry* ShardBook::expireOrCascade() noexcept {
+inline TimeoutEntry* ShardBook::expireOrCascade(Turn& turn) noexcept {
     auto& entry = static_cast<TimeoutEntry&>(wheel_.nextFlushed());
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
+        turn.isAtPeriodic = turn.leavesPeriodic && periodicNode(entry) != nullptr;
+        if (turn.isAtPeriodic) return nullptr;
         if (!expire(entry, word)) continue;
         wheel_.remove(entry);
         if (isObserved()) [[unlikely]]
@@ -93,7 +96,7 @@ inline TimeoutEntry* ShardBook::expireOrCascade() noexcept {
 }
 
 TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
-    for (; turn.moved < kChunk; ++turn.moved) {
+    for (; turn.moved < kPerHold; ++turn.moved) {
         TimeoutEntry* due = nullptr;
         if (turn.isBehind || !wheel_.hasFlushed()) {
             // What was due on arrival comes before later buckets, but behind all others of its
@@ -106,11 +109,15 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
                 wake();
                 if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
             } else {
-                due = takeDue();
+                due = takeDue(turn);
+                if (due == nullptr) return nullptr;
             }
         }
-        if (due == nullptr) due = expireOrCascade();
-        if (due == nullptr) continue;
+        if (due == nullptr) due = expireOrCascade(turn);
+        if (due == nullptr) {
+            if (turn.isAtPeriodic) return nullptr;
+            continue;
+        }
         turn.limit = due->deadline();
         ++turn.moved;
         return due;
@@ -120,39 +127,41 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
 
 Chunk* ShardBook::nextChunk(Turn& turn, std::size_t atMost) noexcept {
     if (!chunk_.empty()) return nullptr;
+    turn.leavesPeriodic = true;
     for (; atMost > 0 && !chunk_.isFull(); --atMost) {
         TimeoutEntry* const entry = next(turn);
         if (entry == nullptr) break;
         TimeoutWord{entry->deadline(), TimeoutState::taken}.storeIn(*entry);
         prefetchToWrite(entry + 1);  // its task comes from memory while others are taken
-        chunk_.add(*entry, periodicNode(*entry) != nullptr);
+        chunk_.add(*entry);
     }
+    turn.leavesPeriodic = false;
+    turn.isAtPeriodic = false;
     return chunk_.empty() ? nullptr : &chunk_;
 }
 
 std::size_t ShardBook::endChunk() noexcept {
-    std::size_t const periodic = chunk_.currentPeriodic() != nullptr ? 1 : 0;
     std::size_t const claimed = chunk_.end();
     tasks_.pending -= claimed;
-    tasks_.counters.runs += claimed - periodic;
-    tasks_.counters.fired += claimed - periodic;
+    tasks_.counters.runs += claimed;
+    tasks_.counters.fired += claimed;
     return claimed;
 }
 
-/// Takes an entry out of the chunk, unless the driver has claimed it.
+/// Takes an entry out of the chunk. If the driver has claimed it, waits until it has marked it.
 bool ShardBook::takeBack(TimeoutEntry& entry) noexcept {
     if (chunk_.takeBack(entry)) return true;
-    awaitMark(entry);
+    // It marks it as running or expired next, and needs no lock for that. It may be less urgent
+    // than this thread, and wait for its core.
+    constexpr int kYields = 64;
+    constexpr std::chrono::microseconds kNap{50};
+    for (int tries = 0; TimeoutWord::of(entry).state() == TimeoutState::taken; ++tries) {
+        if (tries < kYields)
+            std::this_thread::yield();
+        else
+            std::this_thread::sleep_for(kNap);
+    }
     return false;
-}
-
-/// The driver has claimed the entry. It marks it as running or expired next, and needs no lock for
-/// that.
-TimeoutWord ShardBook::awaitMark(TimeoutEntry const& entry) noexcept {
-    TimeoutWord word = TimeoutWord::of(entry);
-    for (; word.state() == TimeoutState::taken; word = TimeoutWord::of(entry))
-        std::this_thread::yield();
-    return word;
 }
 
 /// Takes the entries out of the earliest bucket, if any are left: all may have been cancelled.
@@ -162,8 +171,11 @@ void ShardBook::wake() noexcept {
         recordWake(*flush_, wheel_.currentTick());
 }
 
-/// Takes the first entry that was due on arrival.
-TimeoutEntry* ShardBook::takeDue() noexcept {
+/// Takes the first entry that was due on arrival, unless the turn leaves it.
+TimeoutEntry* ShardBook::takeDue(Turn const& turn) noexcept {
+    if (turn.leavesPeriodic &&
+        periodicNode(static_cast<TimeoutEntry&>(due_.list(0).front())) != nullptr)
+        return nullptr;
     auto& entry = static_cast<TimeoutEntry&>(due_.takeFirst());
     if (isObserved()) [[unlikely]]
         tasks_.events.record(Stage::expire, entry);
@@ -219,7 +231,7 @@ Tick ShardBook::turnBack(Tick tick, bool isCorrection) noexcept {
 }
 
 void ShardBook::placeGathered(Turn& turn) noexcept {
-    for (; turn.moved < kChunk; ++turn.moved) {
+    for (; turn.moved < kPerHold; ++turn.moved) {
         if (TimeoutEntry* const ready = gathering_.takeReady()) {
             makeDue(*ready);
         } else if (TimerTaskEntry* const gathered = wheel_.takeGathered()) {
@@ -263,7 +275,7 @@ std::size_t ShardBook::beginCancelAll() noexcept {
     wheel_.gatherAll();
     gatherReady();
     tasks_.running.forEach([&](TimeoutEntry& entry) {
-        TimeoutWord const word = awaitMark(entry);
+        TimeoutWord const word = TimeoutWord::of(entry);
         if (word.state() != TimeoutState::running || periodicNode(entry) == nullptr) return;
         cancelRunning(entry, word);
         gathering_.countCancelled();
@@ -320,9 +332,10 @@ TimeoutNode* ShardBook::takeLate() noexcept {
 void ShardBook::readInto(TimerStatistics& statistics) const {
     tasks_.counters.readInto(statistics);
     // What the driver has claimed is counted when it is through with its chunk.
-    statistics.runs += claimedOnce();
-    statistics.fired += claimedOnce();
-    statistics.pending += pending();
+    std::size_t const claimed = chunk_.claimed();
+    statistics.runs += claimed;
+    statistics.fired += claimed;
+    statistics.pending += tasks_.pending - claimed;
     std::size_t const levels = wheel_.levels().size();
     if (statistics.cascaded.size() < levels) statistics.cascaded.resize(levels);
     for (std::size_t i = 0; i < levels; ++i) statistics.cascaded[i] += cascaded_[i];
@@ -333,8 +346,8 @@ void ShardBook::checkInvariants(Tick published) const {
     ExecutorQueue const& queue = tasks_.queue;
     std::size_t const queued = queue.list().size();
     std::size_t const listed = wheel_.size() + arrivals_.size() + due_.size() +
-                               gathering_.ready().size() + chunk_.free() + queued;
-    if (listed != pending()) throw std::logic_error{"pending is not what the lists hold"};
+                               gathering_.ready().size() + chunk_.size() + queued;
+    if (listed != tasks_.pending) throw std::logic_error{"pending is not what the lists hold"};
     if (queued != queue.size()) throw std::logic_error{"the queue's size is not what is queued"};
     if (queue.claims() < queue.size()) throw std::logic_error{"fewer claims than queued tasks"};
     auto const earliest = wheel_.nextExpiration();

@@ -37,7 +37,7 @@ namespace detail {
 class ShardBook {
 public:
     /// At most so many entries are handled under one hold of the lock.
-    static constexpr std::size_t kChunk = 256;
+    static constexpr std::size_t kPerHold = 256;
 
     enum class Gate : std::uint8_t { notStarted, open, draining, closed };
 
@@ -119,12 +119,14 @@ public:
 
     /// Lets the driver serve the entries that were due on arrival.
     void admitArrivals() noexcept { due_.takeAll(arrivals_); }
-    /// A part of the driver's work: at most a chunk of entries, and all that is due of one tick. It
+    /// A part of the driver's work: at most kPerHold entries, and all that is due of one tick. It
     /// ends at once if the wheel turns back.
     struct Turn {
         Tick limit;
         bool isBehind;          ///< the limit lies before what a bounded advance left half done
         std::size_t moved = 0;  ///< entries that were due, or were placed again
+        bool leavesPeriodic = false;
+        bool isAtPeriodic = false;  ///< the next entry is one that it leaves
     };
     /// REQUIRES: limit is not Tick::max().
     Turn begin(Tick limit) const noexcept { return {limit, wheel_.currentTick() > limit}; }
@@ -132,8 +134,9 @@ public:
     /// over. Flushes buckets that have expired, and moves those of their entries down that are not
     /// due. REQUIRES: not isTurningBack().
     TimeoutEntry* next(Turn& turn) noexcept;
-    /// The same for as many as the chunk takes, `atMost`. Null if there are none, or if it is in
-    /// use. The driver claims them, then calls endChunk().
+    /// The same for as many as the chunk takes, `atMost`, and not for periodic ones. Null if the
+    /// next is periodic, if there is none, or if the chunk is in use. The driver claims them, then
+    /// calls endChunk().
     Chunk* nextChunk(Turn& turn, std::size_t atMost) noexcept;
     /// Counts what the driver has claimed, and returns how many that were.
     std::size_t endChunk() noexcept;
@@ -156,7 +159,7 @@ public:
     /// Turns the wheel back to `tick`. After a correction what computes its times does so anew.
     /// O(armed buckets).
     Tick turnBack(Tick tick, bool isCorrection) noexcept;
-    /// Places what was gathered again, until the turn's chunk is used up. What was due before is
+    /// Places what was gathered again, until the turn has moved kPerHold. What was due before is
     /// due now. The reach may change.
     void placeGathered(Turn& turn) noexcept;
 
@@ -238,13 +241,9 @@ private:
             tasks_.events.record(Stage::cancel, entry);
     }
     bool takeBack(TimeoutEntry& entry) noexcept;
-    static TimeoutWord awaitMark(TimeoutEntry const& entry) noexcept;
-    std::size_t claimedOnce() const noexcept {
-        return chunk_.claimed() - (chunk_.currentPeriodic() != nullptr ? 1 : 0);
-    }
     void wake() noexcept;
-    TimeoutEntry* takeDue() noexcept;
-    TimeoutEntry* expireOrCascade() noexcept;
+    TimeoutEntry* takeDue(Turn const& turn) noexcept;
+    TimeoutEntry* expireOrCascade(Turn& turn) noexcept;
     bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
     TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
         TimerTaskList const& bucket = wheel_.moveAhead(entry, deadline).bucket();

@@ -22,7 +22,9 @@ struct TaskBook {
     /// Nothing is pending, and nothing runs.
     bool isDrained() const noexcept { return pending == 0 && running.empty(); }
 
-    std::size_t pending = 0;      ///< accepted, not entered, not cancelled
+    /// Accepted, not entered, not cancelled. And what the driver has entered of a chunk, until it
+    /// is through with that.
+    std::size_t pending = 0;
     std::int64_t madeShares = 0;  ///< of DroppedShares
     TimeoutCounters counters;
     ExecutorQueue queue;

@@ -37,7 +37,12 @@ void refuseOptionsOfAThread(TimerOptions const& options, DrivenBy driver) {
 }
 
 TimerOptions checked(TimerOptions options, DrivenBy driver) {
-    if (driver != DrivenBy::thread) refuseOptionsOfAThread(options, driver);
+    requireAtLeast("passBudget", options.passBudget.count(), 1, " ns");
+    if (driver != DrivenBy::thread)
+        refuseOptionsOfAThread(options, driver);
+    else if (options.passBudget.count() != Duration::max().count())
+        refuseOption("passBudget", std::to_string(options.passBudget.count()) + " ns",
+                     "left out, the timer has a thread of its own");
     std::int64_t const tick = options.tick.count();
     requireAtLeast("tick", tick, 1, " ns");
     requireAtMost("tick", tick, kLongestTick, " ns");

@@ -18,8 +18,8 @@ namespace detail {
 
 /// Runs one task once: measures it, and catches and reports what it throws.
 ///
-/// The constructor, under the keeper's lock, reads all it needs from the entry. A hook is not
-/// touched once its task was entered, since the task may destroy it.
+/// The constructor reads all it needs from the entry, which nobody else may take any more. A hook
+/// is not touched once its task was entered, since the task may destroy it.
 class TaskRun {
 public:
     TaskRun(TimerContext& context, TimeoutEntry& entry) noexcept;

@@ -9,8 +9,8 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// What a task belongs to: a node, or the user's object of a hook. It is read under the keeper's
-/// lock, so the hook itself is not needed later.
+/// What a task belongs to: a node, or the user's object of a hook. It is read before the task is
+/// entered, so the hook itself is not needed later.
 struct TaskSubject {
     explicit TaskSubject(TimeoutEntry& entry) noexcept {
         if (entry.isHook()) {
