@@ -42,8 +42,9 @@ public:
     /// that the loop never spins; -1 means never.
     int pollTimeout() const noexcept;
 
-    /// Runs what is due by `now`, in the order of deadlines, at most `atMost` tasks. Returns true
-    /// if more is due. Throws std::logic_error from inside a task of this timer.
+    /// Runs what is due by `now`, in the order of deadlines: at most `atMost` tasks, and no further
+    /// one once `TimerOptions::passBudget` is spent. Returns true if more is due. Throws
+    /// std::logic_error from inside a task of this timer.
     ///
     /// - A task that becomes due during the call runs in the next call.
     /// - If `now` is ahead of the clock, later ticks of this call still run before it.

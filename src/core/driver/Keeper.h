@@ -66,23 +66,21 @@ protected:
 
     /// Ends a node whose cancellation was won: its task, and the driver's reference.
     void endCancelled(TimeoutNode& node) const noexcept;
-
-    // Read by all threads, seldom written.
-    TimerContext& context_;
+    /// For a keeper whose callers wake the driver without the lock.
+    NextWake& nextWakeWord() noexcept { return nextWake_; }
 
 private:
     friend class Hold;
     friend struct KeeperProbe;  // tests
 
+    // Read by all threads, seldom written.
+    TimerContext& context_;
     std::int64_t const owedAtLeast_;
 
     // Written by all threads without the lock: on a cache line of its own.
     alignas(kCacheLine) DroppedShares droppedShares_;
 
-protected:
     alignas(kCacheLine) NextWake nextWake_;
-
-private:
     Lock lock_;
     TaskBook tasks_;
     Signal runEnded_;
@@ -160,7 +158,7 @@ public:
             return condition();
         });
     }
-    /// Waits until `condition`, which a notifyDrained() says.
+    /// Waits until `condition`. The thread that makes it true calls notifyDrained().
     template <class Condition>
     void waitForDrain(Condition&& condition) {
         keeper_.lock_.wait(keeper_.drained_, std::forward<Condition>(condition));

@@ -67,7 +67,7 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
         if (isPending(word.state())) {
             if (!hold->expectsPushBacks()) expectPushBacks(hold);
             if (pushBack_.move(hook, deadline)) {
-                context_.pushedBack.add();
+                context().pushedBack.add();
                 return true;
             }
             // What a cancelAll() cancels instead, or has run meanwhile, is scheduled anew.
@@ -79,7 +79,7 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
     try {
         catchUp(hold, now);
         reserve(hold, deadline);
-        context_.limit.acquire();
+        context().limit.acquire();
     } catch (...) {
         if (former != this) {
             hook.keeper.store(former, std::memory_order_relaxed);
@@ -98,7 +98,7 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
 /// for the others it returns false.
 bool Shard::adopt(ShardHold& hold, HookEntry& hook, Keeper* former) noexcept {
     if (former == this) return true;  // it has its share
-    if (former != nullptr && &former->context() == &context_) return false;
+    if (former != nullptr && &former->context() == &context()) return false;
     if (!hook.keeper.compare_exchange_strong(former, this, std::memory_order_release,
                                              std::memory_order_relaxed))
         return false;
@@ -110,7 +110,7 @@ bool Shard::cancel(TimeoutNode& node) noexcept {
     Cancelled const cancelled = cancelEntry(node);
     if (cancelled == Cancelled::yes) {
         // Release the limit first, since the user's code may schedule.
-        context_.limit.release();
+        context().limit.release();
         endCancelled(node);
     }
     return cancelled != Cancelled::no;
@@ -125,7 +125,7 @@ bool Shard::cancelAndEnd(TimeoutNode& node) noexcept {
 
 bool Shard::cancel(HookEntry& hook) noexcept {
     if (cancelEntry(hook) == Cancelled::no) return false;
-    context_.limit.release();
+    context().limit.release();
     return true;
 }
 
@@ -161,7 +161,7 @@ std::size_t Shard::cancel(std::span<HookEntry* const> hooks) noexcept {
         }
         hold.notifyIfDrained();
     }
-    context_.limit.release(count);
+    context().limit.release(count);
     return count;
 }
 
@@ -176,7 +176,7 @@ std::size_t Shard::cancelAll(TimerTaskList& ended) noexcept {
         ShardHold hold{*this};  // one for each chunk: others get the lock in between
         std::size_t cancelled = 0;
         while (cancelled < kPerHold && hold->cancelNext(queued)) ++cancelled;
-        context_.limit.release(cancelled);
+        context().limit.release(cancelled);
         count += hold->takeCancelled(ended);
         more = cancelled == kPerHold;
         if (!more) hold->endCancelAll();
@@ -195,12 +195,12 @@ void Shard::endAll(TimerTaskList& ended) noexcept {
 
 bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
     if (pushBack(entry, deadline)) {
-        context_.pushedBack.add();
+        context().pushedBack.add();
         return true;
     }
     if (!isPending(TimeoutWord::of(entry).state())) return false;
     // A hook's timer may have stopped.
-    return move(entry, deadline, context_.clock.callersNowOrFrozen());
+    return move(entry, deadline, context().clock.callersNowOrFrozen());
 }
 
 bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
@@ -217,7 +217,7 @@ inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord w
     if (hold->isCancellingAll()) [[unlikely]] {
         if (!hold->seize(entry, word)) return false;
         hold->cancelForAll(entry, word);
-        context_.limit.release();
+        context().limit.release();
         hold.notifyIfDrained();
         return false;
     }
@@ -225,7 +225,7 @@ inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord w
     // A deadline in the past becomes now: it must not overtake what has waited longer, here or in
     // another shard. It needs memory only if the driver is late by all that the levels reach: a
     // stop token's callback has nobody to tell that there is none.
-    Tick const tickNow = context_.scale.nowToTick(now);
+    Tick const tickNow = context().scale.nowToTick(now);
     if (deadline <= tickNow)
         reserveIfPossible(hold, deadline = tickNow);
     else
@@ -271,17 +271,17 @@ inline void Shard::catchUp(ShardHold& hold, Clock::TimePoint now) noexcept {
 }
 
 void Shard::catchUpNow(ShardHold& hold, Clock::TimePoint now) noexcept {
-    Tick const tick = context_.scale.nowToTick(now);
-    bool const mayGoBack = context_.clock.mayGoBack();
+    Tick const tick = context().scale.nowToTick(now);
+    bool const mayGoBack = context().clock.mayGoBack();
     if (mayGoBack && turnBackIfSet(hold, tick)) return;
     hold->catchUp(tick);
     // A clock that may go back is looked at in each call.
-    if (!mayGoBack) hold->catchUpAt = context_.scale.timeOf(tick + 1);
+    if (!mayGoBack) hold->catchUpAt = context().scale.timeOf(tick + 1);
 }
 
 void Shard::followClockBack() noexcept {
     ShardHold hold{*this};
-    turnBackIfSet(hold, context_.tickNow());
+    turnBackIfSet(hold, context().tickNow());
 }
 
 /// `tick` is a reading of the clock, perhaps not of this very moment. Returns true while the wheel
@@ -291,10 +291,10 @@ bool Shard::turnBackIfSet(ShardHold& hold, Tick tick) noexcept {
     if (tick < current) {
         // Another thread may just have read the clock later, and was here before. Under the lock
         // nobody can.
-        tick = std::max(context_.tickNow(), Tick{0});
+        tick = std::max(context().tickNow(), Tick{0});
         if (tick < current) {
             bool const isCorrection =
-                current.value() - tick.value() > Periodicity::kCorrection / context_.scale.tick();
+                current.value() - tick.value() > Periodicity::kCorrection / context().scale.tick();
             hold.wakeBy(hold->turnBack(tick, isCorrection));
             publishReach(hold);
         }
@@ -321,10 +321,10 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         ShardHold hold{*this};
-        if (context_.clock.mayGoBack()) {
+        if (context().clock.mayGoBack()) {
             // The clock may have been set back since `limit` was read, and something accepted since
             // that is not due. It may be again during a run, so only one task is started.
-            limit = std::min(limit, context_.tickNow());
+            limit = std::min(limit, context().tickNow());
             atMost = std::min<std::size_t>(atMost, 1);
         }
         served = serveUnder(hold, limit, frame, atMost);
@@ -343,7 +343,7 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
         hold->placeGathered(turn);
     // An observer wants each step before the next.
     bool const isChunked =
-        atMost > 1 && context_.options.executor.isInline() && !context_.isObserved();
+        atMost > 1 && context().options.executor.isInline() && !context().isObserved();
     while (started < atMost && !hold->isTurningBack()) {
         if (isChunked) {
             if (Chunk* const chunk = hold->nextChunk(turn, atMost - started)) {
@@ -356,7 +356,7 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
         TimeoutEntry* const due = hold->next(turn);
         if (due == nullptr) break;
         ++started;
-        if (!context_.options.executor.isInline()) {
+        if (!context().options.executor.isInline()) {
             ExecutorClaims::dispatch(hold, *due, TimeoutState::queued);
             continue;
         }
@@ -367,7 +367,7 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
 }
 
 void Shard::runQueued() noexcept {
-    RunFrame frame{context_};
+    RunFrame frame{context()};
     ShardHold hold{*this};
     TimeoutEntry* const entry = hold.tasks().queue.useClaim();
     if (entry == nullptr) return;
@@ -411,7 +411,7 @@ void Shard::forget(HookEntry& hook) {
         if (hold->seize(hook, word)) {
             hold->cancel(hook, word);
             hold.notifyIfDrained();
-            context_.limit.release();
+            context().limit.release();
         } else if (hook.isQueued()) {
             TimerTaskList::remove(hook);  // the timer gave it up, and has not told its object yet
         }
@@ -479,7 +479,7 @@ void Shard::endGivenUp(RunFrame& frame) noexcept {
         hold.tasks().running.add(frame);
         {
             Hold::Released const released{hold};
-            callGivenUp(context_, subject);
+            callGivenUp(context(), subject);
         }
         hold.endRun(frame);
     }

@@ -29,8 +29,8 @@ class ShardHold;
 /// remembers its shard, so one lock decides every question about it. Ground rules:
 ///
 ///   - Under the lock: list operations, at most kPerHold entries a hold.
-///   - While an entry is pending, ready or queued, its state changes under the lock, except for the
-///     push-back (PushBack.h).
+///   - While an entry is pending, its state changes under the lock, with two exceptions: the
+///     push-back (PushBack.h), and the driver that enters what it has taken (Chunk.h).
 ///   - The next wake, published for the driver, is never later than the earliest thing to do here.
 class Shard final : public Keeper {
 public:
@@ -61,8 +61,7 @@ public:
     /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
     /// that cannot be scheduled it throws, or says `elsewhere`; those before it are scheduled then.
     /// Throws std::bad_alloc as above, and RejectedExecution.
-    /// REQUIRES: at most kPerHold. Hooks of this shard, or one that is of no other timer
-    /// any more.
+    /// REQUIRES: at most kPerHold. Hooks of this shard, or one that is of no other timer any more.
     Answer schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
     bool cancelAndEnd(TimeoutNode& node) noexcept override;
@@ -80,7 +79,7 @@ public:
     /// clock is read only if the lock is taken.
     bool reschedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
         if (!pushBack(entry, deadline)) return move(entry, deadline, now);
-        context_.pushedBack.add();
+        context().pushedBack.add();
         return true;
     }
     bool reschedule(TimeoutEntry& entry, Tick deadline);

@@ -22,13 +22,13 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
     // Observe first, since the worker may have it right after. One that is refused was observed
     // too, so a cancel follows at once.
-    if (context_.isObserved()) [[unlikely]] {
+    if (context().isObserved()) [[unlikely]] {
         observe(Stage::schedule, node);
         observe(Stage::intake, node);
     }
     CellQueue::Added const outcome = added_.add(node);
     if (outcome != CellQueue::Added::yes) [[unlikely]] {
-        if (context_.isObserved()) [[unlikely]]
+        if (context().isObserved()) [[unlikely]]
             observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
         if (outcome == CellQueue::Added::closed) return false;
@@ -41,22 +41,22 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
 
 /// Wakes the worker by `tick`, unless it comes by then anyway.
 void HashedWheelWorker::ringBy(Tick tick) noexcept {
-    if (nextWake_.lowerBesideOthers(tick)) context_.alarm.ring(tick);
+    if (nextWakeWord().lowerBesideOthers(tick)) context().alarm.ring(tick);
 }
 
 bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
-    RunFrame frame{context_};
+    RunFrame frame{context()};
     FlatHold hold{*this};
     if (hold->isClosed) return false;
     node.keeper.store(this, std::memory_order_relaxed);
     TaskBook& tasks = hold.tasks();
     ++tasks.madeShares;
     TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
-    if (context_.isObserved()) [[unlikely]] {
+    if (context().isObserved()) [[unlikely]] {
         for (Stage const stage : {Stage::schedule, Stage::intake, Stage::expire})
             tasks.events.record(stage, node);
     }
-    if (context_.options.executor.isInline()) {
+    if (context().options.executor.isInline()) {
         Runner{hold, frame}.runOnce(node);
         return true;
     }
@@ -68,7 +68,7 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
 }
 
 void HashedWheelWorker::runQueued() noexcept {
-    RunFrame frame{context_};
+    RunFrame frame{context()};
     Hold hold{*this};
     TimeoutEntry* const entry = hold.tasks().queue.useClaim();
     if (entry == nullptr) return;
@@ -112,7 +112,7 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
 bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
                                       TimeoutState state) noexcept {
     TimeoutWord const cancelled{seen.deadline(), state};
-    if (!context_.isObserved()) [[likely]]
+    if (!context().isObserved()) [[likely]]
         return cancelled.replace(node, seen);
     Hold const hold{*this};
     bool const wasPending = seen.state() == TimeoutState::pending;
@@ -159,7 +159,7 @@ void HashedWheelWorker::letCopyEnd(TimeoutNode& node) noexcept {
 /// Ends the task of a node that this thread made `cancelled`.
 void HashedWheelWorker::endTask(TimeoutNode& node) noexcept {
     letCopyEnd(node);
-    endCancelledTask(context_, node);
+    endCancelledTask(context(), node);
 }
 
 /// Has the worker unlink the node at the next tick. This thread does not touch the node afterwards.
@@ -174,21 +174,21 @@ void HashedWheelWorker::askToUnlink(TimeoutNode& node) noexcept {
 /// The clock lives until the worker is closed. The lock keeps it open meanwhile.
 void HashedWheelWorker::ringUnlessClosed() noexcept {
     FlatHold const hold{*this};
-    if (!hold->isClosed) ringBy(context_.scale.nowToTick(context_.now()) + 1);
+    if (!hold->isClosed) ringBy(context().scale.nowToTick(context().now()) + 1);
 }
 
 // ---- a tick -----------------------------------------------------------------------------------
 
 Tick HashedWheelWorker::nextTick() noexcept {
     // A caller that read the clock long ago may have rung for a tick that is over.
-    return nextWake_.raise(wheel_.currentTick() + 1);
+    return nextWakeWord().raise(wheel_.currentTick() + 1);
 }
 
 void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
     wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
     unlinkCancelled();
     transfer(tick);
-    if (context_.isObserved()) [[unlikely]]
+    if (context().isObserved()) [[unlikely]]
         observeWake(tick);
     if (wheel_.beginTick(tick)) {
         while (takeDue()) {
@@ -234,7 +234,7 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
 void HashedWheelWorker::countCancelled(std::size_t count) noexcept {
     if (count == 0) return;
     cancelledCount_.fetch_add(count, std::memory_order_relaxed);
-    context_.limit.release(count);
+    context().limit.release(count);
 }
 
 /// Moves new timeouts into their slots, a limited number each tick, as in Netty. If one finds no
@@ -265,7 +265,7 @@ bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
         return false;
     }
     ++accepted_;
-    if (context_.isObserved()) [[unlikely]]
+    if (context().isObserved()) [[unlikely]]
         observePlace(node);
     return true;
 }
@@ -279,10 +279,10 @@ void HashedWheelWorker::expire(Hold& hold, TimeoutNode& node, RunFrame& frame) n
         // Not the last reference: the canceller has a handle, or has pushed its own on the stack.
         return release(node);
     }
-    context_.limit.release();
-    if (context_.isObserved()) [[unlikely]]
+    context().limit.release();
+    if (context().isObserved()) [[unlikely]]
         hold.tasks().events.record(Stage::expire, node);
-    if (context_.options.executor.isInline()) return Runner{hold, frame}.runOnce(node);
+    if (context().options.executor.isInline()) return Runner{hold, frame}.runOnce(node);
     ++hold.tasks().pending;
     ExecutorClaims::dispatch(hold, node, TimeoutState::handedOver);
 }
@@ -291,7 +291,7 @@ void HashedWheelWorker::expire(Hold& hold, TimeoutNode& node, RunFrame& frame) n
 /// then looks for what was added. One of the two sees the other.
 void HashedWheelWorker::settle(Tick tick) noexcept {
     bool const isIdle = wheel_.empty() && added_.isTaken();
-    nextWake_.set(isIdle ? Tick::max() : tick + 1);
+    nextWakeWord().set(isIdle ? Tick::max() : tick + 1);
     if (isIdle && !(added_.isEmpty() && cancelled_.empty())) ringBy(tick + 1);
 }
 
@@ -324,7 +324,7 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     // A caller that won a cancel before, and pushes only now, sees this and unlinks by itself.
     hasEnded_.store(true, std::memory_order_seq_cst);
     unlinkCancelled();
-    nextWake_.set(Tick::max());
+    nextWakeWord().set(Tick::max());
     {
         Hold hold{*this};
         hold.tasks().madeShares += std::exchange(accepted_, 0);
@@ -333,7 +333,7 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     }
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
-        callCancelled(context_, *TimeoutAccess::node(handle));
+        callCancelled(context(), *TimeoutAccess::node(handle));
     }
 }
 
@@ -362,7 +362,7 @@ void HashedWheelWorker::readInto(TimerStatistics& statistics) {
     TaskBook const& tasks = hold.tasks();
     tasks.counters.readInto(statistics);
     statistics.cancelled += cancelledCount_.load(std::memory_order_relaxed);
-    statistics.pending = context_.limit.count();
+    statistics.pending = context().limit.count();
     statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
                            statistics.returned + statistics.rejected + tasks.queue.size();
 }

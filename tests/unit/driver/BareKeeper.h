@@ -30,7 +30,7 @@ public:
     bool cancel(detail::TimeoutNode&) noexcept override { return false; }
     bool cancelAndEnd(detail::TimeoutNode&) noexcept override { return false; }
     void runQueued() noexcept override {
-        detail::RunFrame frame{context_};
+        detail::RunFrame frame{context()};
         detail::Hold hold{*this};
         detail::TimeoutEntry* const entry = hold.tasks().queue.useClaim();
         if (entry == nullptr) return;

@@ -81,7 +81,7 @@ TEST(Hold, LeansToTheThreadOfALoop) {
     EXPECT_FALSE(keeper.leans());
 }
 
-// Who waits for a condition goes on in its own hold.
+// A thread that waits for a condition goes on in its own hold.
 TEST(Hold, LeansToNoThreadWhileAnotherWaits) {
     Watchdog const watchdog{"a hold that waits"};
     LoneContext context{{}, DrivenBy::loop};

@@ -19,6 +19,12 @@ namespace {
 using namespace timingwheel::test;
 using Kind = Lock::Kind;
 
+/// From now on this thread passes it without the mutex, where the system lets it.
+void lean(Lock& lock) {
+    std::lock_guard const hold{lock};
+    lock.leanToThisThread();
+}
+
 TEST(Lock, KeepsOthersOut) {
     Watchdog const watchdog{"a lock"};
     for (Kind const kind : {Kind::mutex, Kind::leaning}) {
@@ -36,9 +42,7 @@ TEST(Lock, KeepsOthersOutWhileItLeans) {
     Watchdog const watchdog{"a lock that leans"};
     Lock lock{Kind::leaning};
     Contender other{[&lock] { std::lock_guard const hold{lock}; }};
-    lock.lock();
-    lock.leanToThisThread();
-    lock.unlock();
+    lean(lock);
     lock.lock();
     EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
     EXPECT_TRUE(other.hasToWait());
@@ -87,9 +91,7 @@ TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
     Lock lock{Kind::leaning};
     Signal signal;
     bool hasHappened = false;
-    lock.lock();
-    lock.leanToThisThread();
-    lock.unlock();
+    lean(lock);
     lock.lock();
     EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
     std::thread other{[&] {
@@ -107,7 +109,7 @@ TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
     other.join();
 }
 
-// Who waits for a condition goes on in its own hold.
+// A thread that waits for a condition goes on in its own hold.
 TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
     Watchdog const watchdog{"a lock for which another waits"};
     Lock lock{Kind::leaning};
@@ -131,8 +133,7 @@ TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
         }
         other.join();
     }
-    std::lock_guard const hold{lock};
-    lock.leanToThisThread();
+    lean(lock);
     EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
 }
 

@@ -93,24 +93,6 @@ TEST(ShardBook, CancelTakesAnEntryFromWhereverItIs) {
     EXPECT_EQ(lone.turn(50), Entries{});
 }
 
-TEST(ShardBook, MoveTakesAnEntryFromWhereverItIs) {
-    LoneBook lone;
-    Entries const entries = oneOfEachState(lone);
-    std::int64_t deadline = 4;  // each goes before the last
-    for (TimeoutEntry* const entry : entries) {
-        EXPECT_EQ(lone.move(*entry, deadline), Tick{deadline});
-        EXPECT_EQ(stateOf(*entry), TimeoutState::pending);
-        --deadline;
-        lone.book.checkInvariants(Tick{0});
-    }
-    EXPECT_EQ(lone.move(*entries[0], 9), Tick::max());
-    EXPECT_EQ(lone.move(*entries[1], 0), Tick{0});
-    EXPECT_EQ(stateOf(*entries[1]), TimeoutState::ready);
-    EXPECT_EQ(lone.tasks.counters.rescheduled, 6U);
-    EXPECT_EQ(lone.tasks.counters.scheduled, 4U);
-    EXPECT_EQ(lone.tasks.pending, 4U);
-}
-
 TEST(ShardBook, ReserveSaysWhetherTheReachGrew) {
     LoneBook lone;
     EXPECT_EQ(lone.book.reach(), Tick{20});
@@ -307,41 +289,6 @@ TEST(ShardBook, GatesDoNotOpenAgain) {
 
 // ---- a clock that was set back ----------------------------------------------------------------
 
-TEST(ShardBook, TurningBackKeepsTheOrder) {
-    LoneBook lone;
-    ShardBook& book = lone.book;
-    book.reserve(Tick{399});
-    lone.accepted(10);
-    TimeoutEntry* const inBucket = lone.acceptedAt({12})[0];
-    TimeoutEntry* const far = lone.acceptedAt({395})[0];
-    book.catchUp(Tick{10});
-    TimeoutEntry* const admitted = lone.acceptedAt({10})[0];
-    TimeoutNode& periodic = lone.periodic(Rule::fixedRate, Tick{10});
-    book.admitArrivals();
-    book.accept(periodic, Tick{10});
-    lone.turn(10, 1);  // the rest of the tick waits
-    EXPECT_EQ(book.turnBack(Tick{3}, false), Tick{3});
-    EXPECT_EQ(book.currentTick(), Tick{3});
-    EXPECT_TRUE(book.isTurningBack());
-    EXPECT_EQ(book.nextWake(), Tick{3});
-    TimeoutEntry* const meanwhile = lone.acceptedAt({4})[0];
-    book.checkInvariants(Tick{3});
-
-    ShardBook::Turn turn = book.begin(Tick{3});
-    book.placeGathered(turn);
-    EXPECT_EQ(turn.moved, 4U);
-    EXPECT_FALSE(book.isTurningBack());
-    EXPECT_EQ(periodic.deadline(), Tick{3});
-    EXPECT_EQ(periodic.periodicity().scheduled, Tick{3});
-    EXPECT_EQ(stateOf(periodic), TimeoutState::ready);
-    EXPECT_EQ(lone.turn(3), (Entries{admitted, &periodic}));
-    EXPECT_EQ(lone.turn(11), Entries{meanwhile});
-    EXPECT_EQ(lone.turn(12), Entries{inBucket});
-    EXPECT_EQ(lone.turn(394), Entries{});
-    EXPECT_EQ(lone.turn(395), Entries{far});
-    EXPECT_EQ(lone.tasks.pending, 0U);
-}
-
 TEST(ShardBook, PlacesWhatWasGatheredInChunks) {
     LoneBook lone;
     lone.acceptedAt(std::vector<std::int64_t>(5, 0));
@@ -469,61 +416,7 @@ TEST(ShardBook, CancelAllCancelsWhatWasPendingWhenItBegan) {
     EXPECT_FALSE(book.isCancellingAll());
 }
 
-TEST(ShardBook, WhatIsMovedDuringACancelAllIsCancelled) {
-    LoneBook lone;
-    Entries const entries = oneOfEachState(lone);
-    std::size_t const queued = lone.book.beginCancelAll();
-    for (TimeoutEntry* const entry : entries) {
-        lone.book.cancelForAll(*entry, TimeoutWord::of(*entry));
-        EXPECT_EQ(stateOf(*entry), TimeoutState::cancelled);
-    }
-    EXPECT_EQ(lone.tasks.pending, 0U);
-    EXPECT_EQ(cancelTheRest(lone.book, queued), 0U);  // also what has left the queue
-    TimerTaskList ended;
-    EXPECT_EQ(lone.book.takeCancelled(ended), 4U);
-}
-
-TEST(ShardBook, CancelAllTakesWhatAClockThatIsSetBackGathers) {
-    LoneBook lone;
-    ShardBook& book = lone.book;
-    lone.accepted(5);
-    book.turnBack(Tick{0}, false);
-    lone.accepted(0);
-    std::size_t queued = book.beginCancelAll();
-    EXPECT_FALSE(book.isTurningBack());
-    queued += book.beginCancelAll();  // another one at once
-    lone.accepted(5);
-    book.turnBack(Tick{0}, true);
-    EXPECT_FALSE(book.isTurningBack());
-    EXPECT_EQ(book.nextWake(), Tick::max());
-    EXPECT_EQ(cancelTheRest(book, queued), 3U);
-    book.endCancelAll();
-    EXPECT_TRUE(book.isCancellingAll());
-    book.endCancelAll();
-    EXPECT_FALSE(book.isCancellingAll());
-    EXPECT_EQ(lone.tasks.pending, 0U);
-}
-
 // ---- stop() and looking -----------------------------------------------------------------------
-
-TEST(ShardBook, TakePendingTakesEverything) {
-    LoneBook lone;
-    std::vector<HookEntry*> gathered{&lone.accepted(0), &lone.accepted(7)};
-    lone.book.turnBack(Tick{0}, false);
-    Entries entries = oneOfEachState(lone);
-    entries.insert(entries.end(), gathered.begin(), gathered.end());
-    for (std::size_t left = entries.size(); left > 0; --left) {
-        EXPECT_EQ(lone.tasks.pending, left);
-        TimeoutEntry* const entry = lone.book.takePending();
-        ASSERT_NE(entry, nullptr);
-        EXPECT_FALSE(entry->isQueued());
-        EXPECT_EQ(std::erase(entries, entry), 1U);
-    }
-    EXPECT_EQ(lone.tasks.pending, 0U);
-    EXPECT_EQ(lone.book.takePending(), nullptr);
-    EXPECT_EQ(lone.tasks.pending, 0U);
-    EXPECT_EQ(lone.tasks.queue.size(), 0U);
-}
 
 TEST(ShardBook, AddsItsStatistics) {
     LoneBook lone;

@@ -2,6 +2,7 @@
 
 #include <timingwheel/detail/platform/Prefetch.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 #include <stdexcept>

@@ -10,11 +10,9 @@
 #include <timingwheel/TimerStatistics.h>
 #include <timingwheel/wheel/RawTimingWheel.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -22,7 +20,8 @@ namespace detail {
 
 /// What a shard's lock guards: a wheel, a few lists, and the steps of the timeouts in them. Each
 /// step is for one thread at a time, and calls nothing back: it returns what the caller must know.
-/// It knows no shard, thread, executor or clock; ticks are given to it.
+/// It knows no shard, executor or clock; ticks are given to it. The one thread of which it knows is
+/// the driver, whose chunk others take entries back from.
 ///
 ///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), the chunk
 ///     (taken), or the queue (queued).
@@ -92,7 +91,8 @@ public:
         return place(entry).wake;
     }
     /// Whether an entry, whose word is `word`, is pending. If so it stays that until the caller has
-    /// moved or cancelled it, in the same hold. If not, its word says so.
+    /// moved or cancelled it, in the same hold. If not, its word says so: if the driver has just
+    /// claimed it, this waits for that.
     bool seize(TimeoutEntry& entry, TimeoutWord word) noexcept {
         return isPending(word.state()) && (word.state() != TimeoutState::taken || takeBack(entry));
     }
@@ -125,8 +125,8 @@ public:
         Tick limit;
         bool isBehind;          ///< the limit lies before what a bounded advance left half done
         std::size_t moved = 0;  ///< entries that were due, or were placed again
-        bool leavesPeriodic = false;
-        bool isAtPeriodic = false;  ///< the next entry is one that it leaves
+        bool leavesPeriodic = false;  ///< a periodic entry ends it
+        bool isAtPeriodic = false;    ///< the next entry is one that it leaves
     };
     /// REQUIRES: limit is not Tick::max().
     Turn begin(Tick limit) const noexcept { return {limit, wheel_.currentTick() > limit}; }
