@@ -71,12 +71,13 @@ struct TimerOptions {
     std::string name = "timingwheel";
     /// Must outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::steady();
-    /// Count delays from the clock's coarse reading (`Clock::coarseNow`). On Linux that is
-    /// several times cheaper. For ticks of 10 ms and more. The driver reads the exact clock.
+    /// Count delays from the clock's coarse reading (`Clock::coarseNow`), which is several times
+    /// cheaper. A timer does so unasked if `Clock::coarseLag()` is at most a tenth of its tick: on
+    /// most Linux machines for ticks of 640 us and more. The driver reads the exact clock.
     bool coarseClock = false;
     /// Added to each positive delay that counts from a coarse reading, so that nothing is early. At
     /// least the clock's `coarseLag()`, which is the default. A timeout is early on the exact clock
-    /// by what a reading was behind beyond this.
+    /// by what a reading was behind beyond this. Only with `coarseClock`.
     std::optional<Duration> coarseMargin = {};
     /// Where tasks run: by default on the driver. Must outlive the timer. SystemTimer only.
     Executor executor = {};

@@ -71,7 +71,7 @@ TEST(DriverAlarmInterleavings, OfTwoRingsNoneIsLost) {
 /// races are seen.
 struct SmallLoop {
     detail::TickScale scale{Clock::TimePoint{}, milliseconds{1}};
-    detail::TimerClock clock{Clock::steady(), false, {}};
+    detail::TimerClock clock{Clock::steady(), detail::TimerClock::Reading::exact, {}};
     detail::LoopDescriptor descriptor{clock};
     detail::DriverAlarm alarm{TimerOptions{}, false, &descriptor, scale};
     detail::NextWake nextWake;

@@ -19,7 +19,7 @@ TEST(TimerClockInterleavings, NobodyAsksAClockThatIsGone) {
         "G11", "interleavings of a clock's end and a question with the clock used after it",
         [] {
             auto clock = std::make_unique<ManualClock>(Clock::TimePoint{milliseconds{7}});
-            detail::TimerClock time{*clock, false, {}};
+            detail::TimerClock time{*clock, detail::TimerClock::Reading::exact, {}};
             std::thread hook{[&] {
                 require(time.nowOrFrozen() == Clock::TimePoint{milliseconds{7}}, "another time");
             }};

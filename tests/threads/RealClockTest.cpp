@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <random>
 #include <vector>
 
 namespace timingwheel::test {
@@ -26,6 +29,38 @@ TEST(RealClock, NothingIsEarly) {
     measureLateness(fine, "tick 100 us", seedOr(9));
     SystemTimer spinning{{.tick = 50us, .spin = 200us}};
     measureLateness(spinning, "tick 50 us, spin 200 us", seedOr(10));
+}
+
+// G1. The readings of callers are recent, not exact. Bug pattern: a reading that a thread made on
+// another processor.
+TEST(RealClock, NothingIsEarlyThoughThreadsMigrate) {
+    Watchdog const watchdog{"threads that migrate"};
+    using std::chrono::nanoseconds;
+    constexpr std::size_t kThreads = 3;
+    std::size_t const each = rounds(100'000, 10'000'000) / kThreads + 1;
+    std::atomic<std::uint64_t> early{0};
+    std::atomic<std::uint64_t> ran{0};
+    SystemTimer timer;
+    together(kThreads, [&](std::size_t thread) {
+        std::mt19937_64 random{seedOr(12) + thread};
+        for (std::size_t i = 0; i < each; ++i) {
+            // One stays where it is, one moves often, one as the system likes.
+            if (thread == 0 ? i == 0 : thread == 1 && i % 64 == 0) runOnProcessor(i / 64);
+            nanoseconds const delay{random() % nanoseconds{5ms}.count()};
+            auto const due = std::chrono::steady_clock::now() + delay;
+            Timeout const timeout = timer.newTimeout(
+                [&, due] {
+                    if (std::chrono::steady_clock::now() < due) ++early;
+                    ++ran;
+                },
+                delay);
+            if (i % 4096 == 0) waitUntil([&] { return timer.pendingTimeouts() < 100'000; });
+        }
+    });
+    timer.drain();
+    EXPECT_EQ(ran, kThreads * each);
+    figure("G1", "early on the real clock, of threads that migrate", early.load(), exactly(0),
+           {kThreads * each, 10'000'000});
 }
 
 // G1, G2

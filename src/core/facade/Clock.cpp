@@ -1,3 +1,4 @@
+#include "core/base/RecentTime.h"
 #include "core/base/platform/CoarseTime.h"
 #include "core/base/platform/ContinuousTime.h"
 #include "core/base/platform/Sleeper.h"
@@ -12,6 +13,8 @@ inline namespace v1 {
 
 namespace {
 
+using detail::SteadyTime;
+
 template <class Sleeper>
 class SleepersWaiter final : public Clock::Waiter {
 public:
@@ -25,9 +28,11 @@ private:
 class SteadyClock final : public Clock {
 public:
     TimePoint now() const noexcept override { return std::chrono::steady_clock::now(); }
-    TimePoint coarseNow() const noexcept override { return detail::coarseTime(); }
+    TimePoint coarseNow() const noexcept override {
+        return SteadyTime::hasRecent() ? SteadyTime::recent() : detail::coarseTime();
+    }
     std::chrono::nanoseconds coarseLag() const noexcept override {
-        return 3 * detail::coarseResolution();
+        return SteadyTime::hasRecent() ? SteadyTime::kLag : 3 * detail::coarseResolution();
     }
     std::unique_ptr<Waiter> makeWaiter() override {
         return std::make_unique<SleepersWaiter<detail::Sleeper>>();

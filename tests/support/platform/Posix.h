@@ -14,9 +14,11 @@
 #include <iterator>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace timingwheel::test {
@@ -97,6 +99,17 @@ inline std::chrono::nanoseconds processorTimeOfThisThread() {
 }
 
 // ---- signals -----------------------------------------------------------------------------------
+
+/// Where the system lets it, the calling thread goes on on the processor of that number, counted
+/// modulo how many there are.
+inline void runOnProcessor([[maybe_unused]] std::size_t number) noexcept {
+#if defined(__linux__)
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(number % std::max(1U, std::thread::hardware_concurrency()), &one);
+    sched_setaffinity(0, sizeof one, &one);
+#endif
+}
 
 inline constexpr bool kHasSignals = true;
 

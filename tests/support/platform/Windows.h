@@ -2,10 +2,12 @@
 
 #include "core/base/platform/Windows.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <malloc.h>
+#include <thread>
 
 namespace timingwheel::test {
 
@@ -19,6 +21,12 @@ inline void freeAligned(void* memory) noexcept { _aligned_free(memory); }
 inline void* allocatePages(std::size_t size) noexcept {
     return VirtualAlloc(nullptr, size, MEM_COMMIT | MEM_RESERVE, PAGE_READWRITE);
 }
+inline void runOnProcessor(std::size_t number) noexcept {
+    SetThreadAffinityMask(
+        GetCurrentThread(),
+        DWORD_PTR{1} << number % std::max(1U, std::thread::hardware_concurrency()));
+}
+
 inline void freePages(void* pages, std::size_t) noexcept { VirtualFree(pages, 0, MEM_RELEASE); }
 inline bool openPages(void* pages, std::size_t size) noexcept {
     DWORD before = 0;

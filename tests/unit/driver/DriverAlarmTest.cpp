@@ -56,7 +56,7 @@ TEST_F(DriverAlarmTest, IsRungOnceForOneExpiration) {
 
 /// A descriptor in milliseconds, and the alarm that sets it.
 struct LoopAlarm {
-    TimerClock clock{Clock::steady(), false, 0ns};
+    TimerClock clock{Clock::steady(), TimerClock::Reading::exact, 0ns};
     LoopDescriptor descriptor{clock};
     DriverAlarm alarm{{}, false, &descriptor, kMilliseconds};
 };

@@ -35,7 +35,7 @@ protected:
 
     Observer observer_;
     ManualClock clock_;
-    TimerClock timerClock_{clock_, false, 0ns};
+    TimerClock timerClock_{clock_, TimerClock::Reading::exact, 0ns};
     EventLog log_{&observer_, timerClock_, 3};
     HookOperations const operations_{{true}, nullptr};
     HookEntry hook_{operations_, nullptr};

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 namespace timingwheel::detail {
@@ -18,13 +19,16 @@ TEST(Signal, WakesAllWhoWait) {
     constexpr std::size_t kWaiters = 3;
     std::mutex mutex;
     Signal signal;
-    bool hasHappened = false;
+    std::size_t woken = 0;
     together(kWaiters + 1, [&](std::size_t thread) {
         if (thread < kWaiters) {
             std::unique_lock lock{mutex};
             ++signal.waiters;
-            signal.happened.wait(lock, [&] { return hasHappened; });
-            --signal.waiters;
+            std::uint64_t const times = signal.times();
+            lock.unlock();
+            signal.await(times);
+            lock.lock();
+            ++woken;
             return;
         }
         waitUntil([&] {
@@ -32,10 +36,20 @@ TEST(Signal, WakesAllWhoWait) {
             return signal.waiters == kWaiters;
         });
         std::lock_guard const lock{mutex};
-        hasHappened = true;
+        EXPECT_EQ(woken, 0U);
         signal.notify();
     });
-    EXPECT_EQ(signal.waiters, 0U);
+    EXPECT_EQ(woken, kWaiters);
+}
+
+// Bug pattern: what happens between the look and the wait is missed.
+TEST(Signal, DoesNotWaitForWhatHasHappenedSince) {
+    Watchdog const watchdog{"a signal that came before its waiter"};
+    Signal signal;
+    signal.waiters = 1;
+    std::uint64_t const times = signal.times();
+    signal.notify();
+    signal.await(times);
 }
 
 }  // namespace

@@ -13,31 +13,6 @@ void TimerClock::freeze() noexcept {
     while (askers_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
 }
 
-Clock::TimePoint TimerClock::nowOrFrozen() const noexcept {
-    return unlessFrozen([this] { return now(); });
-}
-
-TimerClock::Delayed TimerClock::coarselyAfter(Clock::TimePoint now, Duration delay) const noexcept {
-    Clock::TimePoint const deadline = timeAfter(now, delay.nanoseconds());
-    return {now, delay.count() > 0 ? timeAfter(deadline, margin_) : deadline};
-}
-
-Clock::TimePoint TimerClock::coarseNowOrFrozen() const noexcept {
-    return unlessFrozen([this] { return clock_.coarseNow(); });
-}
-
-template <class Read>
-Clock::TimePoint TimerClock::unlessFrozen(Read&& read) const noexcept {
-    if (!mayGo_) return isFrozen() ? frozenAt_ : read();
-    // Count first, then look whether it is frozen: freeze() does the reverse, so one of the two
-    // sees the other.
-    askers_.fetch_add(1, std::memory_order_seq_cst);
-    bool const mayAsk = !isFrozen_.load(std::memory_order_seq_cst);
-    Clock::TimePoint const time = mayAsk ? read() : frozenAt_;
-    askers_.fetch_sub(1, std::memory_order_release);
-    return time;
-}
-
 }  // namespace detail
 }  // namespace v1
 }  // namespace timingwheel

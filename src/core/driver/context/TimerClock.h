@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/RecentTime.h"
 #include "core/base/TimeArithmetic.h"
 
 #include <timingwheel/Clock.h>
@@ -8,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -19,12 +21,19 @@ namespace detail {
 /// Thread safety  any number of threads; freeze() once
 class TimerClock {
 public:
-    /// Callers count delays from the clock's coarse reading if `isCoarse`; then `margin` is added.
-    TimerClock(Clock& clock, bool isCoarse, std::chrono::nanoseconds margin) noexcept
+    /// Which reading callers count delays from.
+    enum class Reading : std::uint8_t {
+        exact,
+        coarse,
+        recent,  ///< the coarse one of the steady clock, where it has a recent time
+    };
+
+    /// Adds `margin` to each positive delay.
+    TimerClock(Clock& clock, Reading callers, std::chrono::nanoseconds margin) noexcept
         : clock_{clock},
           mayGo_{&clock != &Clock::steady()},
           mayGoBack_{clock.kind() == Clock::Kind::wall},
-          isCoarse_{isCoarse},
+          callers_{callers},
           margin_{margin} {}
     TimerClock(TimerClock const&) = delete;
     TimerClock& operator=(TimerClock const&) = delete;
@@ -38,7 +47,8 @@ public:
 
     /// A caller's reading: now, or not long before.
     Clock::TimePoint callersNow() const noexcept {
-        return isCoarse_ ? clock_.coarseNow() : clock_.now();
+        if (callers_ == Reading::recent) return SteadyTime::recent();
+        return callers_ == Reading::exact ? clock_.now() : clock_.coarseNow();
     }
     /// A caller's reading, and the time point that is meant, or when the delay has passed since for
     /// sure. A delay that is not positive is over then.
@@ -47,40 +57,48 @@ public:
         Clock::TimePoint deadline;
     };
     Delayed after(When when) const noexcept {
-        if (when.isTimePoint()) return {callersNow(), when.timePoint()};
-        if (isCoarse_) [[unlikely]]
-            return coarselyAfter(clock_.coarseNow(), when.delay());
-        Clock::TimePoint const now = clock_.now();
-        return {now, timeAfter(now, when.delay().nanoseconds())};
+        Clock::TimePoint const now = callersNow();
+        return {now, when.isTimePoint() ? when.timePoint() : after(now, when.delay())};
     }
     /// The same of a delay for a hook, whose timer may have stopped: `now` is when, then.
     Delayed afterOrFrozen(Duration delay) const noexcept {
-        if (isCoarse_) [[unlikely]]
-            return coarselyAfter(coarseNowOrFrozen(), delay);
-        Clock::TimePoint const now = nowOrFrozen();
-        return {now, timeAfter(now, delay.nanoseconds())};
+        Clock::TimePoint const now = callersNowOrFrozen();
+        return {now, after(now, delay)};
     }
     Clock::TimePoint callersNowOrFrozen() const noexcept {
-        return isCoarse_ ? coarseNowOrFrozen() : nowOrFrozen();
+        return unlessFrozen([this] { return callersNow(); });
     }
 
     /// For stop(): keeps the time, and waits for threads that are reading the clock. Afterwards the
     /// clock may be destroyed.
     void freeze() noexcept;
     /// The time, or the time at which the clock was frozen.
-    Clock::TimePoint nowOrFrozen() const noexcept;
+    Clock::TimePoint nowOrFrozen() const noexcept {
+        return unlessFrozen([this] { return now(); });
+    }
     bool isFrozen() const noexcept { return isFrozen_.load(std::memory_order_acquire); }
 
 private:
-    Delayed coarselyAfter(Clock::TimePoint now, Duration delay) const noexcept;
-    Clock::TimePoint coarseNowOrFrozen() const noexcept;
+    Clock::TimePoint after(Clock::TimePoint now, Duration delay) const noexcept {
+        Clock::TimePoint const deadline = timeAfter(now, delay.nanoseconds());
+        return delay.count() > 0 ? timeAfter(deadline, margin_) : deadline;
+    }
     template <class Read>
-    Clock::TimePoint unlessFrozen(Read&& read) const noexcept;
+    Clock::TimePoint unlessFrozen(Read&& read) const noexcept {
+        if (!mayGo_) return isFrozen() ? frozenAt_ : read();
+        // Count first, then look whether it is frozen: freeze() does the reverse, so one of the two
+        // sees the other.
+        askers_.fetch_add(1, std::memory_order_seq_cst);
+        bool const mayAsk = !isFrozen_.load(std::memory_order_seq_cst);
+        Clock::TimePoint const time = mayAsk ? read() : frozenAt_;
+        askers_.fetch_sub(1, std::memory_order_release);
+        return time;
+    }
 
     Clock& clock_;
     bool const mayGo_;
     bool const mayGoBack_;
-    bool const isCoarse_;
+    Reading const callers_;
     std::chrono::nanoseconds const margin_;
     mutable std::atomic<int> askers_{0};
     std::atomic<bool> isFrozen_{false};

@@ -67,9 +67,17 @@ TimerOptions checked(TimerOptions options, DrivenBy driver) {
     return options;
 }
 
-std::chrono::nanoseconds marginOf(TimerOptions const& options) noexcept {
-    if (options.coarseMargin) return options.coarseMargin->nanoseconds();
-    return options.clock.get().coarseLag();
+/// Callers count from a coarse reading if that was asked for, or is behind by little.
+TimerClock clockOf(TimerOptions const& options) noexcept {
+    constexpr int kLagsInATick = 10;
+    Clock& clock = options.clock.get();
+    std::chrono::nanoseconds const lag = clock.coarseLag();
+    bool const isCoarse = options.coarseClock ||
+                          (lag.count() > 0 && options.tick.nanoseconds() / kLagsInATick >= lag);
+    if (!isCoarse) return {clock, TimerClock::Reading::exact, {}};
+    bool const isRecent = &clock == &Clock::steady() && SteadyTime::hasRecent();
+    return {clock, isRecent ? TimerClock::Reading::recent : TimerClock::Reading::coarse,
+            options.coarseMargin ? options.coarseMargin->nanoseconds() : lag};
 }
 
 /// Tick 0 of a timer that is made `now`.
@@ -110,7 +118,7 @@ std::size_t shardsFor(TimerOptions const& options, DrivenBy driver) noexcept {
 TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& whole)
     : options{checked(std::move(timerOptions), driver)},
       drivenBy{driver},
-      clock{options.clock.get(), options.coarseClock, marginOf(options)},
+      clock{clockOf(options)},
       scale{startOf(options, clock.now()), options.tick.nanoseconds()},
       isWatched_{options.observer != nullptr ||
                  options.slowTaskThreshold.count() < Duration::max().count()},

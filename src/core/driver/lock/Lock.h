@@ -1,10 +1,10 @@
 #pragma once
 
 #include "core/driver/lock/Bias.h"
+#include "core/driver/lock/Mutex.h"
 #include "core/driver/lock/Signal.h"
 
 #include <cstdint>
-#include <mutex>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -25,12 +25,10 @@ public:
 
     void lock() noexcept {
         if (kind_ == Kind::none) return;
-        if (kind_ == Kind::mutex) {
-            if (!mutex_.try_lock()) [[unlikely]]
-                lockSlowly();
-        } else {
+        if (kind_ == Kind::mutex)
+            mutex_.lock();
+        else
             lockLeaning();
-        }
     }
     void unlock() noexcept {
         if (kind_ == Kind::none) return;
@@ -46,13 +44,16 @@ public:
     void wait(Signal& signal, Condition&& condition) {
         // Whoever notifies takes the mutex, also the thread that it leans to.
         if (kind_ == Kind::leaning) holdMutex();
-        std::unique_lock<std::mutex> held{mutex_, std::adopt_lock};
         ++waiting_;
         ++signal.waiters;
-        signal.happened.wait(held, condition);
+        while (!condition()) {
+            std::uint64_t const times = signal.times();
+            mutex_.unlock();
+            signal.await(times);
+            mutex_.lock();
+        }
         --signal.waiters;
         --waiting_;
-        held.release();
     }
 
     /// Makes it lean to the calling thread, if that is the first one that asks, and if nobody waits
@@ -66,12 +67,11 @@ public:
 
 private:
     // Out of line, so that the other kinds carry none of it.
-    void lockSlowly() noexcept;
     void lockLeaning() noexcept;
     void unlockLeaning() noexcept;
     void holdMutex() noexcept;
 
-    std::mutex mutex_;
+    Mutex mutex_;
     Kind const kind_;
     std::uint32_t waiting_ = 0;
     Bias bias_;
