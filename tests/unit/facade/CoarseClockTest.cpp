@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 // Shows G1.
@@ -193,14 +194,18 @@ TYPED_TEST(CoarseClock, IsNeverEarlyWhileTheReadingIsBehindByNoMoreThanTheMargin
            {count, 2'000});
 }
 
-TEST(CoarseClockTest, IsReadOnlyWhereItWasAskedFor) {
+TEST(CoarseClockTest, IsReadWhereItWasAskedForOrIsBehindByLittle) {
     LaggingClock clock;
-    ManualTimer exact{{.clock = clock}};
-    exact.newTimeout([] {}, 1s);
-    EXPECT_EQ(clock.readings, 0);
-    ManualTimer coarse{{.clock = clock, .coarseClock = true}};
-    coarse.newTimeout([] {}, 1s);
-    EXPECT_EQ(clock.readings, 1);
+    auto const coarseReadings = [&clock](TimerOptions options) {
+        options.clock = clock;
+        ManualTimer timer{options};
+        timer.newTimeout([] {}, 1s);
+        return std::exchange(clock.readings, 0);
+    };
+    EXPECT_EQ(coarseReadings({}), 0);
+    EXPECT_EQ(coarseReadings({.coarseClock = true}), 1);
+    EXPECT_EQ(coarseReadings({.tick = LaggingClock::kLag * 10 - 1ns}), 0);
+    EXPECT_EQ(coarseReadings({.tick = LaggingClock::kLag * 10}), 1);
 }
 
 TEST(CoarseClockTest, IsExactWhereAClockHasNoCoarseReading) {
