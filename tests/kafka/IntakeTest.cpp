@@ -136,6 +136,7 @@ TEST_F(IntakeTest, SendsWhatItRefusesToTheDeadLettersAndGoesOn) {
         EXPECT_EQ(headerOf(letter, "timingwheel-from"), "timers.commands/3/7");
         EXPECT_EQ(letter.value, "payload");
         EXPECT_EQ(letter.headers.size(), record.headers.size() + 2);
+        for (auto const& [name, value] : record.headers) EXPECT_EQ(headerOf(letter, name), value);
     }
     EXPECT_EQ(tally.refused, refused.size());
     EXPECT_EQ(timers.size(), 0U);

@@ -1,5 +1,6 @@
 // stop() of a HashedWheelTimer, and its destructor.
 
+#include <support/AllocationCounter.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
 
@@ -110,6 +111,15 @@ TEST_F(HashedWheelStop, ASecondCallReturnsNothing) {
     EXPECT_TRUE(timer.stop().empty());
     EXPECT_TRUE(timer.stop().empty());
     EXPECT_EQ(first.size(), 1U);
+}
+
+TEST_F(HashedWheelStop, WhatIsRefusedAfterwardsKeepsNoMemory) {
+    HashedWheelTimer timer{options()};
+    timer.newTimeout([] {}, 1h).cancel();
+    EXPECT_TRUE(timer.stop().empty());
+    long long const blocks = livingBlocks();
+    for (int i = 0; i < 9; ++i) EXPECT_THROW(timer.newTimeout([] {}, 1h), std::logic_error);
+    EXPECT_EQ(livingBlocks(), blocks);
 }
 
 // SystemTimer's callers all wait: here only the first.

@@ -353,6 +353,18 @@ TEST(SystemTimer, DrainLetsWhatIsPendingRunAndAcceptsNothingMore) {
     EXPECT_TRUE(timer.stop().empty());
 }
 
+/// Rather than that it is full.
+bool saysThatItWasStopped(SystemTimer& timer) {
+    try {
+        timer.newTimeout([] {}, 1h);
+    } catch (RejectedExecution const&) {
+        return false;
+    } catch (std::logic_error const&) {
+        return true;
+    }
+    return false;
+}
+
 // Bug pattern: the limit is looked at first, and the caller is told to try again later, for ever.
 TEST(SystemTimer, AtItsLimitItSaysThatItWasStopped) {
     Watchdog const watchdog{"a full timer that drains and does not say so"};
@@ -361,21 +373,32 @@ TEST(SystemTimer, AtItsLimitItSaysThatItWasStopped) {
     Timeout const only = timer.newTimeout([] {}, 1h);
     EXPECT_THROW(timer.newTimeout([] {}, 1h), RejectedExecution);
     std::thread draining{[&] { timer.drain(); }};
-    auto const saysStopped = [&] {
-        try {
-            timer.newTimeout([] {}, 1h);
-        } catch (RejectedExecution const&) {
-            return false;
-        } catch (std::logic_error const&) {
-            return true;
-        }
-        return false;
-    };
-    waitUntil(saysStopped);
+    waitUntil([&] { return saysThatItWasStopped(timer); });
     EXPECT_TRUE(only.isPending());  // it still fills the timer
     EXPECT_EQ(timer.stop().size(), 1U);
     draining.join();
-    EXPECT_TRUE(saysStopped());
+    EXPECT_TRUE(saysThatItWasStopped(timer));
+    EXPECT_TRUE(only.isReturned());
+}
+
+// The same: a periodic timeout fills the timer while it runs, and stop() waits for the run.
+TEST(SystemTimer, AtItsLimitItSaysToATaskThatItWasStopped) {
+    Watchdog const watchdog{"a full timer that stops and does not say so"};
+    ManualClock clock;
+    SystemTimer timer{{.clock = clock, .maxPendingTimeouts = 1, .shards = 1}};
+    Latch runs;
+    Timeout const only = timer.scheduleAtFixedRate(
+        [&] {
+            runs.open();
+            waitUntil([&] { return saysThatItWasStopped(timer); });
+        },
+        1s, 1s);
+    std::thread stopping{[&] {
+        runs.wait();
+        EXPECT_EQ(timer.stop().size(), 1U);
+    }};
+    clock.advance(1s);
+    stopping.join();
     EXPECT_TRUE(only.isReturned());
 }
 

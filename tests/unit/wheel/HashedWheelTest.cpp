@@ -82,6 +82,14 @@ TEST(HashedWheel, PlacesByTheDeadlineModuloItsSlots) {
     wheel.checkInvariants();
 }
 
+TEST(HashedWheel, LeavesItsEntriesBitsClear) {
+    Lease lease;
+    HashedWheel<Lease> wheel;
+    wheel.add(lease, Tick{5});
+    EXPECT_EQ(TimerTaskEntry::ownerBitsOf(lease.word().load()), 0U);
+    EXPECT_EQ(lease.deadline(), Tick{5});
+}
+
 TEST(HashedWheel, CountsTheRoundsDownAsItTurns) {
     Lease lease;
     HashedWheel<Lease> wheel{{.ticksPerWheel = 8}};

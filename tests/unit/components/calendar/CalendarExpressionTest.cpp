@@ -104,7 +104,9 @@ TEST(CalendarExpression, FindsTheTimesOfOnCalendar) {
          {"2026..2030/2-01-01", "2026-06-01 00:00:00", {"2028-01-01 00:00", "2030-01-01 00:00"}},
          {"Fri *-*-13", "2026-11-23 00:00:00", {"2027-08-13 00:00"}},
          {"quarterly", "2026-11-23 00:00:00", {"2027-01-01 00:00", "2027-04-01 00:00"}},
-         {"12-25 08:00 Europe/Berlin", "2026-11-23 00:00:00", {"2026-12-25 07:00"}}});
+         {"12-25 08:00 Europe/Berlin", "2026-11-23 00:00:00", {"2026-12-25 07:00"}},
+         {"Mon Africa/Abidjan", "2026-11-23 00:00:00", {"2026-11-30 00:00"}},
+         {"Mon Zulu", "2026-11-23 00:00:00", {"2026-11-30 00:00"}}});
 }
 
 TEST(CalendarExpression, EndsWithItsYears) {
@@ -237,4 +239,5 @@ TEST(CalendarExpression, IsEmptyAtTheFarEnds) {
         EXPECT_TRUE(daily.next(sys_seconds{Seconds::min()}, zone));
         EXPECT_FALSE(daily.next(utc("9999-12-31 23:59:59"), zone));
     }
+    EXPECT_EQ(daily.next(utc("9999-12-30 00:00:00")), utc("9999-12-30 03:00:00")) << "not yet";
 }

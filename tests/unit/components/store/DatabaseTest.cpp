@@ -49,6 +49,12 @@ TEST_F(DatabaseTest, RefusesWhatTheStatementHasNoPlaceFor) {
     expectError([&] { statement.bind(2, "text"); }, SQLITE_RANGE, "SELECT n FROM t");
 }
 
+TEST_F(DatabaseTest, TellsWhyAStepWentWrong) {
+    Statement statement{database, "SELECT abs(-9223372036854775807 - n) FROM t"};
+    expectError([&] { statement.step(); }, SQLITE_ERROR, "FROM t: integer overflow");
+    expectError([&] { statement.run(); }, SQLITE_ERROR, "FROM t: integer overflow");
+}
+
 TEST_F(DatabaseTest, BeginsAStatementAnewAfterItsLastRowOrAReading) {
     Statement statement{database, "SELECT n FROM t WHERE n >= ?1 ORDER BY n"};
     statement.bind(1, std::int64_t{2});

@@ -346,6 +346,18 @@ TEST_F(DurableTimerTest, ReadsNoMoreBytesThanItMay) {
     waitForPending(0);
 }
 
+TEST_F(DurableTimerTest, ReadsOneAfterTheOtherIfNoneFits) {
+    start();
+    for (int i = 0; i < 3; ++i) timer->schedule(std::to_string(i), now() + 1h).get();
+    timer.reset();
+    clock.advance(1h);
+    DurableTimerOptions few = options();
+    few.maxBytes = 1;
+    timer.emplace("timeouts.db", deliveries.handler(), few);
+    waitForPending(0);
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"0", "1", "2"}));
+}
+
 TEST_F(DurableTimerTest, ReadsNoMoreTimeoutsThanItMay) {
     start();
     for (int i = 0; i < 20; ++i) timer->schedule(std::to_string(i), now() + 1h).get();
