@@ -81,8 +81,8 @@ private:
         return net::error::try_again;
     }
 
-    void listenToItsSlot() {
 #if TIMINGWHEEL_ASIO_VERSION >= 102000
+    void listenToItsSlot() {
         auto slot = net::get_associated_cancellation_slot(handler_);
         if (!slot.is_connected()) return;
         link_ = std::make_shared<Link>();
@@ -96,7 +96,6 @@ private:
             lock.unlock();
             sleep->end(net::error::operation_aborted, false);
         });
-#endif
     }
     /// From here on its slot does nothing. Waits if the slot is being emitted.
     void unlink() noexcept {
@@ -104,6 +103,10 @@ private:
         std::lock_guard const lock{link_->mutex};
         link_->sleep = nullptr;
     }
+#else
+    void listenToItsSlot() noexcept {}
+    void unlink() noexcept {}
+#endif
 
     void end(ErrorCode error, bool mayRunHere) {
         error_ = error;

@@ -172,9 +172,8 @@ std::string_view meaningOfWord(std::string_view word) {
     return {};
 }
 
-bool beginsWithLetter(Word word) {
-    char const c = word.text.front();
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+bool beginsWithLetter(std::string_view expression, Word word) {
+    return !Reader{expression, word}.letters().empty();
 }
 
 bool isWeekday(std::string_view expression, Word word) {
@@ -217,14 +216,14 @@ CalendarFields parseOnCalendar(std::string_view expression, Word& zone) {
             readWeekdays(reader, fields);
             finish(reader);
         }
-        if (word != words.end() && !beginsWithLetter(*word) &&
+        if (word != words.end() && !beginsWithLetter(expression, *word) &&
             word->text.find_first_of("-~") != std::string_view::npos) {
             dayPosition = word->position + word->text.find_last_of("-~") + 1;
             Reader reader{expression, *word};
             readDate(reader, *word, fields);
             finish(reader);
         }
-        if (word != words.end() && !beginsWithLetter(*word)) {
+        if (word != words.end() && !beginsWithLetter(expression, *word)) {
             Reader reader{expression, *word};
             readTime(reader, expression, fields);
             finish(reader);

@@ -570,9 +570,10 @@ private:
 
     /// False if it is due, or its handler has run.
     bool disarm(std::int64_t key, Effects& effects) {
-        if (effects.arms.erase(key) > 0 || effects.disarmed.contains(key)) return true;
+        effects.arms.erase(key);
+        if (effects.disarmed.contains(key)) return true;
         auto const found = near_.find(key);
-        if (found == near_.end()) return true;  // far
+        if (found == near_.end()) return true;  // far, or not armed yet
         if (!found->second.timeout.cancel()) return false;
         effects.disarmed.insert(key);
         return true;

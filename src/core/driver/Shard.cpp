@@ -43,7 +43,7 @@ Shard::Answer Shard::schedule(TimeoutNode& node, Tick deadline, Tick farthest,
     if (hold->gate() != ShardBook::Gate::open) return answerAt(hold->gate());
     catchUp(hold, now);
     reserve(hold, farthest);
-    node.keeper.store(this, std::memory_order_release);
+    node.keeper.store(this, std::memory_order_relaxed);
     ++hold.tasks().madeShares;
     hold.wakeBy(hold->accept(node, deadline));
     return Answer::accepted;

@@ -36,7 +36,7 @@ struct Periodicity {
     enum class Rule : std::uint8_t { fixedRate, fixedDelay, timesOfTask };
 
     std::chrono::nanoseconds period{};
-    Rule rule = Rule::fixedRate;
+    Rule rule{};
     MissedTicks missed = MissedTicks::skip;
     /// The clock went far back while this was pending: it is taken out to have its time computed
     /// anew, not to run.

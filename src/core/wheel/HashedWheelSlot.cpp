@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 #include <utility>
 
 namespace timingwheel {
@@ -70,7 +71,8 @@ std::size_t HashedWheelSlot::find(std::uint32_t turn, std::size_t from) const no
     std::size_t const end = turns_.size();
     for (; from + kBlock <= end; from += kBlock) {
         std::uint32_t found = 0;
-        for (std::size_t i = 0; i < kBlock; ++i) found |= turns[from + i] == turn ? 1U : 0U;
+        std::span<std::uint32_t const, kBlock> const block{turns + from, kBlock};
+        for (std::uint32_t const other : block) found |= other == turn ? 1U : 0U;
         if (found != 0) break;
     }
     while (from < end && turns[from] != turn) ++from;
