@@ -63,10 +63,10 @@ def flat(text):
 
 
 def parsed(source):
-    """The tree; what would confuse the parser is blank for it. An `#else` is not looked into."""
-    for pattern in (rb"^#else.*?^#endif", rb"\bTIMINGWHEEL_(?:EXPORT|API)\b", rb"^[ ]*#[^\n]*$"):
-        source = re.sub(pattern, lambda found: re.sub(rb"[^\n]", b" ", found[0]), source,
-                        flags=re.DOTALL | re.MULTILINE)  # fmt: skip
+    """The tree; what would confuse the parser is blank for it, or is only for a newer Asio."""
+    blank = rb"^#(?:else|if TIMINGWHEEL_ASIO).*?^#endif|\bTIMINGWHEEL_(?:EXPORT|API)\b|^ *#[^\n]*$"
+    source = re.sub(blank, lambda found: re.sub(rb"[^\n]", b" ", found[0]), source,
+                    flags=re.DOTALL | re.MULTILINE)  # fmt: skip
     language = tree_sitter.Language(tree_sitter_cpp.language())
     return tree_sitter.Parser(language).parse(source).root_node
 
