@@ -106,12 +106,9 @@ Statement& Statement::bind(int parameter, std::string_view value) {
 bool Statement::step() {
     int const result = sqlite3_step(statement_);
     if (result == SQLITE_ROW) return true;
-    if (result == SQLITE_DONE) {
-        sqlite3_reset(statement_);
-        return false;
-    }
     sqlite3_reset(statement_);
-    database_.fail(sqlite3_sql(statement_));
+    if (result != SQLITE_DONE) database_.fail(sqlite3_sql(statement_));
+    return false;
 }
 
 void Statement::reset() noexcept { sqlite3_reset(statement_); }
