@@ -7,6 +7,7 @@
 #include <timingwheel/Duration.h>
 #include <timingwheel/When.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -66,34 +67,26 @@ public:
         return {now, after(now, delay)};
     }
     Clock::TimePoint callersNowOrFrozen() const noexcept {
-        return unlessFrozen([this] { return callersNow(); });
+        if (callers_ != Reading::recent) return readOrFrozen(callers_);
+        return isFrozen() ? frozenAt_ : SteadyTime::recent();
     }
 
     /// For stop(): keeps the time, and waits for threads that are reading the clock. Afterwards the
     /// clock may be destroyed.
     void freeze() noexcept;
     /// The time, or the time at which the clock was frozen.
-    Clock::TimePoint nowOrFrozen() const noexcept {
-        return unlessFrozen([this] { return now(); });
-    }
+    Clock::TimePoint nowOrFrozen() const noexcept { return readOrFrozen(Reading::exact); }
     bool isFrozen() const noexcept { return isFrozen_.load(std::memory_order_acquire); }
 
 private:
     Clock::TimePoint after(Clock::TimePoint now, Duration delay) const noexcept {
-        Clock::TimePoint const deadline = timeAfter(now, delay.nanoseconds());
-        return delay.count() > 0 ? timeAfter(deadline, margin_) : deadline;
+        std::chrono::nanoseconds length = delay.nanoseconds();
+        if (length.count() > 0)
+            length = std::min(length, std::chrono::nanoseconds::max() - margin_) + margin_;
+        return timeAfter(now, length);
     }
-    template <class Read>
-    Clock::TimePoint unlessFrozen(Read&& read) const noexcept {
-        if (!mayGo_) return isFrozen() ? frozenAt_ : read();
-        // Count first, then look whether it is frozen: freeze() does the reverse, so one of the two
-        // sees the other.
-        askers_.fetch_add(1, std::memory_order_seq_cst);
-        bool const mayAsk = !isFrozen_.load(std::memory_order_seq_cst);
-        Clock::TimePoint const time = mayAsk ? read() : frozenAt_;
-        askers_.fetch_sub(1, std::memory_order_release);
-        return time;
-    }
+    /// REQUIRES: not a recent reading.
+    Clock::TimePoint readOrFrozen(Reading reading) const noexcept;
 
     Clock& clock_;
     bool const mayGo_;
