@@ -24,7 +24,7 @@ import sys
 STANDARD = {"std", "__gnu_cxx", "timingwheel"}
 OURS_ALONE = ("timingwheel::v1::detail::TimerTaskTag<", "timingwheel::v1::DelayHeap::")
 # What the compiler and the linker define by themselves.
-SYSTEMS = re.compile(r"DW\.ref\.\w+|_init|_fini|_edata|_end|__bss_start")
+SYSTEMS = re.compile(r"DW\.ref\.\w+|_init|_fini|_edata|_end|__bss_start|_\.stapsdt\.base")
 # A name before :: that is not inside another one.
 OUTERMOST = re.compile(r"(?<![\w:>)\]}])([A-Za-z_]\w*)::")
 FEWEST = 10

@@ -1,5 +1,6 @@
 #include "core/driver/ExecutorClaims.h"
 
+#include "core/base/platform/Probe.h"
 #include "core/driver/run/TaskEnd.h"
 
 #include <timingwheel/Executor.h>
@@ -47,6 +48,7 @@ thread_local ExecutorClaims::Submission* ExecutorClaims::Submission::current_ = 
 void ExecutorClaims::dispatch(Hold& hold, TimeoutEntry& entry, TimeoutState state) {
     TimeoutWord{entry.deadline(), state}.storeIn(entry);
     hold.tasks().queue.push(entry);
+    TIMINGWHEEL_PROBE_2(dispatch, &entry, entry.deadline());
     hold.context().addClaim();
     if (hold.tasks().events.isObserved()) [[unlikely]]
         hold.tasks().events.record(TimerEvent::Stage::dispatch, entry);
@@ -116,6 +118,7 @@ std::optional<TaskSubject> ExecutorClaims::rejectSurplus(Keeper& keeper, RunFram
     // A HashedWheelTimer has released the limit already, when the tick came.
     if (isPending(TimeoutWord::of(*entry).state())) keeper.context().limit.release();
     TimeoutWord{entry->deadline(), TimeoutState::rejected}.storeIn(*entry);
+    TIMINGWHEEL_PROBE_1(cancel, entry);
     if (tasks.events.isObserved()) [[unlikely]]
         tasks.events.record(TimerEvent::Stage::cancel, *entry);
     return subject;

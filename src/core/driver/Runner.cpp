@@ -1,5 +1,6 @@
 #include "core/driver/Runner.h"
 
+#include "core/base/platform/Probe.h"
 #include "core/driver/run/TaskEnd.h"
 #include "core/timeout/TimeoutWord.h"
 
@@ -128,6 +129,7 @@ void Runner::endOnce(TaskRun const& run) noexcept {
 /// does.
 void Runner::endPeriodic(TimeoutNode& node) noexcept {
     TimerContext& context = hold_.context();
+    TIMINGWHEEL_PROBE_1(cancel, &node);
     if (context.isObserved() && !context.hasStopped()) [[unlikely]]
         hold_.tasks().events.record(TimerEvent::Stage::cancel, node);
     if (TimeoutWord const word = TimeoutWord::of(node); word.state() == TimeoutState::running)
@@ -149,6 +151,7 @@ bool Runner::returnTo(StoppedTimeouts& stopped, Hold& hold, TimeoutEntry& entry)
     } while (!TimeoutWord{word.deadline(), TimeoutState::returned}.replace(entry, word));
     TaskBook& tasks = hold.tasks();
     ++tasks.counters.returned;
+    TIMINGWHEEL_PROBE_1(cancel, &entry);
     if (tasks.events.isObserved()) [[unlikely]]
         tasks.events.record(TimerEvent::Stage::cancel, entry);
     if (word.state() != TimeoutState::handedOver) hold.context().limit.release();

@@ -1,5 +1,7 @@
 #include "core/flat/HashedWheelCore.h"
 
+#include "core/base/platform/Probe.h"
+
 #include <new>
 #include <utility>
 
@@ -41,9 +43,9 @@ bool HashedWheelCore::scheduleOrRun(TimeoutNode& node, Clock::TimePoint now,
         return worker_.runNow(node, context_.scale.nowToTick(now));
     context_.limit.acquire();
     try {
-        if (worker_.schedule(node, context_.scale.tickAfter(deadline),
-                             context_.scale.nowToTick(now) + 1))
-            return true;
+        Tick const tick = context_.scale.tickAfter(deadline);
+        TIMINGWHEEL_PROBE_3(intake, &context_, deadline.time_since_epoch().count(), tick);
+        if (worker_.schedule(node, tick, context_.scale.nowToTick(now) + 1)) return true;
     } catch (std::bad_alloc const&) {
         context_.limit.release();
         throw;

@@ -1,5 +1,6 @@
 #include "core/flat/HashedWheelWorker.h"
 
+#include "core/base/platform/Probe.h"
 #include "core/driver/ExecutorClaims.h"
 #include "core/driver/Runner.h"
 #include "core/driver/run/TaskEnd.h"
@@ -20,6 +21,7 @@ HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions o
 bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick) {
     node.keeper.store(this, std::memory_order_relaxed);
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
+    TIMINGWHEEL_PROBE_2(schedule, &node, deadline);
     // Observe first, since the worker may have it right after. One that is refused was observed
     // too, so a cancel follows at once.
     if (context().isObserved()) [[unlikely]] {
@@ -28,6 +30,7 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     }
     CellQueue::Added const outcome = added_.add(node);
     if (outcome != CellQueue::Added::yes) [[unlikely]] {
+        TIMINGWHEEL_PROBE_1(cancel, &node);
         if (context().isObserved()) [[unlikely]]
             observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
@@ -52,6 +55,8 @@ bool HashedWheelWorker::runNow(TimeoutNode& node, Tick now) {
     TaskBook& tasks = hold.tasks();
     ++tasks.madeShares;
     TimeoutWord{now, TimeoutState::handedOver}.storeIn(node);
+    TIMINGWHEEL_PROBE_2(schedule, &node, now);
+    TIMINGWHEEL_PROBE_2(expire, &node, now);
     if (context().isObserved()) [[unlikely]] {
         for (Stage const stage : {Stage::schedule, Stage::intake, Stage::expire})
             tasks.events.record(stage, node);
@@ -112,12 +117,19 @@ bool HashedWheelWorker::cancelAndEnd(TimeoutNode& node) noexcept {
 bool HashedWheelWorker::markCancelled(TimeoutNode& node, TimeoutWord& seen,
                                       TimeoutState state) noexcept {
     TimeoutWord const cancelled{seen.deadline(), state};
-    if (!context().isObserved()) [[likely]]
-        return cancelled.replace(node, seen);
+    if (!context().isObserved()) [[likely]] {
+        bool const wasPending = seen.state() == TimeoutState::pending;
+        if (!cancelled.replace(node, seen)) return false;
+        if (wasPending) TIMINGWHEEL_PROBE_1(cancel, &node);
+        return true;
+    }
     Hold const hold{*this};
     bool const wasPending = seen.state() == TimeoutState::pending;
     if (!cancelled.replace(node, seen)) return false;
-    if (wasPending) hold.tasks().events.record(Stage::cancel, node);
+    if (wasPending) {
+        TIMINGWHEEL_PROBE_1(cancel, &node);
+        hold.tasks().events.record(Stage::cancel, node);
+    }
     return true;
 }
 
@@ -132,6 +144,7 @@ bool HashedWheelWorker::cancelQueued(TimeoutNode& node) noexcept {
         --tasks.pending;
         ++tasks.counters.cancelled;
         TimeoutWord{word.deadline(), TimeoutState::cancelled}.storeIn(node);
+        TIMINGWHEEL_PROBE_1(cancel, &node);
         if (tasks.events.isObserved()) [[unlikely]]
             tasks.events.record(Stage::cancel, node);
     }
@@ -188,6 +201,7 @@ void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
     wheel_.beginTick(Tick{tick.value() - 1});  // an empty wheel goes there at once
     unlinkCancelled();
     transfer(tick);
+    TIMINGWHEEL_PROBE_3(wake, tick.value() % ticksPerWheel(), std::int64_t{0}, tick);
     if (context().isObserved()) [[unlikely]]
         observeWake(tick);
     if (wheel_.beginTick(tick)) {
@@ -265,6 +279,7 @@ bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
         return false;
     }
     ++accepted_;
+    TIMINGWHEEL_PROBE_2(place, &node, static_cast<std::int64_t>(RawHashedWheel::slotOf(node)));
     if (context().isObserved()) [[unlikely]]
         observePlace(node);
     return true;
@@ -280,6 +295,7 @@ void HashedWheelWorker::expire(Hold& hold, TimeoutNode& node, RunFrame& frame) n
         return release(node);
     }
     context().limit.release();
+    TIMINGWHEEL_PROBE_2(expire, &node, word.deadline());
     if (context().isObserved()) [[unlikely]]
         hold.tasks().events.record(Stage::expire, node);
     if (context().options.executor.isInline()) return Runner{hold, frame}.runOnce(node);

@@ -33,6 +33,9 @@ public:
     void startAt(Clock::TimePoint origin) noexcept { origin_ = origin.time_since_epoch().count(); }
 
     std::chrono::nanoseconds tick() const noexcept { return std::chrono::nanoseconds{tick_}; }
+    /// Where the two numbers of a scale lie, in nanoseconds: for a probe.
+    std::int64_t const& originAt() const noexcept { return origin_; }
+    std::int64_t const& tickAt() const noexcept { return tick_; }
 
     /// The first tick that is not before `deadline`. If it may begin beyond TimePoint::max(),
     /// Tick::max(): never.

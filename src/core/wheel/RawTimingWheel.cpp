@@ -1,4 +1,5 @@
 #include "core/base/OptionChecks.h"
+#include "core/base/platform/Probe.h"
 
 #include <timingwheel/wheel/RawTimingWheel.h>
 
@@ -129,6 +130,7 @@ bool RawTimingWheel::arm(TimerTaskList& bucket, std::int64_t expiration) noexcep
     bool const isEarliest = expiration < heap_.earliest();
     bucket.arm(expiration);
     heap_.push(bucket);
+    TIMINGWHEEL_PROBE_3(arm, &bucket, bucket.level(), expiration);
     if (isEarliest) quietUntil_ = std::min(quietUntil_, expiration);
     return isEarliest;
 }
@@ -208,6 +210,7 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     // for the next turn, and must find an unarmed bucket.
     TimerTaskList& bucket = disarmEarliest();
     flushedFrom_ = &bucket;
+    TIMINGWHEEL_PROBE_3(wake, &bucket, bucket.level(), clock_);
     if (bucket.level() == 0) {  // nothing else goes there before the clock moves on
         cascadesTo_ = nullptr;
         flushed_.takeFrom(bucket);

@@ -48,6 +48,7 @@ ShardBook::Placed ShardBook::place(TimeoutEntry& entry) noexcept {
         Placement const placement = wheel_.place(entry, word.deadline());
         if (!placement.isDue()) {
             TimerTaskList const& bucket = placement.bucket();
+            TIMINGWHEEL_PROBE_2(place, &entry, &bucket);
             if (!placement.isEarliest()) return {&bucket};
             return {&bucket, Tick{bucket.expiration()}};
         }
@@ -120,6 +121,7 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
             continue;
         }
         turn.limit = due->deadline();
+        TIMINGWHEEL_PROBE_2(expire, due, turn.limit);
         ++turn.moved;
         return due;
     }

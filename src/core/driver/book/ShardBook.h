@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/platform/Probe.h"
 #include "core/driver/book/Chunk.h"
 #include "core/driver/book/Gathering.h"
 #include "core/driver/book/TaskBook.h"
@@ -86,6 +87,7 @@ public:
         ++tasks_.pending;
         ++tasks_.counters.scheduled;
         TimeoutWord{deadline, TimeoutState::pending}.storeIn(entry);
+        TIMINGWHEEL_PROBE_2(schedule, &entry, deadline);
         if (isObserved()) [[unlikely]]
             return placeAndRecord(entry, true);
         return place(entry).wake;
@@ -235,6 +237,7 @@ private:
         // A push-back that slips in before this store counts as earlier; one after it finds a
         // cancelled entry.
         TimeoutWord{word.deadline(), state}.storeIn(entry);
+        TIMINGWHEEL_PROBE_1(cancel, &entry);
         --tasks_.pending;
         ++tasks_.counters.cancelled;
         if (isObserved()) [[unlikely]]
@@ -248,6 +251,7 @@ private:
     TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
         TimerTaskList const& bucket = wheel_.moveAhead(entry, deadline).bucket();
         if (bucket.level() < flush_->level()) ++cascaded_[flush_->level()];
+        TIMINGWHEEL_PROBE_2(cascade, &entry, &bucket);
         return bucket;
     }
     void cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept;

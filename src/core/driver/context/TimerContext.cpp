@@ -1,6 +1,7 @@
 #include "core/driver/context/TimerContext.h"
 
 #include "core/base/OptionChecks.h"
+#include "core/base/platform/Probe.h"
 
 #include <algorithm>
 #include <bit>
@@ -132,6 +133,7 @@ TimerContext::TimerContext(TimerOptions timerOptions, DrivenBy driver, Whole& wh
 
 Tick TimerContext::intake(Clock::TimePoint deadline, TimeoutOptions const& timeout) const {
     Tick const tick = scale.deadlineToTick(deadline);
+    TIMINGWHEEL_PROBE_3(intake, this, deadline.time_since_epoch().count(), tick);
     if (timeout.tolerance.count() == 0) [[likely]]
         return tick;
     return withTolerance(tick, timeout);  // apart, so that others save no registers for it

@@ -1,6 +1,7 @@
 #include "core/driver/run/TaskRun.h"
 
 #include "core/base/TimeArithmetic.h"
+#include "core/base/platform/Probe.h"
 #include "core/driver/run/TaskEnd.h"
 
 #include <chrono>
@@ -27,6 +28,8 @@ void TaskRun::invoke(RunMeter& meter) noexcept {
 }
 
 void TaskRun::callTask() noexcept {
+    TIMINGWHEEL_PROBE_5(run, entry_, deadline_, context_.scale.originAt(), context_.scale.tickAt(),
+                        &context_);
     try {
         if (subject_.node == nullptr) return subject_.hook->run(subject_.object);
         BorrowedTimeout const self{*subject_.node};
