@@ -18,7 +18,8 @@ COMPONENTS = {  # the files of each, as a regular expression, without those of t
     "Demo": r"^bin/timingwheel-(demo|orders)$",
     "Runtime": r"^lib/libtimingwheel\.so\.",
     "Development": r"^(include/timingwheel/.*\.h|lib/libtimingwheel\.(a|so)"
-    r"|lib/cmake/timingwheel/.*\.cmake|lib/pkgconfig/timingwheel\.pc)$",
+    r"|lib/cmake/timingwheel/.*\.cmake|lib/pkgconfig/timingwheel\.pc"
+    r"|share/gdb/auto-load/.*libtimingwheel\..*-gdb\.py)$",
 }
 # Debian's CMake may have lib/<triplet>.
 TRIPLET = re.compile(r"^lib/\w+-linux-\w+/")
@@ -30,7 +31,9 @@ def installed(prefix, *options):
     subprocess.run([cmake, "--install", build, "--prefix", prefix, *options],
                    check=True, stdout=subprocess.DEVNULL)  # fmt: skip
     found = (path for path in prefix.rglob("*") if path.is_symlink() or path.is_file())
-    return {TRIPLET.sub("lib/", path.relative_to(prefix).as_posix()) for path in found}
+    names = (path.relative_to(prefix).as_posix() for path in found)
+    # The path of what gdb loads has the prefix in it.
+    return {TRIPLET.sub("lib/", name.replace(prefix.as_posix(), "")) for name in names}
 
 
 def main(folder):

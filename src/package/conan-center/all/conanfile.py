@@ -97,6 +97,7 @@ class TimingwheelConan(ConanFile):
         # Conan's generators write these for the consumer.
         rmdir(self, os.path.join(self.package_folder, "lib", "cmake"))
         rmdir(self, os.path.join(self.package_folder, "lib", "pkgconfig"))
+        rmdir(self, os.path.join(self.package_folder, "share"))  # where gdb would not look
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "timingwheel")
