@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -175,6 +176,7 @@ private:
                                              std::int64_t ticksPerWheel, bool leakDetection,
                                              std::int64_t maxPendingTimeouts, Executor executor);
     Timeout accept(detail::TaskSource task, When when, TimeoutOptions options) override;
+    bool findPending(std::size_t part, std::vector<detail::FoundTimeout>& found) const override;
 
     detail::HashedWheelCore* core_;
     std::unique_ptr<detail::LiveTimer> live_;

@@ -122,6 +122,7 @@ public:
     friend bool operator==(StoppableTask const& task, std::nullptr_t) noexcept {
         return isEmptyTask(task.task_);
     }
+    void const* tag() const noexcept { return task_.tag(); }
 
 private:
     // It dies after the task: else the thread that schedules might be the last to let go of it, and
@@ -129,6 +130,9 @@ private:
     OnStop onStop_;
     Task task_;
 };
+
+template <class Task>
+inline constexpr bool kHasTag<StoppableTask<Task>> = kHasTag<Task>;
 
 template <class Task>
 class UntilStopped {

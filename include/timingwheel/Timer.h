@@ -1,19 +1,23 @@
 #pragma once
 
 #include <timingwheel/Duration.h>
+#include <timingwheel/PendingTimeout.h>
 #include <timingwheel/RejectedExecution.h>
 #include <timingwheel/StoppedTimeouts.h>
 #include <timingwheel/Timeout.h>
 #include <timingwheel/TimerOptions.h>
 #include <timingwheel/TimerTask.h>
 #include <timingwheel/When.h>
+#include <timingwheel/detail/FoundTimeout.h>
 #include <timingwheel/detail/Mistakes.h>
 #include <timingwheel/detail/TaskOperations.h>
 #include <timingwheel/detail/platform/export.h>
 #include <timingwheel/ifAlive.h>
 
+#include <concepts>
 #include <cstddef>
 #include <stdexcept>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -85,11 +89,39 @@ public:
     /// an executor's queue. A HashedWheelTimer counts as Netty does. O(shards).
     virtual std::size_t pendingTimeouts() const = 0;
 
+    /// Calls `visit(timeout)` for each pending timeout, in no order, while the timer runs:
+    ///
+    ///     timer.pending([](timingwheel::PendingTimeout const& timeout) { ... });
+    ///
+    /// - A timeout that is pending from before the call until after it, and is not moved meanwhile,
+    ///   is visited exactly once. One that is accepted, moved, run or ended meanwhile is visited
+    ///   once or not at all.
+    /// - `visit` is called on this thread with no lock held. It may use the timer, this function
+    ///   too, but not destroy it; from a stopped timer it gets nothing. If it returns false, the
+    ///   call ends. What it throws passes to the caller.
+    /// - No lock that others need is held for more than 256 timeouts, or 4,096 empty slots. Nothing
+    ///   changes in the timer but the order within a tick, which nobody promises.
+    ///
+    /// Complexity  O(n log n + slots) for n pending timeouts
+    /// Memory      48 bytes for each pending timeout of one shard at a time, three times that while
+    ///             the array grows, and about 40 for each in a bucket that holds more than 256
+    /// Errors      std::invalid_argument for an empty std::function; std::bad_alloc
+    template <std::invocable<PendingTimeout const&> Visit>
+    void pending(Visit&& visit) const {
+        if (detail::isEmptyTask(visit)) detail::throwEmptyVisitor();
+        std::vector<detail::FoundTimeout> found;
+        for (std::size_t part = 0; findPending(part, found); ++part)
+            for (PendingTimeout const& timeout : found)
+                if (!detail::goesOn(visit, timeout)) return;
+    }
+
 protected:
     Timer() = default;
 
 private:
     virtual Timeout accept(detail::TaskSource task, When when, TimeoutOptions options) = 0;
+    /// Makes `found` what is pending in one part of the timer. Returns false behind the last part.
+    virtual bool findPending(std::size_t part, std::vector<detail::FoundTimeout>& found) const = 0;
 };
 
 }  // namespace v1

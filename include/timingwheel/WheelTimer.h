@@ -16,6 +16,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -204,6 +205,7 @@ protected:
 
 private:
     Timeout accept(detail::TaskSource task, When when, TimeoutOptions options) override;
+    bool findPending(std::size_t part, std::vector<detail::FoundTimeout>& found) const override;
     Timeout acceptPeriodic(detail::TaskSource task, Duration first, Duration period,
                            bool fixedDelay, MissedTicks missed);
     Timeout acceptAtTimes(detail::TaskSource task, MissedTicks missed);

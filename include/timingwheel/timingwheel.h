@@ -9,6 +9,7 @@
 #include <timingwheel/LoopTimer.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
+#include <timingwheel/PendingTimeout.h>
 #include <timingwheel/RejectedExecution.h>
 #include <timingwheel/Sleep.h>
 #include <timingwheel/StopToken.h>
@@ -28,6 +29,7 @@
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/When.h>
 #include <timingwheel/ifAlive.h>
+#include <timingwheel/tagged.h>
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/HashedWheel.h>
 #include <timingwheel/wheel/TimingWheel.h>

@@ -299,6 +299,12 @@ inline Rows usesOfTimers() {
          [](World& world) {
              world.expect(world.stoppedTimer().pendingTimeouts() == 0, "the timer");
          }},
+        {{"Timer::pending"},
+         When::stopped,
+         [](World& world) {
+             world.stoppedTimer().pending(
+                 [&](PendingTimeout const&) { world.expect(false, "the timer"); });
+         }},
         {{"WheelTimer::scheduleAtFixedRate", "WheelTimer::scheduleWithFixedDelay",
           "WheelTimer::scheduleAtTimes", "WheelTimer::schedule"},
          When::stopped,

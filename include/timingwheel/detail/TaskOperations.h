@@ -39,6 +39,8 @@ struct TaskOperations : EntryOperations {
     /// The first time of its series that is later than `time`, if there is one. Null if the task
     /// does not compute its times.
     std::optional<Clock::TimePoint> (*timeAfter)(void* task, Clock::TimePoint time);
+    /// The tag that `tagged` was given. Null if the task has none.
+    void const* (*tag)(void const* task);
 };
 
 /// A task on its way into a timer: a type-erased reference to the caller's object.
@@ -96,11 +98,25 @@ consteval auto destroyOperation() -> void (*)(void*) {
     }
 }
 
+/// What `tagged` makes of a task.
+template <class Task>
+struct TaggedTask;
+
+/// It is a TimerTask object.
+template <class Task>
+inline constexpr bool kIsTaggedSharedTask = false;
+template <class Task>
+inline constexpr bool kIsTaggedSharedTask<TaggedTask<Task>> = kIsSharedTask<Task>;
+
 template <class Task>
 consteval auto sharedOperation() -> std::shared_ptr<TimerTask> (*)(void const*) {
     if constexpr (kIsSharedTask<Task>) {
         return [](void const* task) -> std::shared_ptr<TimerTask> {
             return *static_cast<Task const*>(task);
+        };
+    } else if constexpr (kIsTaggedSharedTask<Task>) {
+        return [](void const* task) -> std::shared_ptr<TimerTask> {
+            return static_cast<Task const*>(task)->task;
         };
     } else {
         return nullptr;
@@ -132,6 +148,7 @@ struct TaskAtTimes {
     friend bool operator==(TaskAtTimes const& both, std::nullptr_t) noexcept {
         return isEmptyTask(both.task) || isEmptyTask(both.timeAfter);
     }
+    void const* tag() const noexcept { return task.tag(); }
 
     Task task;
     TimeAfter timeAfter;
@@ -154,6 +171,41 @@ consteval auto timeAfterOperation()
     }
 }
 
+/// A task and its tag.
+template <class Task>
+struct TaggedTask {
+    void operator()(Timeout const& timeout) { runTask<Task>(&task, timeout); }
+    void cancelled(Timeout const& timeout)
+        requires(kHasCancelled<Task>)
+    {
+        cancelledOperation<Task>()(&task, timeout);
+    }
+    friend bool operator==(TaggedTask const& both, std::nullptr_t) noexcept {
+        return isEmptyTask(both.task);
+    }
+    void const* tag() const noexcept { return itsTag; }
+
+    Task task;
+    void const* itsTag;
+};
+
+/// The task, or one that it was made of, is tagged.
+template <class Task>
+inline constexpr bool kHasTag = false;
+template <class Task>
+inline constexpr bool kHasTag<TaggedTask<Task>> = true;
+template <class Task, class TimeAfter>
+inline constexpr bool kHasTag<TaskAtTimes<Task, TimeAfter>> = kHasTag<Task>;
+
+template <class Task>
+consteval auto tagOperation() -> void const* (*)(void const*) {
+    if constexpr (kHasTag<Task>) {
+        return [](void const* task) { return static_cast<Task const*>(task)->tag(); };
+    } else {
+        return nullptr;
+    }
+}
+
 template <class Task>
 inline constexpr TaskOperations kTaskOperations{
     {false},
@@ -165,6 +217,7 @@ inline constexpr TaskOperations kTaskOperations{
     cancelledOperation<Task>(),
     sharedOperation<Task>(),
     timeAfterOperation<Task>(),
+    tagOperation<Task>(),
 };
 
 template <class Task>

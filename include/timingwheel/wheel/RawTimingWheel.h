@@ -263,6 +263,18 @@ public:
         return gathered_.empty() ? nullptr : &gathered_.takeNext();
     }
 
+    /// A place on a walk through all lists of the wheel: of its buckets, then of what was flushed,
+    /// and gathered. Made by itself it is the first.
+    struct WalkPlace {
+        std::size_t level = 0;
+        std::uint64_t slot = 0;
+        unsigned list = 0;
+    };
+    /// Goes on from `place` to a list that holds entries, and returns it. Null at the end, and also
+    /// after so many buckets without; `buckets` is then 0. The caller may change the order in the
+    /// list. O(buckets).
+    TimerTaskList::List* nextList(WalkPlace& place, std::size_t& buckets) noexcept;
+
     std::span<TimingWheelLevel const> levels() const noexcept { return levels_; }
     DelayHeap const& delayHeap() const noexcept { return heap_; }
 
@@ -319,6 +331,7 @@ private:
     bool mayHold(TimerTaskEntry const& entry) const noexcept;
     static constexpr std::size_t kMostLookedAt = 64;
 
+    TimerTaskList* bucketAt(WalkPlace const& place) noexcept;
     void moveClock(std::int64_t tick) noexcept;
     void noteQuiet() noexcept;
     bool advanceIdleClockFar(std::int64_t tick) noexcept;

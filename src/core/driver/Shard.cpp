@@ -490,6 +490,41 @@ std::size_t Shard::pending() {
     return hold->pending();
 }
 
+void Shard::findPending(FoundTimeouts& found) {
+    // Room for what the driver moves between two holds: more only if this thread was held up.
+    for (std::size_t notes = 4 * kPerHold;; notes *= 2) {
+        PendingWalk walk{found, context().scale, notes};
+        walkThrough(walk);
+        walk.prepare();
+        if (!walk.hasMissed()) return;
+        found.clear();
+    }
+}
+
+/// What the driver moves is noted until this returns or throws.
+void Shard::walkThrough(PendingWalk& walk) {
+    struct Ending {
+        Shard& shard;
+        PendingWalk& walk;
+        ~Ending() {
+            ShardHold const hold{shard};
+            hold->endWalk();
+            walk.begin();  // takes the last notes
+        }
+    };
+    {
+        ShardHold hold{*this};
+        hold.wakeBy(hold->beginWalk(walk));
+    }
+    Ending const ending{*this, walk};
+    for (bool more = true; more;) {
+        walk.prepare();
+        ShardHold const hold{*this};  // one for each part: others get the lock in between
+        more = !hold->walkOn(walk);
+    }
+    walk.prepare();
+}
+
 void Shard::readInto(TimerStatistics& statistics) {
     ShardHold const hold{*this};
     hold->readInto(statistics);

@@ -3,6 +3,7 @@
 #include "core/driver/Keeper.h"
 #include "core/driver/book/ShardBook.h"
 #include "core/driver/run/RunFrame.h"
+#include "core/timeout/FoundTimeouts.h"
 #include "core/timeout/PushBack.h"
 
 #include <timingwheel/StoppedTimeouts.h>
@@ -132,6 +133,10 @@ public:
     /// `frame`. Outside the lock; may destroy the timer.
     void endGivenUp(RunFrame& frame) noexcept;
     std::size_t pending();
+    /// Adds each timeout that is pending here all the time, and is not moved by others, and some of
+    /// the others, perhaps several times. At most kPerHold for each hold of the lock. Throws
+    /// std::bad_alloc. REQUIRES: one thread at a time.
+    void findPending(FoundTimeouts& found);
     void readInto(TimerStatistics& statistics);
     void checkInvariants();
 
@@ -152,6 +157,7 @@ private:
     void publishReach(ShardHold& hold) noexcept;
     void allowPushBacks() noexcept;
     void expectPushBacks(ShardHold& hold) noexcept;
+    void walkThrough(PendingWalk& walk);
     Served serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, std::size_t atMost);
     void run(ShardHold& hold, RunFrame& frame, TimeoutEntry& entry) noexcept;
     bool scheduleNextRun(ShardHold& hold, TimeoutNode& node,

@@ -153,6 +153,18 @@ std::size_t TimerCore::pending() const {
     return sum;
 }
 
+bool TimerCore::findPending(std::size_t shard, std::vector<FoundTimeout>& found) {
+    found.clear();
+    if (shard == shards_.size()) return false;
+    FoundTimeouts all{found, context_.scale};
+    {
+        std::lock_guard const walking{walk_};
+        shards_[shard]->findPending(all);
+    }
+    all.keepOneOfEach();
+    return true;
+}
+
 TimerStatistics TimerCore::statistics() const {
     TimerStatistics statistics;
     statistics.name = context_.options.name;

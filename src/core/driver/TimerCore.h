@@ -53,6 +53,8 @@ public:
     /// As Lifecycle::stop. A coroutine that it resumes may destroy the timer.
     StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;
+    /// Makes `found` what is pending in a shard. Returns false behind the last one.
+    bool findPending(std::size_t shard, std::vector<FoundTimeout>& found);
     TimerStatistics statistics() const;
     void checkInvariants() const;
 
@@ -107,6 +109,7 @@ private:
     Lifecycle life_;
     std::vector<std::unique_ptr<Shard>> shards_;
     std::mutex pass_;                  // held by the thread that drives a LoopTimer
+    std::mutex walk_;                  // held by the thread that looks for what is pending
     std::atomic<bool> accepts_{true};  // asked first; the gates of the shards decide
     /// Where the driver's search begins: equals take turns. On a line that callers do not read.
     alignas(kCacheLine) std::size_t firstShard_ = 0;

@@ -132,6 +132,11 @@ Timeout HashedWheelTimer::accept(detail::TaskSource task, When when, TimeoutOpti
 
 std::size_t HashedWheelTimer::pendingTimeouts() const { return core_->context().limit.count(); }
 
+bool HashedWheelTimer::findPending(std::size_t part,
+                                   std::vector<detail::FoundTimeout>& found) const {
+    return core_->findPending(part, found);
+}
+
 TimerStatistics HashedWheelTimer::statistics() const { return core_->statistics(); }
 
 Clock& HashedWheelTimer::clock() const noexcept { return core_->context().clock.get(); }

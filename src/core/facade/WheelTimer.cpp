@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -239,6 +240,10 @@ std::size_t WheelTimer::cancelAll() noexcept { return core_->cancelAll(); }
 StoppedTimeouts WheelTimer::stop() { return core_->stop(detail::Lifecycle::Caller::user); }
 
 std::size_t WheelTimer::pendingTimeouts() const { return core_->pending(); }
+
+bool WheelTimer::findPending(std::size_t part, std::vector<detail::FoundTimeout>& found) const {
+    return core_->findPending(part, found);
+}
 
 TimerStatistics WheelTimer::statistics() const { return core_->statistics(); }
 

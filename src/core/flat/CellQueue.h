@@ -29,7 +29,8 @@ namespace detail {
 /// Complexity     add and takeBack O(1), without a lock
 /// Memory         8 bytes a cell; each row keeps as many as it once needed, and 64 at least. Only
 ///                `add` allocates
-/// Thread safety  add, takeBack, close: any thread; the rest: the worker, or who takes its place
+/// Thread safety  add, takeBack: any thread; the rest: the worker, or who takes its place. Under a
+///                lock of theirs look() may come from any thread, too
 class CellQueue {
 public:
     using Cell = std::atomic<TimerTaskEntry*>;
@@ -105,6 +106,34 @@ public:
         return pass.takenBack;
     }
 
+    /// Where a look at the cells stands.
+    struct LookPlace {
+        std::uint64_t firstSwap = kBeforeFirst;
+        std::uint64_t swap = 0;
+        unsigned row = 0;  ///< 0: the older, 1: the one that callers fill
+        std::uint64_t index = 0;
+    };
+    /// Calls visit(entry) for entries that are in their cells, `left` at most, and counts them off.
+    /// Returns true once it has seen all that were here at its first call and still are. An entry
+    /// cannot be taken back while it is visited. REQUIRES: no take() at the same time.
+    template <class Visit>
+    bool look(LookPlace& place, std::size_t& left, Visit&& visit) noexcept {
+        if (place.firstSwap == kBeforeFirst) place = {swaps_, swaps_};
+        for (;; ++place.row, place.index = 0) {
+            // Two swaps later all of them have left.
+            if (place.row == 2 || swaps_ - place.firstSwap > 1) return true;
+            if (place.swap != swaps_) place = {place.firstSwap, swaps_};
+            std::size_t const row = place.row == 0 ? 1 - open_ : open_;
+            place.index = std::max(place.index, rows_[row].from);
+            for (std::uint64_t const end = endOf(row); place.index < end; ++place.index) {
+                if (left == 0) return false;
+                --left;
+                Cell* const cell = cells_[row].find(place.index);
+                if (cell != nullptr && cell != Cells::refused()) lookInto(*cell, visit);
+            }
+        }
+    }
+
     /// False if something was left over by take().
     bool isTaken() const noexcept { return rows_[1 - open_].isPassed(); }
     /// True if nothing was added since the rows were last swapped.
@@ -117,6 +146,7 @@ private:
     static constexpr std::uint64_t kClosed = std::uint64_t{1} << 63;
     static constexpr unsigned kRowShift = 62;
     static constexpr std::uint64_t kFirst = 64;  // cells of the smallest segment
+    static constexpr std::uint64_t kBeforeFirst = UINT64_MAX;
 
     static std::size_t rowOf(std::uint64_t word) noexcept { return word >> kRowShift & 1; }
     static std::uint64_t indexOf(std::uint64_t word) noexcept {
@@ -248,6 +278,23 @@ private:
         return seen;
     }
 
+    /// As far as callers have drawn cells of a row.
+    std::uint64_t endOf(std::size_t row) const noexcept {
+        if (row != open_) return rows_[row].end;
+        std::uint64_t const word = next_.load(std::memory_order_acquire);
+        if ((word & kClosed) == 0) return indexOf(word);
+        return (closedAt_ & kClosed) == 0 ? indexOf(closedAt_) : rows_[row].end;
+    }
+    /// Lends the entry: whoever would take it back finds it gone, and has the worker unlink it.
+    template <class Visit>
+    static void lookInto(Cell& cell, Visit& visit) noexcept {
+        TimerTaskEntry* entry = cell.load(std::memory_order_acquire);
+        if (entry == nullptr || entry == &taken_ || entry == &takenBack_) return;
+        if (!cell.compare_exchange_strong(entry, &lent_, std::memory_order_acq_rel)) return;
+        visit(*entry);
+        cell.store(entry, std::memory_order_release);
+    }
+
     /// Lets the worker go into the row that callers have, as far as they have come.
     void lookAhead() noexcept {
         std::uint64_t const word = next_.load(std::memory_order_acquire);
@@ -264,12 +311,14 @@ private:
             if ((word & kClosed) != 0) return false;
         rows_[open_].end = indexOf(word);
         open_ = 1 - open_;
+        ++swaps_;
         return true;
     }
 
     // What a cell holds instead of an entry that has left it. Only the addresses matter.
     static inline TimerTaskEntry taken_{};
     static inline TimerTaskEntry takenBack_{};
+    static inline TimerTaskEntry lent_{};
 
     // For callers: whether closed, the row, and the index of its next cell.
     alignas(kCacheLine) std::atomic<std::uint64_t> next_{kClosed};
@@ -278,6 +327,7 @@ private:
     // The worker's own, except the last.
     alignas(kCacheLine) std::array<Row, 2> rows_;
     std::size_t open_ = 0;
+    std::uint64_t swaps_ = 0;
     std::uint64_t closedAt_ = kClosed;
 };
 

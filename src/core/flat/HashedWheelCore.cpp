@@ -72,6 +72,15 @@ TimerStatistics HashedWheelCore::statistics() {
     return statistics;
 }
 
+bool HashedWheelCore::findPending(std::size_t part, std::vector<FoundTimeout>& found) {
+    found.clear();
+    if (part > 0) return false;
+    FoundTimeouts all{found, context_.scale};
+    worker_.findPending(all);
+    all.keepOneOfEach();
+    return true;
+}
+
 /// As in Netty, ticks count from the start of the thread, not from the constructor.
 void HashedWheelCore::prepare() noexcept { context_.scale.startAt(context_.now()); }
 

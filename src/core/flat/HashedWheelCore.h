@@ -9,8 +9,10 @@
 #include <timingwheel/detail/TaskOperations.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -32,6 +34,8 @@ public:
     StoppedTimeouts stop(Lifecycle::Caller caller);
 
     TimerStatistics statistics();
+    /// Makes `found` what is pending, in one part. Returns false behind it.
+    bool findPending(std::size_t part, std::vector<FoundTimeout>& found);
     std::int64_t ticksPerWheel() const noexcept { return worker_.ticksPerWheel(); }
 
 private:

@@ -6,12 +6,26 @@
 #include "core/driver/run/TaskEnd.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
+
+namespace {
+
+// Of pending(): cells or places of a slot, and slots, under one lock.
+constexpr std::size_t kPerLook = 256;
+constexpr std::size_t kSlotsPerLook = 4'096;
+
+/// A cancel() takes no lock. But it does not destroy the task before letCopyEnd().
+void addIfPending(FoundTimeouts& found, TimeoutNode& node) noexcept {
+    if (isPending(TimeoutWord::of(node).state())) found.add(node);
+}
+
+}  // namespace
 
 HashedWheelWorker::HashedWheelWorker(TimerContext& context, HashedWheelOptions options)
     : Keeper{context, 0}, wheel_{options} {}
@@ -163,9 +177,9 @@ void HashedWheelWorker::unlinkAndEnd(TimeoutNode& node) noexcept {
     endTask(node);
 }
 
-/// sharedTask() copies the task under the lock: lets it finish.
+/// sharedTask() copies the task under the lock, and findPending() reads its tag: lets them finish.
 void HashedWheelWorker::letCopyEnd(TimeoutNode& node) noexcept {
-    if (node.task().shared == nullptr) return;
+    if (node.task().shared == nullptr && node.task().tag == nullptr) return;
     Hold const hold{*this};
 }
 
@@ -217,6 +231,7 @@ void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
 /// Takes the next few that are due out of the slot, so that one hold of the lock ends a run and
 /// begins the next. A cancel() still wins until the turn of its timeout.
 bool HashedWheelWorker::takeDue() noexcept {
+    std::lock_guard const looking{looking_};
     nextDue_ = 0;
     endOfDue_ = 0;
     while (endOfDue_ < due_.size()) {
@@ -232,7 +247,10 @@ void HashedWheelWorker::unlinkCancelled() noexcept {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
         // One that is not placed yet is in its cell, and will be released there.
         bool const wasPlaced = EntryLinks::hasLocation(node);
-        if (wasPlaced) wheel_.remove(node);
+        if (wasPlaced) {
+            std::lock_guard const looking{looking_};
+            wheel_.remove(node);
+        }
         countCancelled(1);
         TimeoutWord word = TimeoutWord::of(node);
         if (word.state() == TimeoutState::cancelling &&
@@ -254,15 +272,16 @@ void HashedWheelWorker::countCancelled(std::size_t count) noexcept {
 /// Moves new timeouts into their slots, a limited number each tick, as in Netty. If one finds no
 /// memory, it and the rest are tried again at the next tick.
 void HashedWheelWorker::transfer(Tick tick) noexcept {
+    std::unique_lock looking{looking_};
     std::size_t const takenBack = added_.take(kMostTransferred, [&](TimerTaskEntry& entry) {
-        return place(static_cast<TimeoutNode&>(entry), tick);
+        return place(static_cast<TimeoutNode&>(entry), tick, looking);
     });
     accepted_ += static_cast<std::int64_t>(takenBack);
     countCancelled(takenBack);
 }
 
 /// Puts a node into its slot, or into that of `tick` if it is late. False if there is no memory.
-bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
+bool HashedWheelWorker::place(TimeoutNode& node, Tick tick, Looking& looking) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     while (word.deadline() < tick && word.state() == TimeoutState::pending &&
            !TimeoutWord{tick, TimeoutState::pending}.replace(node, word)) {
@@ -280,8 +299,11 @@ bool HashedWheelWorker::place(TimeoutNode& node, Tick tick) noexcept {
     }
     ++accepted_;
     TIMINGWHEEL_PROBE_2(place, &node, static_cast<std::int64_t>(RawHashedWheel::slotOf(node)));
-    if (context().isObserved()) [[unlikely]]
+    if (context().isObserved()) [[unlikely]] {
+        looking.unlock();
         observePlace(node);
+        looking.lock();
+    }
     return true;
 }
 
@@ -319,7 +341,10 @@ void HashedWheelWorker::open() noexcept {
 }
 
 void HashedWheelWorker::close() noexcept {
-    added_.close();
+    {
+        std::lock_guard const looking{looking_};
+        added_.close();
+    }
     FlatHold const hold{*this};
     hold->isClosed = true;
 }
@@ -327,14 +352,7 @@ void HashedWheelWorker::close() noexcept {
 void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     returnQueuedAndWait(stopped);
     unlinkCancelled();
-    while (nextDue_ < endOfDue_) returnPending(*due_[nextDue_++], stopped);
-    while (TimerTaskEntry* const entry = wheel_.takeAny())
-        returnPending(static_cast<TimeoutNode&>(*entry), stopped);
-    std::size_t const takenBack = added_.takeRest([&](TimerTaskEntry& entry) {
-        ++accepted_;
-        returnPending(static_cast<TimeoutNode&>(entry), stopped);
-        return true;
-    });
+    std::size_t const takenBack = returnAll(stopped);
     accepted_ += static_cast<std::int64_t>(takenBack);
     countCancelled(takenBack);
     // A caller that won a cancel before, and pushes only now, sees this and unlinks by itself.
@@ -353,6 +371,19 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     }
 }
 
+/// Returns how many were taken back from their cells.
+std::size_t HashedWheelWorker::returnAll(StoppedTimeouts& stopped) noexcept {
+    Looking looking{looking_};
+    while (nextDue_ < endOfDue_) returnPending(*due_[nextDue_++], stopped, looking);
+    while (TimerTaskEntry* const entry = wheel_.takeAny())
+        returnPending(static_cast<TimeoutNode&>(*entry), stopped, looking);
+    return added_.takeRest([&](TimerTaskEntry& entry) {
+        ++accepted_;
+        returnPending(static_cast<TimeoutNode&>(entry), stopped, looking);
+        return true;
+    });
+}
+
 void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
     Hold hold{*this};
     TaskBook& tasks = hold.tasks();
@@ -368,9 +399,15 @@ void HashedWheelWorker::waitForOtherThreads(Hold& hold) noexcept {
         [&] { return !hold.tasks().running.hasOfOtherThread(RunFrame::thisThread()); });
 }
 
-void HashedWheelWorker::returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept {
-    Hold hold{*this};
-    if (!Runner::returnTo(stopped, hold, node)) hold.releaseLater(node);
+/// The observer receives the event without either lock.
+void HashedWheelWorker::returnPending(TimeoutNode& node, StoppedTimeouts& stopped,
+                                      Looking& looking) noexcept {
+    {
+        Hold hold{*this};
+        if (!Runner::returnTo(stopped, hold, node)) hold.releaseLater(node);
+        looking.unlock();
+    }
+    looking.lock();
 }
 
 void HashedWheelWorker::readInto(TimerStatistics& statistics) {
@@ -381,6 +418,47 @@ void HashedWheelWorker::readInto(TimerStatistics& statistics) {
     statistics.pending = context().limit.count();
     statistics.scheduled = statistics.pending + statistics.fired + statistics.cancelled +
                            statistics.returned + statistics.rejected + tasks.queue.size();
+}
+
+// An entry goes from its cell to a slot, from there to `due_`, and then it is not pending any more.
+// So a look that goes the same way misses none. In a slot an entry's index only becomes smaller.
+
+void HashedWheelWorker::findPending(FoundTimeouts& found) {
+    LookPlace place;
+    do {
+        found.makeRoom(kPerLook + due_.size());
+    } while (!lookOn(found, place));
+}
+
+/// Looks at the next kPerLook cells or entries. Returns true at the end.
+bool HashedWheelWorker::lookOn(FoundTimeouts& found, LookPlace& place) noexcept {
+    std::lock_guard const looking{looking_};
+    Hold const hold{*this};  // see letCopyEnd(), and expire() with what is in `due_`
+    std::size_t left = kPerLook;
+    if (!place.isThroughCells)
+        place.isThroughCells = added_.look(place.cell, left, [&](TimerTaskEntry& entry) {
+            addIfPending(found, static_cast<TimeoutNode&>(entry));
+        });
+    if (!place.isThroughCells || !lookIntoSlots(place, left, found)) return false;
+    for (std::size_t i = nextDue_; i < endOfDue_; ++i) addIfPending(found, *due_[i]);
+    return true;
+}
+
+bool HashedWheelWorker::lookIntoSlots(LookPlace& place, std::size_t& left,
+                                      FoundTimeouts& found) noexcept {
+    auto const slots = wheel_.allSlots();
+    std::size_t slotsLeft = kSlotsPerLook;
+    for (; place.slot < slots.size(); ++place.slot, place.end = SIZE_MAX) {
+        if (slotsLeft-- == 0) return false;
+        auto const entries = slots[place.slot].entries();
+        for (place.end = std::min(place.end, entries.size()); place.end > 0; --place.end) {
+            if (left == 0) return false;
+            --left;
+            if (TimerTaskEntry* const entry = entries[place.end - 1])
+                addIfPending(found, static_cast<TimeoutNode&>(*entry));
+        }
+    }
+    return true;
 }
 
 // ---- observing --------------------------------------------------------------------------------

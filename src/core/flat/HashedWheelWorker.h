@@ -4,6 +4,7 @@
 #include "core/driver/run/RunFrame.h"
 #include "core/flat/CellQueue.h"
 #include "core/flat/EntryStack.h"
+#include "core/timeout/FoundTimeouts.h"
 #include "core/timeout/TimeoutWord.h"
 
 #include <timingwheel/StoppedTimeouts.h>
@@ -14,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -35,8 +37,10 @@ class FlatHold;
 ///   - handedOver: its tick has come,
 ///   - returned: stop() has it.
 ///
-/// Only the worker touches the wheel, so a visit blocks nobody. The keeper's lock guards only what
-/// runs, what waits for an executor, and a FlatBook.
+/// Only the worker changes the wheel, so a visit blocks nobody. The keeper's lock guards only what
+/// runs, what waits for an executor, and a FlatBook. The worker holds `looking_` while it changes
+/// the wheel or takes entries out of their cells: pending() looks at both. No user's code is called
+/// under it.
 ///
 /// A canceller that ends the task takes the node back from `added_` if it is still there. Any
 /// other cancelled node goes to `cancelled_`, and the worker unlinks it.
@@ -83,6 +87,9 @@ public:
     void collect(StoppedTimeouts& stopped) noexcept;
     void readInto(TimerStatistics& statistics);
     std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
+    /// Adds each timeout that is pending all the time, and some of the others, perhaps several
+    /// times. Throws std::bad_alloc.
+    void findPending(FoundTimeouts& found);
 
 private:
     friend class FlatHold;
@@ -99,13 +106,24 @@ private:
     bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
     bool cancelQueued(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;
-    bool place(TimeoutNode& node, Tick tick) noexcept;
+    using Looking = std::unique_lock<std::mutex>;
+    bool place(TimeoutNode& node, Tick tick, Looking& looking) noexcept;
+    /// Where findPending() stands.
+    struct LookPlace {
+        CellQueue::LookPlace cell = {};
+        bool isThroughCells = false;
+        std::size_t slot = 0;
+        std::size_t end = SIZE_MAX;  ///< of what it has not seen in the slot
+    };
+    bool lookOn(FoundTimeouts& found, LookPlace& place) noexcept;
+    bool lookIntoSlots(LookPlace& place, std::size_t& left, FoundTimeouts& found) noexcept;
     bool takeDue() noexcept;
     void expire(Hold& hold, TimeoutNode& node, RunFrame& frame) noexcept;
     void settle(Tick tick) noexcept;
+    std::size_t returnAll(StoppedTimeouts& stopped) noexcept;
     void returnQueuedAndWait(StoppedTimeouts& stopped) noexcept;
     void waitForOtherThreads(Hold& hold) noexcept;
-    void returnPending(TimeoutNode& node, StoppedTimeouts& stopped) noexcept;
+    void returnPending(TimeoutNode& node, StoppedTimeouts& stopped, Looking& looking) noexcept;
     // Deliver an event before they return. REQUIRES: there is an observer.
     void observe(Stage stage, TimeoutNode const& node) noexcept;
     void observePlace(TimeoutNode const& node) noexcept;
@@ -120,6 +138,7 @@ private:
 
     // The worker's own.
     alignas(kCacheLine) RawHashedWheel wheel_;
+    std::mutex looking_;
     std::array<TimeoutNode*, 16> due_{};  // taken out of the visited slot
     std::size_t nextDue_ = 0;             // those before it have had their turn
     std::size_t endOfDue_ = 0;

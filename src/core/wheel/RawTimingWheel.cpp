@@ -270,6 +270,29 @@ TimerTaskEntry* RawTimingWheel::takeAny() noexcept {
     return heap_.empty() ? nullptr : &heap_.top().bucket->takeFirst();
 }
 
+/// Null behind the last. What leaves a bucket by a flush goes to a place behind it.
+TimerTaskList* RawTimingWheel::bucketAt(WalkPlace const& place) noexcept {
+    if (place.level < levels_.size()) return &levels_[place.level].bucket(place.slot);
+    if (place.level > levels_.size() || place.slot > 1) return nullptr;
+    return place.slot == 0 ? &flushed_.list() : &gathered_.list();
+}
+
+TimerTaskList::List* RawTimingWheel::nextList(WalkPlace& place, std::size_t& buckets) noexcept {
+    for (; buckets > 0; --buckets) {
+        TimerTaskList* const bucket = bucketAt(place);
+        if (bucket == nullptr) return nullptr;
+        for (; place.list < bucket->lists(); ++place.list)
+            if (!TimerTaskList::isEmpty(bucket->list(place.list))) return &bucket->list(place.list);
+        place.list = 0;
+        ++place.slot;
+        if (place.level < levels_.size() && place.slot == levels_[place.level].size()) {
+            ++place.level;
+            place.slot = 0;
+        }
+    }
+    return nullptr;
+}
+
 void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
     std::unordered_map<TimerTaskList const*, std::int64_t> armed;
     for (DelayHeap::Item const& item : heap_.items())

@@ -2,6 +2,7 @@
 
 #include <support/OutOfMemory.h>
 #include <timingwheel/ManualTimer.h>
+#include <timingwheel/tagged.h>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,9 @@ std::vector<Call<S>> schedulesOfAnyTimer() {
          [](S& s) { s.expectRan(0, 0ms); }},
         {"newTimeout of a function that is copied",
          [](S& s) { s.made = s.timer->newTimeout(s.large, S::delay(5ms)); }, ranOnceAt<S>(5ms)},
+        {"newTimeout of a function with a tag",
+         [](S& s) { s.made = s.timer->newTimeout(tagged("tag", s.large), S::delay(5ms)); },
+         ranOnceAt<S>(5ms)},
         {"newTimeout of a TimerTask",
          [](S& s) { s.made = s.timer->newTimeout(s.taskObject, S::delay(5ms)); },
          [](S& s) {
@@ -167,6 +171,12 @@ std::vector<Call<S>> questionsOfAnyTimer() {
          },
          {},
          false},
+        {"pending",
+         [](S& s) {
+             std::size_t shown = 0;
+             s.timer->pending([&](PendingTimeout const&) { ++shown; });
+             EXPECT_EQ(shown, s.timer->pendingTimeouts());
+         }},
     };
 }
 

@@ -139,7 +139,7 @@ TYPED_TEST(StopTokens, MayLoseTheirDeadlineInACallback) {
 }
 
 /// Counts what becomes of it.
-struct Job {
+struct Chore {
     std::shared_ptr<std::size_t> runs = std::make_shared<std::size_t>();
     std::shared_ptr<std::size_t> cancellations = std::make_shared<std::size_t>();
 
@@ -151,7 +151,7 @@ TYPED_TEST(StopTokens, CancelWhatWasScheduledWithThem) {
     TypeParam timer{this->options()};
     std::stop_source source;
     std::stop_token const token = source.get_token();
-    Job const job;
+    Chore const job;
     std::size_t const before = static_cast<std::size_t>(job.runs.use_count());
     auto const stoppable = [&] { return untilStopped(token, job); };
     Timeout const timeouts[]{timer.newTimeout(stoppable(), 5ms, {.tolerance = 1ms}),
@@ -172,7 +172,7 @@ TYPED_TEST(StopTokens, CancelWhatWasScheduledWithThem) {
 TYPED_TEST(StopTokens, LeaveWhatHasRun) {
     TypeParam timer{this->options()};
     std::stop_source source;
-    Job const job;
+    Chore const job;
     Timeout const timeout = timer.newTimeout(untilStopped(source.get_token(), job), 5ms);
     this->clock.advance(5ms);
     EXPECT_EQ(*job.runs, 1U);
@@ -186,7 +186,7 @@ TYPED_TEST(StopTokens, ThatAreStoppedAlreadyLetNothingRun) {
     TypeParam timer{this->options()};
     std::stop_source source;
     source.request_stop();
-    Job const job;
+    Chore const job;
     auto const stoppable = [&] { return untilStopped(source.get_token(), job); };
     Timeout const once = timer.newTimeout(stoppable(), -1h);
     Timeout const often = timer.scheduleAtFixedRate(stoppable(), -1h, 0ms);

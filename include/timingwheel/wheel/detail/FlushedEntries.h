@@ -112,6 +112,7 @@ public:
 
     /// Those that have not been taken, for inspection.
     TimerTaskList const& list() const noexcept { return *from_; }
+    TimerTaskList& list() noexcept { return *from_; }
     /// True for a bucket whose entries are shown where they are.
     bool isFrom(TimerTaskList const& bucket) const noexcept { return from_ == &bucket; }
     /// True for what lies in the lists of this object.

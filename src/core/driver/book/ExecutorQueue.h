@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/driver/book/ListCursor.h"
+
 #include <timingwheel/detail/TimeoutEntry.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 
@@ -21,6 +23,8 @@ public:
     std::size_t size() const noexcept { return size_; }
     std::size_t claims() const noexcept { return claims_; }
     TimerTaskList const& list() const noexcept { return list_; }
+    /// Of a walk along the list.
+    ListCursor& cursor() noexcept { return cursor_; }
 
     /// Adds a task, and the claim that the executor is about to be given for it.
     void push(TimeoutEntry& entry) noexcept {
@@ -41,17 +45,20 @@ public:
         --claims_;
         if (claims_ >= size_) return nullptr;
         --size_;
+        cursor_.passOver(list_.list(0).back());
         return &static_cast<TimeoutEntry&>(list_.takeLast());
     }
 
     /// Takes a task out; its claim stays. REQUIRES: it is in here.
     void unlink(TimeoutEntry& entry) noexcept {
+        cursor_.passOver(entry);
         TimerTaskList::remove(entry);
         --size_;
     }
     /// The same for the oldest task. REQUIRES: size() > 0.
     TimeoutEntry& takeFirst() noexcept {
         --size_;
+        cursor_.passOver(list_.list(0).front());
         return static_cast<TimeoutEntry&>(list_.takeFirst());
     }
 
@@ -59,6 +66,7 @@ private:
     TimerTaskList list_;
     std::size_t size_ = 0;
     std::size_t claims_ = 0;
+    ListCursor cursor_;
 };
 
 }  // namespace detail

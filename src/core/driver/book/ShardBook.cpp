@@ -26,6 +26,14 @@ void noteDeadline(TimeoutEntry& entry, Tick before, Tick now) noexcept {
 
 }  // namespace
 
+/// Out of line: seldom needed, it costs a move registers.
+void ShardBook::unlinkDue(TimeoutEntry& entry, TimeoutState state) noexcept {
+    if (state == TimeoutState::queued) return tasks_.queue.unlink(entry);
+    if (state != TimeoutState::ready) return;
+    readyCursor_.passOver(entry);
+    TimerTaskList::remove(entry);
+}
+
 void ShardBook::catchUp(Tick now) noexcept {
     if (isObserved()) [[unlikely]]
         advanceClockAndRecord(now);
@@ -86,12 +94,12 @@ inline TimeoutEntry* ShardBook::expireOrCascade(Turn& turn) noexcept {
         if (turn.isAtPeriodic) return nullptr;
         if (!expire(entry, word)) continue;
         wheel_.remove(entry);
-        if (isObserved()) [[unlikely]]
-            tasks_.events.record(Stage::expire, entry);
+        if (isWatched()) [[unlikely]]
+            noteAndRecord(Stage::expire, entry);
         return &entry;
     }
-    if (isObserved()) [[unlikely]]
-        cascadeAndRecord(entry, word.deadline());
+    if (isWatched()) [[unlikely]]
+        cascadeWatched(entry, word.deadline());
     else
         cascade(entry, word.deadline());
     return nullptr;
@@ -179,14 +187,24 @@ TimeoutEntry* ShardBook::takeDue(Turn const& turn) noexcept {
     if (turn.leavesPeriodic &&
         periodicNode(static_cast<TimeoutEntry&>(due_.list(0).front())) != nullptr)
         return nullptr;
-    auto& entry = static_cast<TimeoutEntry&>(due_.takeFirst());
-    if (isObserved()) [[unlikely]]
-        tasks_.events.record(Stage::expire, entry);
+    auto& entry = static_cast<TimeoutEntry&>(due_.list(0).front());
+    if (isWatched()) [[unlikely]] {
+        readyCursor_.passOver(entry);
+        noteAndRecord(Stage::expire, entry);
+    }
+    TimerTaskList::remove(entry);
     return &entry;
 }
 
-void ShardBook::cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept {
+void ShardBook::noteAndRecord(Stage stage, TimeoutEntry& entry) noexcept {
+    note(entry);
+    if (isObserved()) tasks_.events.record(stage, entry);
+}
+
+void ShardBook::cascadeWatched(TimeoutEntry& entry, Tick deadline) noexcept {
+    note(entry);
     TimerTaskList const& bucket = cascade(entry, deadline);
+    if (!isObserved()) return;
     recordPlace(bucket.level() < flush_->level() ? Stage::cascade : Stage::place, entry, bucket);
 }
 
@@ -235,10 +253,12 @@ Tick ShardBook::turnBack(Tick tick, bool isCorrection) noexcept {
 
 void ShardBook::placeGathered(Turn& turn) noexcept {
     for (; turn.moved < kPerHold; ++turn.moved) {
-        if (TimeoutEntry* const ready = gathering_.takeReady()) {
+        if (TimeoutEntry* const ready = takeGatheredReady()) {
+            note(*ready);
             makeDue(*ready);
         } else if (TimerTaskEntry* const gathered = wheel_.takeGathered()) {
             auto& entry = static_cast<TimeoutEntry&>(*gathered);
+            note(entry);
             if (gathering_.isCorrection() && correct(entry)) continue;
             reserveIfPossible(TimeoutWord::of(entry).deadline());
             TimerTaskList const* const bucket = place(entry).bucket;
@@ -288,7 +308,7 @@ std::size_t ShardBook::beginCancelAll() noexcept {
 
 bool ShardBook::cancelNext(std::size_t& queued) noexcept {
     auto* entry = static_cast<TimeoutEntry*>(wheel_.takeGathered());
-    if (entry == nullptr) entry = gathering_.takeReady();
+    if (entry == nullptr) entry = takeGatheredReady();
     if (entry == nullptr) entry = chunk_.takeBackAny();
     if (entry == nullptr) {
         queued = std::min(queued, tasks_.queue.size());
@@ -310,13 +330,21 @@ void ShardBook::cancelGathered(TimeoutEntry& entry) noexcept {
     keepGivenUp(static_cast<HookEntry&>(entry));
 }
 
+TimeoutEntry* ShardBook::takeGatheredReady() noexcept {
+    if (!gathering_.ready().empty()) readyCursor_.passOver(gathering_.ready().list(0).front());
+    return gathering_.takeReady();
+}
+
 // ---- stop() -----------------------------------------------------------------------------------
 
 TimeoutEntry* ShardBook::takePending() noexcept {
     auto const take = [this]() -> TimeoutEntry* {
-        for (TimerTaskList* const list : {&arrivals_, &due_})
-            if (!list->empty()) return &static_cast<TimeoutEntry&>(list->takeFirst());
-        if (TimeoutEntry* const ready = gathering_.takeReady()) return ready;
+        for (TimerTaskList* const list : {&arrivals_, &due_}) {
+            if (list->empty()) continue;
+            readyCursor_.passOver(list->list(0).front());
+            return &static_cast<TimeoutEntry&>(list->takeFirst());
+        }
+        if (TimeoutEntry* const ready = takeGatheredReady()) return ready;
         if (TimeoutEntry* const taken = chunk_.takeBackAny()) return taken;
         if (tasks_.queue.size() > 0) return &tasks_.queue.takeFirst();
         return static_cast<TimeoutEntry*>(wheel_.takeAny());
@@ -331,6 +359,41 @@ TimeoutNode* ShardBook::takeLate() noexcept {
 }
 
 // ---- looking ----------------------------------------------------------------------------------
+
+Tick ShardBook::beginWalk(PendingWalk& walk) noexcept {
+    walk_ = &walk;
+    isWatched_ = true;
+    readyCursor_.reset();
+    tasks_.queue.cursor().reset();
+    // The driver may enter what is in the chunk at any moment, so that cannot be looked at.
+    TimerTaskList back;
+    while (TimeoutEntry* const entry = chunk_.takeBackAny()) {
+        TimeoutWord{entry->deadline(), TimeoutState::ready}.storeIn(*entry);
+        back.add(*entry);
+    }
+    if (back.empty()) return Tick::max();
+    // It is due before all else.
+    TimerTaskList::List& due = due_.list(0);
+    due.splice(due.begin(), back.list(0));
+    return due_.list(0).front().deadline();
+}
+
+bool ShardBook::walkOn(PendingWalk& walk) noexcept {
+    walk.begin();
+    // In this order: see PendingWalk.
+    return walk.through(wheel_) &&
+           walk.along(readyCursor_, std::array<TimerTaskList const*, 3>{&arrivals_, &due_,
+                                                                        &gathering_.ready()}) &&
+           walk.along(tasks_.queue.cursor(),
+                      std::array<TimerTaskList const*, 1>{&tasks_.queue.list()});
+}
+
+void ShardBook::endWalk() noexcept {
+    walk_ = nullptr;
+    isWatched_ = isObserved();
+    readyCursor_.reset();
+    tasks_.queue.cursor().reset();
+}
 
 void ShardBook::readInto(TimerStatistics& statistics) const {
     tasks_.counters.readInto(statistics);

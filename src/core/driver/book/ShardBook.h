@@ -3,6 +3,8 @@
 #include "core/base/platform/Probe.h"
 #include "core/driver/book/Chunk.h"
 #include "core/driver/book/Gathering.h"
+#include "core/driver/book/ListCursor.h"
+#include "core/driver/book/PendingWalk.h"
 #include "core/driver/book/TaskBook.h"
 #include "core/timeout/TimeoutNode.h"
 #include "core/timeout/TimeoutWord.h"
@@ -42,7 +44,10 @@ public:
     enum class Gate : std::uint8_t { notStarted, open, draining, closed };
 
     ShardBook(TaskBook& tasks, TimingWheelOptions options)
-        : tasks_{tasks}, isObserved_{tasks.events.isObserved()}, wheel_{options} {}
+        : tasks_{tasks},
+          isObserved_{tasks.events.isObserved()},
+          isWatched_{isObserved_},
+          wheel_{options} {}
     ShardBook(ShardBook const&) = delete;
     ShardBook& operator=(ShardBook const&) = delete;
 
@@ -206,6 +211,12 @@ public:
 
     // Looking.
 
+    /// From here on the driver notes what it moves. What it has taken into its chunk, and not
+    /// claimed, is ready again.
+    Tick beginWalk(PendingWalk& walk) noexcept;
+    /// Goes on, until kPerHold entries were found. Returns true at the end.
+    bool walkOn(PendingWalk& walk) noexcept;
+    void endWalk() noexcept;
     std::size_t pending() const noexcept { return tasks_.pending - chunk_.claimed(); }
     void readInto(TimerStatistics& statistics) const;
     /// Throws std::logic_error that names the first broken invariant. `published` is the next wake
@@ -220,6 +231,8 @@ private:
     };
 
     bool isObserved() const noexcept { return EventLog::kIsCompiled && isObserved_; }
+    /// Observed, or a walk is under way: the driver says what it moves.
+    bool isWatched() const noexcept { return isWatched_; }
     Placed place(TimeoutEntry& entry) noexcept;
     Tick placeAgain(TimeoutEntry& entry) noexcept {
         if (isObserved()) [[unlikely]]
@@ -228,10 +241,11 @@ private:
     }
     Tick placeAndRecord(TimeoutEntry& entry, bool isNew) noexcept;
     void unlink(TimeoutEntry& entry, TimeoutState state) noexcept {
-        if (state == TimeoutState::pending) return wheel_.remove(entry);
-        if (state == TimeoutState::queued) return tasks_.queue.unlink(entry);
-        if (state == TimeoutState::ready) TimerTaskList::remove(entry);
+        if (state == TimeoutState::pending) [[likely]]
+            return wheel_.remove(entry);
+        unlinkDue(entry, state);
     }
+    void unlinkDue(TimeoutEntry& entry, TimeoutState state) noexcept;
     /// Marks an entry that was pending, and is in no list any more.
     void markCancelled(TimeoutEntry& entry, TimeoutWord word, TimeoutState state) noexcept {
         // A push-back that slips in before this store counts as earlier; one after it finds a
@@ -254,7 +268,12 @@ private:
         TIMINGWHEEL_PROBE_2(cascade, &entry, &bucket);
         return bucket;
     }
-    void cascadeAndRecord(TimeoutEntry& entry, Tick deadline) noexcept;
+    void cascadeWatched(TimeoutEntry& entry, Tick deadline) noexcept;
+    void noteAndRecord(Stage stage, TimeoutEntry& entry) noexcept;
+    void note(TimeoutEntry& entry) noexcept {
+        if (walk_ != nullptr) walk_->note(entry);
+    }
+    TimeoutEntry* takeGatheredReady() noexcept;
     void gatherReady() noexcept {
         for (TimerTaskList* const list : {&due_, &arrivals_}) gathering_.gather(*list);
     }
@@ -268,6 +287,7 @@ private:
 
     TaskBook& tasks_;
     bool const isObserved_;
+    bool isWatched_;
     Gate gate_ = Gate::notStarted;
     bool expectsPushBacks_ = false;
     bool isLateTaken_ = false;
@@ -280,6 +300,8 @@ private:
     Gathering gathering_;
     Chunk chunk_;
     std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
+    PendingWalk* walk_ = nullptr;  // the one that is under way
+    ListCursor readyCursor_;
     std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
 };
 

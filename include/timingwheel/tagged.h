@@ -1,0 +1,32 @@
+#pragma once
+
+#include <timingwheel/detail/Mistakes.h>
+#include <timingwheel/detail/TaskOperations.h>
+
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+
+/// A task with a word that says what it is for: `Timer::pending` shows it. Every function that
+/// schedules a task takes it:
+///
+///     timer.newTimeout(timingwheel::tagged("idle", task), 30s);
+///     timer.scheduleAtFixedRate(tagged(&connection, ifAlive(session, &Session::beat)), 1s, 1s);
+///
+/// The timer keeps the pointer and never follows it. It may be that of a literal, or the address of
+/// an object. `untilStopped(token, tagged("idle", task))` has a tag, too; `untilStopped` comes
+/// first. What stop() returns knows a tagged callable as no `target`; `task()` is as without a tag.
+///
+/// Locks          in a HashedWheelTimer cancel() takes one for a tagged task, briefly
+/// Memory         a pointer in the same allocation; nothing for a task without a tag
+/// Lifetime       what the tag points to may die first
+template <class Task>
+    requires(!detail::kIsUntilStopped<Task>)
+[[nodiscard]] detail::TaggedTask<Task> tagged(void const* tag, Task task) {
+    detail::requireTask<Task>();
+    return {std::move(task), tag};
+}
+
+}  // namespace v1
+}  // namespace timingwheel
