@@ -29,6 +29,7 @@
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/When.h>
 #include <timingwheel/ifAlive.h>
+#include <timingwheel/prometheus.h>
 #include <timingwheel/tagged.h>
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/HashedWheel.h>

@@ -2,6 +2,7 @@
 
 #include <support/OutOfMemory.h>
 #include <timingwheel/ManualTimer.h>
+#include <timingwheel/prometheus.h>
 #include <timingwheel/tagged.h>
 
 #include <gtest/gtest.h>
@@ -171,11 +172,12 @@ std::vector<Call<S>> questionsOfAnyTimer() {
          },
          {},
          false},
-        {"pending",
+        {"pending, and its statistics for Prometheus",
          [](S& s) {
              std::size_t shown = 0;
              s.timer->pending([&](PendingTimeout const&) { ++shown; });
              EXPECT_EQ(shown, s.timer->pendingTimeouts());
+             writePrometheus(s.nowhere, s.timer->statistics());
          }},
     };
 }
