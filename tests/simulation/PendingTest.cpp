@@ -57,7 +57,8 @@ TEST(PendingInterleavings, WhatWaitsInTheDriversChunkIsShownOnce) {
                       require(times == 1 || !timeout.isPending(), "it is not shown");
                   }
                   std::size_t ended = timer->stop().size();
-                  for (auto const& each : ran) ended += each ? 1 : 0;
+                  for (auto const& each : ran)
+                      if (each) ++ended;
                   require(ended == 3, "one was lost, or ran twice");
               });
 }
