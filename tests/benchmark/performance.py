@@ -31,8 +31,7 @@ def measurements(size, vast):
         for count in pending:
             options = {"count": count, "delays": delays, "budget-ms": budget // 2}
             yield Measurement(f"{delays}-{count}", "curve", options)
-    for load in ("expiry", "burst", "storm"):
-        yield Measurement(load, load, {"count": expiring})
+    yield Measurement("expiry", "expiry", {"count": expiring})
     for load, count in (("far", far), ("idle", 1), ("late", late)):
         yield Measurement(load, load, {"count": count, "budget-ms": 3 * budget})
     for count in wheel:
@@ -67,8 +66,6 @@ class Performance(Page):
             Column("push back, one thread", "heartbeat-1", "ns"),
             Column("push back, two threads", "heartbeat-2", "ns", isRanged=True),
             Column("expire", "expiry", "cpuNs"),
-            Column("expire at once", "burst", "cpuNs"),
-            Column("schedule meanwhile, 99 of 100", "storm", "p99Us", "µs", isRanged=True),
         ]
         self.withMany = [Column(f"{words}, {power(n)}", f"{delays}-{n}", "ns")
                          for words, delays in (("random", "random"), ("short", "shorter"))

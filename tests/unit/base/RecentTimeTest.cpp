@@ -200,7 +200,7 @@ TEST_F(RecentTimeTest, IsExactOnceTheCounterHasTurnedOutTooSlow) {
     }
 }
 
-// Bug pattern: a thread that loses its processor while it counts takes an age for longer than it is.
+// Bug pattern: a thread that loses its processor while it counts takes an age for too long.
 TEST_F(RecentTimeTest, TakesNoAgeForLongerThanItIs) {
     Hardware::betweenReadings = 5us;
     ASSERT_TRUE(recent_.begin());
