@@ -130,7 +130,7 @@ bool Shard::cancel(HookEntry& hook) noexcept {
 }
 
 /// Looks before it locks: a timeout that has ended costs no lock.
-Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
+inline Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
     TimeoutState const seen = TimeoutWord::of(entry).state();
     if (!isPending(seen) && seen != TimeoutState::running) return Cancelled::no;
 
