@@ -43,10 +43,13 @@ void FoundTimeouts::append(std::vector<FoundTimeout>& others) {
 }
 
 void FoundTimeouts::keepOneOfEach() {
-    auto const entryOf = [](FoundTimeout const& timeout) { return timeout.entry; };
-    std::ranges::sort(found_, std::ranges::less{}, entryOf);
-    auto const rest = std::ranges::unique(found_, std::ranges::equal_to{}, entryOf);
-    found_.erase(rest.begin(), rest.end());
+    std::sort(found_.begin(), found_.end(), [](FoundTimeout const& a, FoundTimeout const& b) {
+        return std::less<>{}(a.entry, b.entry);
+    });
+    auto const rest = std::unique(
+        found_.begin(), found_.end(),
+        [](FoundTimeout const& a, FoundTimeout const& b) { return a.entry == b.entry; });
+    found_.erase(rest, found_.end());
 }
 
 void FoundTimeouts::add(TimeoutEntry& entry) noexcept {
