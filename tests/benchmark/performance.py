@@ -52,7 +52,8 @@ def measure(run, options):
 
 
 def wheelColumns(count):
-    return [*(Column(load, f"wheel-{count}", load) for load in LOADS),
+    isVast = count == VAST  # in few rounds
+    return [*(Column(load, f"wheel-{count}", load, isRanged=isVast) for load in LOADS),
             Column("memory", f"wheel-{count}", "W6", "bytes")]  # fmt: skip
 
 
@@ -63,7 +64,7 @@ class Performance(Page):
         self.costs = [
             Column("schedule and cancel, one thread", "pair-1", "ns"),
             Column("schedule and cancel, two threads", "pair-2", "ns", isRanged=True),
-            Column("push back, one thread", "heartbeat-1", "ns"),
+            Column("push back, one thread", "heartbeat-1", "ns", isRanged=True),
             Column("push back, two threads", "heartbeat-2", "ns", isRanged=True),
             Column("expire", "expiry", "cpuNs"),
         ]
