@@ -115,6 +115,23 @@ TYPED_TEST(CoarseClock, RunsAtOnceWhatIsDueAtOnce) {
     }
 }
 
+// Bug pattern: a time that has passed since the reading is taken for one that is to come.
+TYPED_TEST(CoarseClock, RunsAtOnceWhatHasPassedSinceTheReading) {
+    TypeParam timer{this->options()};
+    this->clock.inner.advance(500us);  // within a tick
+    this->clock.behind = 5ms;
+    Clock::TimePoint const now = this->clock.now();
+    for (nanoseconds const ago : {nanoseconds{0ns}, nanoseconds{1ns}, nanoseconds{200us}}) {
+        Timeout const t = timer.newTimeout([] {}, now - ago);
+        this->clock.inner.advance(0ms);
+        EXPECT_TRUE(t.isExpired()) << ago.count() << " ns ago";
+    }
+    Timeout const t = timer.newTimeout([] {}, now + 1ns);
+    this->clock.inner.advance(0ms);
+    EXPECT_FALSE(t.isExpired());
+    static_cast<void>(timer.stop());
+}
+
 // What is added must not turn a delay into "never", nor wrap.
 TYPED_TEST(CoarseClock, KeepsVeryLongDelays) {
     TypeParam timer{this->options()};

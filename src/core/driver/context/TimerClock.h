@@ -59,7 +59,10 @@ public:
     };
     Delayed after(When when) const noexcept {
         Clock::TimePoint const now = callersNow();
-        return {now, when.isTimePoint() ? when.timePoint() : after(now, when.delay())};
+        if (!when.isTimePoint()) return {now, after(now, when.delay())};
+        // A reading that is behind must not take what has just passed for what is to come.
+        bool const isNear = when.timePoint() > now && when.timePoint() <= timeAfter(now, margin_);
+        return {isNear ? clock_.now() : now, when.timePoint()};
     }
     /// The same of a delay for a hook, whose timer may have stopped: `now` is when, then.
     Delayed afterOrFrozen(Duration delay) const noexcept {
