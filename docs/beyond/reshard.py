@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Copies the timers of one set of topics into another, with any number of partitions:
 
-    reshard.py BROKERS OLD_GROUP OLD_STATE OLD_COMMANDS NEW_COMMANDS
+    reshard.py BROKERS OLD_STATE OLD_COMMANDS NEW_COMMANDS
 
-First what is pending by the old state, then the commands that the old group's workers have not
-read, in the order of their time. Nobody may use either set meanwhile: docs/beyond.md says how. If
+First what is pending by the old state, then the commands that it has not taken in, in the order of
+their time. Nobody may use either set meanwhile: docs/beyond.md says how. If
 it breaks off, remove the new topics, and begin anew. It wants `pip install confluent-kafka`.
 """
 
@@ -12,20 +12,18 @@ import sys
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-brokers, group, oldState, oldCommands, newCommands = sys.argv[1:]
-consumer = Consumer({"bootstrap.servers": brokers, "group.id": group, "enable.auto.commit": False,
-                     "isolation.level": "read_committed", "enable.partition.eof": True})
+brokers, oldState, oldCommands, newCommands = sys.argv[1:]
+consumer = Consumer({"bootstrap.servers": brokers, "group.id": "reshard", "enable.auto.commit": False,
+                     "isolation.level": "read_committed", "enable.partition.eof": True,
+                     "auto.offset.reset": "earliest"})  # fmt: skip
 producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random",
                      "enable.idempotence": True})  # fmt: skip
 
 
-def read(topic, isUnread):
-    """All that is committed there, or what of it the group has not read."""
+def read(topic, offsets):
+    """All that is committed there from these offsets on."""
     numbers = consumer.list_topics(topic, 30).topics[topic].partitions
-    places = [TopicPartition(topic, number, 0) for number in numbers]
-    if isUnread:
-        for place, committed in zip(places, consumer.committed(places, 30)):
-            place.offset = max(committed.offset, 0)  # the beginning where there is none
+    places = [TopicPartition(topic, number, offsets.get(number, 0)) for number in numbers]
     consumer.assign(places)
     ended = set()
     while len(ended) < len(places):
@@ -54,9 +52,11 @@ def confirm(error, _):
         sys.exit(f"{newCommands}: {error}")
 
 
-pending = {}
-for message in read(oldState, False):
-    if message.value() is None:
+pending, position = {}, {}
+for message in read(oldState, {}):
+    if not message.key():  # how far the partition's commands are taken in
+        position[message.partition()] = int(message.value())
+    elif message.value() is None:
         pending.pop(message.key(), None)
     else:
         pending[message.key()] = (message.value(), message.headers() or [])
@@ -66,7 +66,7 @@ for key, (value, headers) in pending.items():
     write(key, value if len(kept) == len(headers) else None,
           [("timingwheel-command", b"schedule"), *kept])  # fmt: skip
 latest, unread = {}, []
-for message in read(oldCommands, True):
+for message in read(oldCommands, position):
     # Clocks of users differ. What stands behind another in its partition stays behind it.
     partition = message.partition()
     latest[partition] = max(latest.get(partition, 0), message.timestamp()[1])

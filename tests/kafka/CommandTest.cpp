@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -15,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using timingwheel::kafka::CommandLimits;
 using timingwheel::kafka::readCommand;
+using timingwheel::kafka::readPosition;
 using timingwheel::kafka::readState;
 using timingwheel::kafka::Refusal;
 
@@ -135,6 +139,15 @@ TEST(Command, OfTheStateIsWhatAScheduleWas) {
         "a",
         {{"timingwheel-at", "1"}, {"timingwheel-to", "orders"}, {"timingwheel-value", "none"}});
     EXPECT_EQ(std::get<Command>(readState(without)).value, std::nullopt);
+}
+
+TEST(Command, OfTheStatesPositionIsAnOffset) {
+    for (auto const& [value, offset] : std::vector<std::pair<std::string, std::int64_t>>{
+             {"0", 0}, {"17", 17}, {"9223372036854775807", INT64_MAX}})
+        EXPECT_EQ(readPosition(record("", {}, value)), offset);
+    for (auto const value : {"", "-1", "17 ", "0x11", "9223372036854775808"})
+        EXPECT_EQ(readPosition(record("", {}, value)), std::nullopt) << value;
+    EXPECT_EQ(readPosition(record("", {}, std::nullopt)), std::nullopt);
 }
 
 }  // namespace

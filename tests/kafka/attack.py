@@ -306,6 +306,8 @@ class Attack:
             self.show(f"delivered {ledger.deliveries.total():,}, nothing new for {quiet:.0f} s")
         reader.close()
         for message in everything(self.cluster.addresses, STATE):
+            if not message.key():
+                continue  # where the partition stands
             timer = timerOf(message.key())
             ledger.pending.pop(timer, None)
             if message.value() is not None:

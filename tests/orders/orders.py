@@ -251,22 +251,6 @@ class Orders(unittest.TestCase):
         with self.shop(*IDLE):
             pass
 
-    def testOpensTheShopWhileAnOrderIsPlaced(self):
-        self.place("a")
-        held = 2  # seconds after which it gives up
-        while held >= 2:  # a machine may be that busy
-            with opened(self.timeouts) as placing:
-                began = time.monotonic()
-                placing.execute("BEGIN IMMEDIATE")
-                process = self.start("run", *IDLE)
-                waitUntil(lambda: opens(process, self.file), process)  # noqa: B023
-                time.sleep(0.1)  # it may try
-            held = time.monotonic() - began
-            if held >= 2:
-                kill(process)
-        self.assertRegex(readUntil(process)[0], "placed 1,")
-        self.close(process)
-
     def testDoesNotWaitForAShopThatWasStopped(self):
         self.place("a")
         with self.shop(*IDLE) as process:

@@ -390,17 +390,25 @@ private:
         take(next, {"makes a new producer", kNone, who});
     }
 
-    /// The committed offset, for which it waits while a transaction that sends one is not over.
+    /// The committed offset, for which it waits while a transaction that sends one is not over. A
+    /// broker that was replaced does not know of that transaction.
     void fetch(World const& world, std::size_t who) {
+        World next = world;
+        Worker& worker = next.workers[who];
+        worker.phase = after(Phase::fetching);
         bool const isStable =
             std::none_of(world.transactions.begin(), world.transactions.end(),
                          [](Transaction const& one) { return one.hasOffset != 0; });
-        if (!isStable && !mistakes(Mistake::fetchesUnstableOffset)) return;
-        World next = world;
-        Worker& worker = next.workers[who];
-        worker.position = world.committed;
-        worker.phase = after(Phase::fetching);
-        take(next, {"fetches the offset", world.committed, who});
+        if (isStable || mistakes(Mistake::fetchesUnstableOffset)) {
+            worker.position = world.committed;
+            take(next, {"fetches the offset", world.committed, who});
+        }
+        if (world.oldAnswers == 0) return;
+        --next.oldAnswers;
+        for (Byte old = 0; old <= world.committed; ++old) {
+            worker.position = old;
+            take(next, {"fetches of a broker that was replaced the offset", old, who});
+        }
     }
 
     void measure(World const& world, std::size_t who) {
@@ -410,6 +418,12 @@ private:
             mistakes(Mistake::measuresLastStableOffset) ? lastStableOffset(world) : world.stateEnd;
         worker.phase = after(Phase::measuring);
         take(next, {"takes for the end of the state", worker.end, who});
+        if (!mistakes(Mistake::asksForTheEnd) || world.oldAnswers == 0) return;
+        --next.oldAnswers;
+        for (Byte old = 0; old < world.stateEnd; ++old) {
+            worker.end = old;
+            take(next, {"is told by a broker that was replaced the end of the state", old, who});
+        }
     }
 
     /// One record, or the end.
@@ -428,7 +442,11 @@ private:
         }
         bool const reads = record->fate == Fate::committed || mistakes(Mistake::readsUncommitted);
         if (record->fate == Fate::open && !reads) return;  // it waits for the marker
-        if (reads) reader.timers[indexOf(record->key)] = record->timer;
+        if (reads) {
+            reader.timers[indexOf(record->key)] = record->timer;
+            if (!mistakes(Mistake::believesTheGroup))
+                reader.position = std::max(reader.position, record->next);
+        }
         reader.read = static_cast<Byte>(record->offset + 1);
         take(next, {"reads of the state offset", record->offset, who});
     }
@@ -504,8 +522,9 @@ private:
         Pending const timer = takesIn ? takenIn(worker)[indexOf(worker.key)] : Pending{};
         if (takenForOld != kBatchOfState) {
             assert(indexOf(next.stateCount) < kStateRecords);
-            next.state[indexOf(next.stateCount)] = {next.stateEnd, worker.key, timer,
-                                                    byteOf(idOf(who)), Fate::open};
+            next.state[indexOf(next.stateCount)] = {
+                next.stateEnd,      worker.key,        timer,
+                nextOffset(worker), byteOf(idOf(who)), Fate::open};
             ++next.stateCount;
             ++next.stateEnd;
             next.transactions[idOf(who)].hasState = 1;
@@ -531,8 +550,7 @@ private:
         }
         Transaction& transaction = next.transactions[idOf(who)];
         transaction.hasOffset = 1;
-        transaction.offset = worker.position;
-        if (worker.work == Work::takeIn) ++transaction.offset;
+        transaction.offset = nextOffset(worker);
         worker.hasSentOffset = 1;
         take(next, {"sends the offset", transaction.offset, who});
     }
@@ -554,6 +572,10 @@ private:
         worker.work = Work::none;
         worker.key = worker.hasWritten = worker.hasSentOffset = worker.isDropped = 0;
         take(next, {"commits", kNone, who});
+    }
+
+    static Byte nextOffset(Worker const& worker) {
+        return static_cast<Byte>(worker.position + (worker.work == Work::takeIn ? 1 : 0));
     }
 
     Timers takenIn(Worker const& worker) const {
@@ -648,6 +670,7 @@ Explored explore(Scenario const& scenario) {
     start.timeOuts = scenario.timeOuts;
     start.failures = scenario.failures;
     start.disturbances = scenario.disturbances;
+    start.oldAnswers = scenario.oldAnswers;
     if (scenario.id == Id::partition)
         for (Worker& worker : start.workers) worker.isFenced = 1;  // it has not begun
     find(start, 0, {"it begins"});

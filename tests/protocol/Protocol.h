@@ -43,13 +43,14 @@ struct Command {
 /// late.
 void apply(Command const& command, Byte offset, Timers& timers);
 
-/// A record of the state: a timer, or a tombstone.
+/// A record of the state: a timer, or a tombstone; and beside it how far the commands are taken in.
 struct StateRecord {
     enum class Fate : Byte { open, committed, aborted };
     Byte offset = 0;
     Byte key = 0;
     Pending timer;
-    Byte id = 0;  // of the transaction
+    Byte next = 0;  // the offset behind the commands that are taken in
+    Byte id = 0;    // of the transaction
     Fate fate = Fate::open;
 };
 
@@ -75,7 +76,7 @@ struct Worker {
         idle,       // it has no partition
         beginning,  // it has it, and begins with the partition's id
         fetching,   // it wants the committed offset
-        measuring,  // it wants the end of the state
+        measuring,  // it marks the end of the state
         reading,    // it reads the state up to that end
         running,    // it believes that the partition is its own
         renewing,   // so it does, and makes a new producer after an abort
@@ -131,6 +132,7 @@ struct World {
     Byte timeOuts = 0;
     Byte failures = 0;
     Byte disturbances = 0;
+    Byte oldAnswers = 0;
 
     // What is true, by the order in which transactions were committed.
     Timers pending;
@@ -142,6 +144,8 @@ struct World {
 /// What a worker might do wrong.
 enum class Mistake {
     deliversWithoutOffset,       // the transaction of a delivery sends no offset
+    asksForTheEnd,               // of the state, a broker
+    believesTheGroup,            // how far the commands are taken in, and not the state
     fetchesUnstableOffset,       // while a transaction that sends one is open
     measuresLastStableOffset,    // the end of the state before the first open transaction
     measuresBeforeFetching,      // the end of the state, and then the offset
@@ -163,6 +167,7 @@ struct Scenario {
     Byte timeOuts = 1;
     Byte failures = 0;      // of transactions, which are aborted
     Byte disturbances = 1;  // by one that begins, although the partition is another's by now
+    Byte oldAnswers = 0;    // of a broker that was replaced, and does not know it
     std::vector<Mistake> mistakes{};
     std::string_view sought{};  // the promise whose breach ends the search: empty, any
 };

@@ -51,32 +51,37 @@ constexpr auto kName = [](auto const& info) { return info.param.name; };
 
 class Protocol : public testing::TestWithParam<Story> {};
 
-/// How often what may strike: rebalances, kills, time-outs, failures. At length two of them; three
-/// with TIMINGWHEEL_STRESS_SCALE=10, which takes up to 10 GB.
-std::vector<std::array<Byte, 4>> lucks() {
-    if (stressScale() >= 10) return {{1, 1, 1, 0}, {1, 1, 0, 1}, {1, 0, 1, 1}, {0, 1, 1, 1}};
-    if (!isAtLength()) return {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
-    return {{2, 0, 0, 0}, {0, 2, 0, 0}, {1, 1, 0, 0}, {1, 0, 1, 0},
-            {0, 1, 1, 0}, {1, 0, 0, 1}, {0, 1, 0, 1}, {0, 0, 1, 1}};
+/// How often what may strike: rebalances, kills, time-outs, failures, old answers. At length two of
+/// the first four; three with TIMINGWHEEL_STRESS_SCALE=10, which takes up to 10 GB.
+std::vector<std::array<Byte, 5>> lucks() {
+    if (stressScale() >= 10)
+        return {{1, 1, 1, 0, 1}, {1, 1, 0, 1, 1}, {1, 0, 1, 1, 1}, {0, 1, 1, 1, 1}};
+    if (!isAtLength()) return {{1, 0, 0, 0, 1}, {0, 1, 0, 0, 1}, {0, 0, 1, 0, 0}, {0, 0, 0, 1, 0}};
+    return {{2, 0, 0, 0, 1}, {0, 2, 0, 0, 1}, {1, 1, 0, 0, 1}, {1, 0, 1, 0, 0},
+            {0, 1, 1, 0, 1}, {1, 0, 0, 1, 0}, {0, 1, 0, 1, 0}, {0, 0, 1, 1, 0}};
 }
 
 TEST_P(Protocol, LosesNothingAndDeliversNothingTwiceOrEarly) {
-    for (auto const& [rebalances, kills, timeOuts, failures] : lucks()) {
-        Explored const explored = exploreAndTell({.commands = GetParam().commands,
-                                                  .id = GetParam().id,
-                                                  .rebalances = rebalances,
-                                                  .kills = kills,
-                                                  .timeOuts = timeOuts,
-                                                  .failures = failures});
+    bool const isOfPartition = GetParam().id == Id::partition;
+    for (auto const& [rebalances, kills, timeOuts, failures, oldAnswers] : lucks()) {
+        Explored const explored =
+            exploreAndTell({.commands = GetParam().commands,
+                            .id = GetParam().id,
+                            .rebalances = rebalances,
+                            .kills = kills,
+                            .timeOuts = timeOuts,
+                            .failures = failures,
+                            .oldAnswers = isOfPartition ? oldAnswers : Byte{0}});
         ASSERT_EQ(explored.wrong, "") << courseOf(explored);
         EXPECT_GT(explored.ends, 0U);
         // What may strike has struck.
         auto const happens = [&](char const* step) { return explored.steps.contains(step); };
         EXPECT_TRUE(happens("writes a delivery and the tombstone of timer"));
         EXPECT_EQ(happens("is killed"), kills > 0);
+        EXPECT_EQ(happens("fetches of a broker that was replaced the offset"),
+                  isOfPartition && oldAnswers > 0);
         EXPECT_EQ(happens("makes a new producer"), failures > 0);
         // With the partition's id, a new owner fences the former one.
-        bool const isOfPartition = GetParam().id == Id::partition;
         EXPECT_EQ(happens("is fenced") || happens("is fenced, and begins anew"),
                   timeOuts > 0 || (isOfPartition && rebalances > 0));
         EXPECT_EQ(happens("is fenced, and begins anew, though another has the partition"),
@@ -118,9 +123,10 @@ Scenario withMistakes(Id id, std::vector<Mistake> mistakes) {
             .mistakes = std::move(mistakes)};
 }
 
-void expectWrong(Id id, Planted const& planted, Byte failures = 0) {
+void expectWrong(Id id, Planted const& planted, Byte failures = 0, Byte oldAnswers = 0) {
     Scenario scenario = withMistakes(id, planted.mistakes);
     scenario.failures = failures;
+    scenario.oldAnswers = oldAnswers;
     scenario.sought = planted.wrong;
     Explored const explored = exploreAndTell(scenario);
     EXPECT_EQ(explored.wrong, planted.wrong);
@@ -189,6 +195,25 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongWithoutEither,
 
 /// The fence that the id is, weak by itself.
 TEST(ProtocolMistakes, BeginningLastDoesNoHarmAlone) { expectNoHarm(Mistake::beginsLast); }
+
+// ---- a broker was replaced, and answers with what it knew ---------------------------------------
+
+std::vector<Planted> const kWrongByOldAnswers{
+    {"asksForTheEndAndDeliversTwice", {Mistake::asksForTheEnd}, kNotPending},
+    {"asksForTheEndAndLosesATimer", {Mistake::asksForTheEnd}, kStateDiffers},
+    {"believesTheGroup", {Mistake::believesTheGroup}, kTakenInTwice}};
+
+class ProtocolWrongByOldAnswers : public testing::TestWithParam<Planted> {};
+
+TEST_P(ProtocolWrongByOldAnswers, IsFound) { expectWrong(Id::partition, GetParam(), 0, 1); }
+
+INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongByOldAnswers, testing::ValuesIn(kWrongByOldAnswers),
+                         kName);
+
+/// A former owner of another id may commit when the end is marked already.
+TEST(ProtocolMistakes, OldAnswersNeedThePartitionsId) {
+    expectWrong(Id::worker, {"", {}, kTakenInTwice}, 0, 1);
+}
 
 // ---- a transaction fails, and its worker goes on ------------------------------------------------
 

@@ -137,6 +137,15 @@ std::variant<Command, Refusal> readState(Record const& record) {
     return command;
 }
 
+std::optional<std::int64_t> readPosition(Record const& record) noexcept {
+    std::int64_t offset = 0;
+    if (!record.value) return std::nullopt;
+    char const* const end = record.value->data() + record.value->size();
+    auto const [read, error] = std::from_chars(record.value->data(), end, offset);
+    if (error != std::errc{} || read != end || offset < 0) return std::nullopt;
+    return offset;
+}
+
 }  // namespace kafka
 }  // namespace v1
 }  // namespace timingwheel

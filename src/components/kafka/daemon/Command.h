@@ -47,6 +47,9 @@ std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits l
 /// Reads a record of the state, which has what a schedule has.
 std::variant<Command, Refusal> readState(Record const& record);
 
+/// Reads the record of the state that has kPositionKey. Nothing if it is not of ours.
+std::optional<std::int64_t> readPosition(Record const& record) noexcept;
+
 /// The header's value, if the record has that header once or more often: the last.
 std::optional<std::string_view> lastHeader(Record const& record, std::string_view name) noexcept;
 

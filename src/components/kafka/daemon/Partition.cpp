@@ -31,6 +31,8 @@ constexpr milliseconds kPauseAfterFailure{1'000};
 constexpr milliseconds kLongestPause{60'000};
 // Of what one transaction delivers. A timer that is larger comes alone.
 constexpr std::size_t kMaxBytesDue = 8'000'000;
+// In place of an offset, if there is none.
+constexpr std::int64_t kNoOffset = -1;
 
 std::int64_t nowInMilliseconds() {
     return std::chrono::floor<milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -185,9 +187,12 @@ void Partition::takeOver() {
 
     // Ends what a former owner has left open, and fences it.
     producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
-    next_ = offsetToBeginAt();
+    measureCommands();
+    std::int64_t const ofGroup = offsetOfGroup();
+    metrics_->lag = high_ - std::clamp(ofGroup, low_, high_);
     timers_.emplace(nowInMilliseconds());
-    readState();
+    // The group's is the later one only if somebody has set it by hand.
+    next_ = beginAt(std::max(ofGroup, readState()));
     intake_.emplace(
         *timers_,
         Intake::Rules{
@@ -231,40 +236,42 @@ bool Partition::isMisplaced() {
     return true;
 }
 
-/// What the group has committed, once no transaction is open that would change it.
-std::int64_t Partition::offsetToBeginAt() {
-    std::string const& commands = shared_.options.commands;
-    PartitionList const list = partitionList(commands, number_);
+void Partition::measureCommands() {
+    char const* const commands = shared_.options.commands.c_str();
+    check(rd_kafka_query_watermark_offsets(shared_.consumer, commands, number_, &low_, &high_,
+                                           kOffsetTimeout),
+          "to ask where " + shared_.options.commands + " begins");
+}
+
+/// What the group has committed, once no transaction is open that would change it. A broker that was
+/// replaced a moment ago may answer with an earlier one, or with none: the state knows better.
+std::int64_t Partition::offsetOfGroup() {
+    PartitionList const list = partitionList(shared_.options.commands, number_);
     check(rd_kafka_committed(shared_.consumer, list.get(), kOffsetTimeout),
           "to ask for the offset");
     check(list->elems[0].err, "to ask for the offset");
-    std::int64_t const committed = list->elems[0].offset;
-
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    check(rd_kafka_query_watermark_offsets(shared_.consumer, commands.c_str(), number_, &low, &high,
-                                           kOffsetTimeout),
-          "to ask where " + commands + " begins");
-    hasOffset_ = committed >= 0;
-    metrics_->lag = high - std::clamp(committed, low, high);
-    if (!hasOffset_) return low;
-    if (committed > high)
-        throw std::runtime_error{"the offset " + std::to_string(committed) + " is beyond " +
-                                 commands + ", which ends at " + std::to_string(high) +
-                                 ": was the topic made anew?"};
-    if (committed < low) lostToRetention(committed, low);
-    return std::max(committed, low);
+    return std::max(list->elems[0].offset, kNoOffset);
 }
 
-/// Reads what is committed, up to an end that is asked for after the offset. What is open at that
-/// end is waited for.
-void Partition::readState() {
-    std::int64_t const end = shared_.topics.endOfState(number_);
-    if (end == 0) return;
+std::int64_t Partition::beginAt(std::int64_t offset) {
+    std::string const& commands = shared_.options.commands;
+    if (offset > high_)
+        throw std::runtime_error{"the offset " + std::to_string(offset) + " is beyond " + commands +
+                                 ", which ends at " + std::to_string(high_) +
+                                 ": was the topic made anew?"};
+    if (offset != kNoOffset && offset < low_) lostToRetention(offset, low_);
+    return std::max(offset, low_);
+}
+
+/// Reads what is committed, up to a mark that is written now. What is open at that mark is waited
+/// for. Returns the offset behind the commands that the state has taken in.
+std::int64_t Partition::readState() {
+    std::int64_t const end = producer_->endOfState();
     StateReader reader{shared_.options, number_};
     std::int64_t read = 0;
+    std::int64_t offset = kNoOffset;
     std::size_t malformed = 0;
-    while (read < end && !isStopping_) {
+    while (read <= end && !isStopping_) {
         Message const message = reader.next(milliseconds{100});
         if (!message) continue;
         if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
@@ -272,14 +279,14 @@ void Partition::readState() {
             continue;
         }
         read = message->offset + 1;
-        // Not so what a former owner's first transaction wrote before it was aborted.
-        if (!hasOffset_)
-            throw std::runtime_error{
-                "group " + shared_.options.group + " has no offset in " + shared_.options.commands +
-                "/" + std::to_string(number_) + ", but " + shared_.options.state +
-                " is not empty. Set the offset with kafka-consumer-groups, or remove the state"};
         Record const record = recordOf(*message);
-        if (!record.value) {
+        std::string problem;
+        if (record.key == kPositionKey) {
+            if (auto const position = readPosition(record))
+                offset = *position;
+            else
+                problem = "its value is no offset";
+        } else if (!record.value) {
             if (record.key)
                 if (PendingTimer* const timer = timers_->find(*record.key))
                     (void)timers_->remove(*timer);
@@ -292,11 +299,12 @@ void Partition::readState() {
             auto const state = kafka::readState(record);
             if (auto const* const command = std::get_if<Command>(&state))
                 timers_->schedule(*command);
-            else if (malformed++ == 0)
-                spdlog::error("partition {}: {}/{}/{} is not of ours, and left: {}", number_,
-                              shared_.options.state, number_, record.offset,
-                              std::get<Refusal>(state).reason);
+            else
+                problem = std::get<Refusal>(state).reason;
         }
+        if (!problem.empty() && malformed++ == 0)
+            spdlog::error("partition {}: {}/{}/{} is not of ours, and left: {}", number_,
+                          shared_.options.state, number_, record.offset, problem);
         if (read % 4'096 == 0) account();
         if (shared_.isFull())
             throw DoesNotFit{"what is pending does not fit into --memory-mb " +
@@ -304,6 +312,7 @@ void Partition::readState() {
                              ": it waits, and is not lost. Give more memory, or more workers"};
     }
     account();
+    return offset;
 }
 
 void Partition::work() {
@@ -546,8 +555,13 @@ bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
 
 /// What cannot be written does not hold up the rest of its transaction.
 void Partition::giveUp(Producer::Failure const& failure) {
-    Output& output = outputs_.all()[failure.output];
     std::string const reason = rd_kafka_err2str(failure.error);
+    auto const fail = [&reason] {
+        throw std::runtime_error{"the state and the dead letters must be written, and cannot be: " +
+                                 reason};
+    };
+    if (failure.output == Producer::kPosition) fail();
+    Output& output = outputs_.all()[failure.output];
     switch (output.kind) {
         case Output::Kind::delivery:
             spdlog::error("partition {}: a timer could not be delivered to {}: {}", number_,
@@ -580,8 +594,7 @@ void Partition::giveUp(Producer::Failure const& failure) {
         case Output::Kind::nothing:
             return;
     }
-    throw std::runtime_error{"the state and the dead letters must be written, and cannot be: " +
-                             reason};
+    fail();
 }
 
 OwnRecord Partition::letterOf(Output const& output, std::string const& reason) const {

@@ -23,6 +23,8 @@ using std::chrono::steady_clock;
 constexpr int kCallTimeout = 500;
 constexpr std::chrono::seconds kPatienceOfAStop{5};
 constexpr std::chrono::milliseconds kPollPause{10};
+// Among the numbers of outputs.
+constexpr std::size_t kMark = Producer::kPosition - 1;
 
 /// Ends a while after the program stops.
 class Patience {
@@ -121,6 +123,24 @@ void Producer::repeat(char const* what, Call&& call) {
         if (!failed.isRetriable() || patience.isOver()) throw failed;
         std::this_thread::sleep_for(kPollPause);  // some calls do not wait themselves
     }
+}
+
+std::int64_t Producer::endOfState() {
+    constexpr char const* kWhat = "to mark the end of the state";
+    begin();
+    mark_.reset();
+    send(options_.state, partition_, kPositionKey, std::nullopt, nullptr, kMark);
+    Patience patience{isStopping_};
+    while (!mark_) {
+        if (hasFailed_) throw ClientError{kWhat, RD_KAFKA_RESP_ERR__STATE};
+        if (patience.isOver()) throw ClientError{kWhat, RD_KAFKA_RESP_ERR__TIMED_OUT};
+        rd_kafka_poll(client_.get(), kCallTimeout);
+    }
+    check(mark_->error, kWhat);
+    if (mark_->offset < 0) throw std::runtime_error{"brokers do not say where the state ends"};
+    // It is answered: so this abort purges nothing, and the producer may go on.
+    abort();
+    return mark_->offset;
 }
 
 void Producer::begin() {
@@ -228,10 +248,15 @@ void Producer::send(std::string const& name, std::int32_t partition,
 }
 
 void Producer::onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self) {
+    auto& producer = *static_cast<Producer*>(self);
+    auto const number = reinterpret_cast<std::size_t>(message->_private);
+    if (number == kMark) {
+        producer.mark_ = {message->err, message->offset};
+        return;
+    }
     // If one fails, librdkafka has the others fail as well, by other errors.
     if (!isPermanent(message->err)) return;
-    auto& producer = *static_cast<Producer*>(self);
-    Failure const failure{reinterpret_cast<std::size_t>(message->_private), message->err};
+    Failure const failure{number, message->err};
     if (isOfTheRecord(message->err))
         producer.ofBatches_.push_back({failure, message->rkt, message->partition});
     else
@@ -258,6 +283,7 @@ void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t pa
     if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
     // Always an offset, also when no command was read: without one, librdkafka would not ask the
     // group, and nobody would be fenced.
+    send(options_.state, partition_, kPositionKey, std::to_string(offset), nullptr, kPosition);
     PartitionList const offsets = partitionList(options_.commands, partition_, offset);
     note(offsets->elems[0], partitions);
     auto const sendOffset = [&] {

@@ -8,8 +8,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -37,20 +39,28 @@ public:
     /// An output that no repetition will write; or, if that is not certain, one of those that a
     /// broker has refused together.
     struct Failure {
-        std::size_t output;
+        std::size_t output;  // or kPosition
         rd_kafka_resp_err_t error;
         bool isCertain = true;
     };
 
+    /// The offset in the state, among the numbers of outputs.
+    static constexpr std::size_t kPosition = SIZE_MAX;
+
     Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
+
+    /// Where the state ends. No broker is asked for it: one that was replaced a moment ago would
+    /// answer with what it knew. A record is written there instead, and its transaction aborted. The
+    /// brokers have agreed on the record's offset, and nobody ever reads it.
+    std::int64_t endOfState();
 
     void begin();
     /// Gives an output to the transaction. `number` comes back in failures(). False if the
     /// transaction has failed meanwhile, by what was written before: commit() says by what.
     [[nodiscard]] bool write(Output const& output, PendingTimers const& timers, std::size_t number);
-    /// Commits, with the offset of the commands behind the last that was taken in, and the number
-    /// of their partitions, under the group's metadata. Throws TakenAway, or ClientError if the
-    /// transaction is to be aborted or is fenced.
+    /// Commits, with the offset of the commands behind the last that was taken in. It is written
+    /// into the state, and given to the group with the number of partitions, under the group's
+    /// metadata. Throws TakenAway, or ClientError if the transaction is to be aborted or is fenced.
     void commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions);
     void abort();
 
@@ -83,7 +93,12 @@ private:
         std::int32_t partition;
     };
     std::vector<Report> ofBatches_;
-    bool hasFailed_ = false;  // the transaction: librdkafka takes no more records for it
+    struct Mark {
+        rd_kafka_resp_err_t error;
+        std::int64_t offset;
+    };
+    std::optional<Mark> mark_;  // what became of it
+    bool hasFailed_ = false;    // the transaction: librdkafka takes no more records for it
 };
 
 }  // namespace kafka

@@ -361,15 +361,6 @@ void Topics::refresh() {
     refreshed_ = began;
 }
 
-std::int64_t Topics::endOfState(std::int32_t partition) {
-    std::int64_t low = 0;
-    std::int64_t high = 0;
-    kafka::check(rd_kafka_query_watermark_offsets(client_.get(), options_.state.c_str(), partition,
-                                                  &low, &high, kRequestTimeout),
-                 "to ask for the end of " + options_.state);
-    return high;
-}
-
 }  // namespace kafka
 }  // namespace v1
 }  // namespace timingwheel

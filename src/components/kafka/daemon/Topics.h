@@ -59,10 +59,6 @@ public:
     /// `now`; 0 if none was.
     std::int32_t partitionsOfGroup(std::int32_t now);
 
-    /// The end of the state's partition, as one sees it who reads uncommitted records: with what
-    /// open transactions have written.
-    std::int64_t endOfState(std::int32_t partition);
-
     /// Counts the commands' partitions once a second from now on.
     void watch();
 
