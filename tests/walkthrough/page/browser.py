@@ -262,6 +262,18 @@ class WalkthroughPage(unittest.TestCase):
         self.click("#play")
         self.waitUntil(lambda: int(self.look()["at"]) < 20)
 
+    def testPlaysOnceWhenOpenedUntilTheReaderDoesSomething(self):
+        for isStill, does in ((True, "Play"), (False, "Pause")):
+            self.lookLike("phone", isStill=isStill)
+            self.open("")
+            self.assertEqual(self.find("#play").get_attribute("aria-label"), does)
+        self.waitUntil(lambda: self.look()["at"] == "1")
+        self.click("h1")
+        self.assertEqual(self.find("#play").get_attribute("aria-label"), "Play")
+        self.click("#more")
+        self.waitUntil(lambda: self.look()["at"] == "1")
+        self.assertEqual(self.scenario(), "example")
+
     def testTheFlatWheelShowsRoundsAndTimePassesWhenOneWaits(self):
         self.open("empty")
         self.type("10")
