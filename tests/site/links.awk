@@ -12,7 +12,8 @@ FNR == 1 { ++pages }
         gsub(/^[^"]*"|"$/, "", value)
         if (found ~ /^.(id|name)/) isThere[FILENAME "#" value]
         else if (value !~ /^[a-z]+:/) links[FILENAME "\t" value]
-        else if (tag != "<a" && value !~ /^(data|javascript):/) bad[FILENAME ": " tag " loads " value]
+        else if (tag != "<a" && value !~ /^(data|javascript):/)
+            bad[FILENAME ": " tag " loads " value]
     }
 }
 END {

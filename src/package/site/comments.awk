@@ -1,13 +1,15 @@
-# What Doxygen reads of a header. Comments use no commands, so an @ is an @, and the word When begins
-# sentences, though a type has that name. Aligned lines, such as
+# What Doxygen reads of a header: names as users write them, without inline namespaces. Comments use
+# no commands, so an @ is an @; and "When" begins sentences, though a type has that name. Aligned
+# lines, such as
 #     /// Memory    64 bytes
 #     /// Errors    std::bad_alloc: nothing
 #     ///           has changed
 # become a table. No line is added: the numbers in warnings are those of the header.
-function print_(line) {
+function hold(line) {
     if (NR > 1) print held
     held = line
 }
+/^inline namespace|^}  \/\/ namespace (v1|TIMINGWHEEL_SENDERS)$/ { $0 = "" }
 !/\/\/\/     / {  # but in examples
     gsub(/@/, "\\@")
     gsub(/ When /, " %When ")
@@ -21,7 +23,8 @@ match($0, /^ *\/\/\/ ? ? ?[A-Za-z0-9]([^ ]| [^ ])*  +[^ ]/) && !/^ *\/\/\/ ? ? ?
     gap = match(rest, /  +/)
     key = substr(rest, 1, gap - 1)
     column = RSTART + RLENGTH - 1 + length($0) - length(rest)
-    print_(lead (isRow ? "</td></tr>" : "<table>") "<tr><td>" key "</td><td>" substr(rest, gap + RLENGTH))
+    lead = lead (isRow ? "</td></tr>" : "<table>") "<tr><td>"
+    hold(lead key "</td><td>" substr(rest, gap + RLENGTH))
     isRow = 1
     next
 }
@@ -34,5 +37,5 @@ isRow {
         isRow = 0
     }
 }
-{ print_($0) }
+{ hold($0) }
 END { if (NR) print held }

@@ -1,5 +1,5 @@
-# What docs/README.md lists, one a line: the question or the case, a tab, and the path from the root.
-# A heading begins a part, in a line without a tab. Further links of a row have their own names.
+# What docs/README.md lists, one a line: the question or case, a tab, and the path from the root. A
+# heading begins a part, in a line without a tab. Further links of a row have their own names.
 function entry(title, link) {
     sub(/#.*/, "", link)
     link = link ~ /^\.\.\// ? substr(link, 4) : "docs/" link
