@@ -234,7 +234,7 @@ class WalkthroughPage(unittest.TestCase):
     def testTheSearchOfTheSiteFindsIdleConnections(self):
         self.driver.get(f"{SITE}/index.html?q=idle+connection")
         self.waitUntil(lambda: self.seen("results"))
-        self.assertIn("/docs/examples/idle-connections", self.seen("results")[0])
+        self.assertIn("/docs/examples/idle-connections", " ".join(self.seen("results")[:3]))
         self.open("one")
 
     def testTheFlatWheelShowsRoundsAndTimePassesWhenOneWaits(self):
