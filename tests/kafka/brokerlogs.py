@@ -5,7 +5,7 @@ A producer that goes on after an abort may have its next batch taken for one tha
 commit then commits nothing. So no partition may have a commit
 - without a batch of its producer since the last marker, unless that was a commit, too: brokers
   write markers again;
-- after an abort of the same producer and epoch.
+- after an abort of the same producer and epoch, but for that of a mark, which was answered.
 
 brokerlogs.py self-test    each of these is noticed
 """
@@ -19,6 +19,8 @@ from pathlib import Path
 HEAD = struct.Struct(">qiibIhiqqqhii")
 TRANSACTIONAL, CONTROL = 0x10, 0x20  # bits of the attributes
 ABORT, COMMIT = 0, 1
+# The only record of a batch, whose key is empty and which has no value: the end of the state.
+MARK = b"\x0c\0\0\0\0\1\0"
 NAMES = {ABORT: "ABORT", COMMIT: "COMMIT", None: "open"}
 
 Batch = namedtuple("Batch", "offset pid epoch records marker text")
@@ -63,16 +65,20 @@ class Scan:
                     self._look(broker.name, partition, ends.get(partition.name, 0))
 
     def _look(self, broker, partition, begin):
-        records, last, committed = Counter(), {}, 0  # of pids; of pids and epochs
+        # Of pids; of pids and epochs.
+        records, marks, last, committed = Counter(), Counter(), {}, 0
         for batch in batches(partition):
             if batch.offset < begin:
                 continue
             if batch.marker is None:
                 records[batch.pid] += batch.records
+                marks[batch.pid] += batch.text == MARK
                 self.counts["batches"] += 1
                 continue
             written, before = records.pop(batch.pid, 0), last.get(batch[1:3])
             self.counts[NAMES[batch.marker]] += 1
+            if marks.pop(batch.pid, 0) == written == 1 and batch.marker == ABORT:
+                continue
             last[batch[1:3]] = batch.marker
             if batch.marker == ABORT:
                 continue
@@ -139,6 +145,8 @@ def selfTest():
         ("a fence, by the next epoch", (begun, (*again, ABORT), (1, 2), (1, 2, COMMIT)), 0, None),
         ("what compaction has removed", (begun, ended, ended), 2, None),
         ("a sequence used twice", (begun, dropped, ended), 0, "after an ABORT, of 0"),
+        ("a mark", ((*first, None, MARK, 1), dropped, begun, ended), 0, None),
+        ("a mark and more", ((*first, None, MARK, 1), begun, dropped, begun, ended), 0, "after an"),
         ("a producer that goes on", (begun, dropped, begun, ended), 0, "after an ABORT, of 2"),
         ("nothing that is committed", (ended,), 0, "without a batch"),
         ("nothing of this epoch", (begun, dropped, (*again, COMMIT)), 0, "without a batch"),

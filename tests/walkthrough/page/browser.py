@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Uses docs/walkthrough.html as a reader does, in Debian's Chromium, or is skipped without it."""
+"""Uses docs/walkthrough.html as a reader does, in Debian's Chromium, or is skipped without it. With
+TIMINGWHEEL_SITE=http://... it uses the page of that site, whose search is tried, too.
+"""
 
 import itertools
+import os
 import re
 import sys
 import time
@@ -19,6 +22,8 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "walkthrough.html"
+SITE = os.environ.get("TIMINGWHEEL_SITE")
+ADDRESS = f"{SITE}/docs/play.html" if SITE else PAGE.as_uri()
 GOLDEN = ROOT / "tests" / "golden" / "placements-t1-w20.txt"
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 OPTIONS = "headless", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars"
@@ -27,61 +32,7 @@ PATIENCE = 60  # seconds, for what takes a fraction of one on an idle machine
 SIZES = {"wide": (1280, 900), "large": (1400, 1000), "tablet": (820, 1180), "phone": (390, 844),
          "small": (320, 568), "zoomed": (640, 450)}  # fmt: skip
 
-# For every disc where it is, and what the page tells about the moment.
-LOOK = """
-const tasks = {};
-for (const disc of document.querySelectorAll("[data-task]"))
-  tasks[disc.dataset.task] = disc.dataset.place;
-return {...document.body.dataset, tasks,
-        sentence: document.getElementById("sentence").textContent};
-"""
-# The contrast of an element's text with what lies behind it, as WCAG 2 counts it.
-CONTRAST = """
-const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-const rgb = (colour) => {
-  canvas.clearRect(0, 0, 1, 1);
-  canvas.fillStyle = colour;
-  canvas.fillRect(0, 0, 1, 1);
-  return [...canvas.getImageData(0, 0, 1, 1).data];
-};
-const luminance = ([r, g, b]) => {
-  const [x, y, z] = [r, g, b].map((c) => c / 255)
-    .map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * x + 0.7152 * y + 0.0722 * z;
-};
-return arguments[0].map((name) => {
-  const element = document.querySelector(name);
-  let behind = element;
-  while (rgb(getComputedStyle(behind).backgroundColor)[3] < 255) behind = behind.parentElement;
-  const [a, b] = [getComputedStyle(element).color, getComputedStyle(behind).backgroundColor]
-    .map((colour) => luminance(rgb(colour))).sort((x, y) => y - x);
-  return [name, (a + 0.05) / (b + 0.05)];
-});
-"""
-# Discs and the numbers that they touch: a quarter of a number's box is blank above the digits.
-COVERED = """
-const shown = (element) => getComputedStyle(element).opacity > 0 && element.checkVisibility();
-const box = (element) => element.getBoundingClientRect();
-const discs = [...document.querySelectorAll(".task")].filter(shown).map((disc) => {
-  const {x, y, width} = box(disc.querySelector("circle"));
-  return {x: x + width / 2, y: y + width / 2, r: width / 2, name: disc.textContent};
-});
-return [...document.querySelectorAll(".number, .clock")].filter(shown).flatMap((number) => {
-  const {left, right, top, bottom, height} = box(number);
-  return discs.filter((disc) => {
-    const dx = disc.x - Math.max(left, Math.min(disc.x, right));
-    const dy = disc.y - Math.max(top + height / 4, Math.min(disc.y, bottom - height / 4));
-    return Math.hypot(dx, dy) < disc.r;
-  }).map((disc) => `${disc.name} covers ${number.textContent}`);
-});
-"""
-OVERFLOWING = """
-const right = (element) => element.getBoundingClientRect().right;
-return [...document.querySelectorAll(".levels li")].map((each) => [each, each.lastElementChild])
-  .filter(([each, text]) => getComputedStyle(each, "::before").width !== "11px" ||
-    each.scrollWidth > each.clientWidth || right(text) > right(each))
-  .map(([each]) => each.textContent);
-"""
+LOOK = Path(__file__).with_name("look.js").read_text(encoding="utf-8")
 
 
 def placesOf(looks, task):
@@ -97,6 +48,7 @@ class WalkthroughPage(unittest.TestCase):
         options.binary_location = CHROMIUM
         for argument in OPTIONS:
             options.add_argument(f"--{argument}")
+        options.add_argument("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         cls.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         cls.addClassCleanup(cls.driver.quit)
@@ -113,8 +65,12 @@ class WalkthroughPage(unittest.TestCase):
     def js(self, expression, *arguments):
         return self.driver.execute_script(f"return {expression}", *arguments)
 
+    def seen(self, what, *arguments):
+        """What a function of look.js returns."""
+        return self.driver.execute_script(f"{LOOK}return {what}(...arguments);", *arguments)
+
     def look(self):
-        return self.driver.execute_script(LOOK)
+        return self.seen("look")
 
     def lookLike(self, size, isDark=False, isStill=False):
         width, height = SIZES[size]
@@ -128,7 +84,7 @@ class WalkthroughPage(unittest.TestCase):
 
     def open(self, scenario):
         self.driver.get("about:blank")
-        self.driver.get(PAGE.as_uri() + "#" + scenario)
+        self.driver.get(f"{ADDRESS}#{scenario}")
         self.waitUntil(lambda: self.look().get("ready") == "yes")
 
     def waitUntil(self, holds):
@@ -262,6 +218,25 @@ class WalkthroughPage(unittest.TestCase):
         self.click("#play")
         self.waitUntil(lambda: int(self.look()["at"]) < 20)
 
+    def testPlaysOnceWhenOpenedUntilTheReaderDoesSomething(self):
+        for isStill, does in ((True, "Play"), (False, "Pause")):
+            self.lookLike("phone", isStill=isStill)
+            self.open("")
+            self.assertEqual(self.find("#play").get_attribute("aria-label"), does)
+        self.waitUntil(lambda: self.look()["at"] == "1")
+        self.click("h1")
+        self.assertEqual(self.find("#play").get_attribute("aria-label"), "Play")
+        self.click("#more")
+        self.waitUntil(lambda: self.look()["at"] == "1")
+        self.assertEqual(self.scenario(), "example")
+
+    @unittest.skipUnless(SITE, "docs/walkthrough.html has no search")
+    def testTheSearchOfTheSiteFindsIdleConnections(self):
+        self.driver.get(f"{SITE}/index.html?q=idle+connection")
+        self.waitUntil(lambda: self.seen("results"))
+        self.assertIn("/docs/examples/idle-connections", " ".join(self.seen("results")[:3]))
+        self.open("one")
+
     def testTheFlatWheelShowsRoundsAndTimePassesWhenOneWaits(self):
         self.open("empty")
         self.type("10")
@@ -310,7 +285,7 @@ class WalkthroughPage(unittest.TestCase):
             self.waitUntil(lambda: self.js("document.getAnimations().length") == 0)
             width = self.js("document.documentElement.scrollWidth")
             self.assertLessEqual(width, SIZES[size][0], size)
-            for name, contrast in self.driver.execute_script(CONTRAST, texts):
+            for name, contrast in self.seen("contrast", texts):
                 self.assertGreaterEqual(contrast, 4.5, f"{name}, {size}, dark: {isDark}")
 
     def testEveryScenarioComesToItsEndAndNothingOverflowsOrCoversANumber(self):
@@ -323,9 +298,9 @@ class WalkthroughPage(unittest.TestCase):
             last = int(self.look()["last"])
             for step in [*range(0, last, 3), last]:
                 self.scrubTo(step)
-                for seen in (OVERFLOWING, COVERED):
+                for what in ("overflowing", "covered"):
                     where = f"{scenario}, step {step}, {size}"
-                    self.assertEqual(self.driver.execute_script(seen), [], where)
+                    self.assertEqual(self.seen(what), [], where)
             self.assertTrue(set(self.look()["tasks"].values()) <= {"ran"}, scenario)
 
     def testAPhoneShowsTheWholeWheelWithNumbersThatCanBeRead(self):

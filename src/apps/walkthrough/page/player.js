@@ -80,6 +80,7 @@ function showTasks(frame, view, cancel) {
 class Player {
   constructor(teller) {
     Object.assign(this, { teller, stage: new Stage($("rings")), view: "levels", timer: null });
+    this.isByItself = false;
   }
   /** `sizes`: slots of the levels, if not those of the scenario. */
   start(scenario, sizes) {
@@ -100,6 +101,7 @@ class Player {
     const own = html("option", { id: "own", value: "own" }, "a story of your own");
     if (name === "own") $("scenario").append(own);
     $("scenario").value = name;
+    $("more").hidden = name !== "one";
   }
   layOut() {
     this.laidOut = this.teller.levels;
@@ -187,6 +189,7 @@ class Player {
   pause() {
     clearTimeout(this.timer);
     this.timer = null;
+    this.isByItself = false;
     this.showPlaying("Play", "M7 4v16l13-8z");
   }
   showPlaying(label, icon) {
@@ -250,6 +253,7 @@ function listen(player) {
   on("next", "click", keys.n);
   on("play", "click", toggle);
   on("scrub", "input", byHand(() => player.go(Number($("scrub").value))));
+  on("more", "click", () => (player.start("example"), player.play(), $("play").focus()));
   for (const view of ["levels", "flat"]) on(`view-${view}`, "click", () => player.show(view));
   on("add", "submit", (event) => (event.preventDefault(), perform("Schedule", 0)));
   on("wait", "click", () => perform("Wait", 1));
@@ -257,6 +261,10 @@ function listen(player) {
   on("scenario", "change", () => chosen() in SCENARIOS && player.start(chosen()));
   on("sizes", "change", () => unlessWrong("sizes", () => player.start(player.started, readSizes())));
   NARROW.addEventListener("change", () => player.show(player.view));
+  // Whatever the reader does first ends what plays by itself. The button and its key do that anyway.
+  const isToggle = ({ target, key }) => key === " " || target.closest("#play");
+  const stop = (event) => player.isByItself && !isToggle(event) && player.pause();
+  for (const touched of ["pointerdown", "keydown"]) addEventListener(touched, stop, true);
   document.addEventListener("keydown", (event) => {
     const action = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     const taken = `input:not([type=range]), select${event.key === " " ? ", button" : ""}`;
@@ -279,6 +287,11 @@ loadWheel().then((engine) => {
   };
   listen(player);
   addEventListener("hashchange", startAsAsked);
+  const isAsked = location.hash;
   startAsAsked();
+  if (!isAsked && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    player.play();
+    player.isByItself = true;
+  }
   document.body.dataset.ready = "yes";
 });

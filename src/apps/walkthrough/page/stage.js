@@ -117,7 +117,7 @@ class Stage {
       const slots = teller.sizes[level] ?? teller.sizes.at(-1); // the last size is repeated
       this.rings.push(new Ring(rings, inner, outer, slots, levelColour(level)));
     }
-    const lines = NARROW.matches ? [-30, 0, 26, 47] : [-14, 8, 30, 46];
+    const lines = NARROW.matches ? [-34, 0, 26, 47] : [-14, 8, 30, 46];
     this.svg.append(make("circle", { class: "middle", cx: CENTER, cy: CENTER, r: MIDDLE - 3 }));
     [this.clock, this.unit, this.driver, this.until] = lines.map((y, i) =>
       this.svg.appendChild(make("text", { class: i ? "unit" : "clock", x: CENTER, y: CENTER + y })),
