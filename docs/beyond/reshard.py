@@ -13,9 +13,9 @@ import sys
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 brokers, oldState, oldCommands, newCommands = sys.argv[1:]
-consumer = Consumer({"bootstrap.servers": brokers, "group.id": "reshard", "enable.auto.commit": False,
-                     "isolation.level": "read_committed", "enable.partition.eof": True,
-                     "auto.offset.reset": "earliest"})  # fmt: skip
+consumer = Consumer({"bootstrap.servers": brokers, "group.id": "reshard",
+                     "enable.auto.commit": False, "auto.offset.reset": "earliest",
+                     "isolation.level": "read_committed", "enable.partition.eof": True})
 producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random",
                      "enable.idempotence": True})  # fmt: skip
 

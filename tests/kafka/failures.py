@@ -296,7 +296,7 @@ class Failures(World):
         self.assertEqual(worker.value("pending"), 0)
         self.assertEqual(worker.stop(), 0)
         # Tools that show how far a group is show it of this one.
-        self.assertEqual(sum(place.offset for place in self.committed()), len(self.read("commands")))
+        self.assertEqual(sum(each.offset for each in self.committed()), len(self.read("commands")))
 
     # -- workers
 
@@ -835,7 +835,8 @@ class Failures(World):
         self.topics |= {part: f"{self.name}.new-{part}" for part in ("commands", "state")}
         self.assertEqual(self.worker("--check", create=5).process.wait(SOON), 0)
         subprocess.run([sys.executable, "-B", PAGE.with_name("beyond") / "reshard.py",
-                        self.cluster.addresses, old["state"], old["commands"], self.topics["commands"]],
+                        self.cluster.addresses, old["state"], old["commands"],
+                        self.topics["commands"]],
                        check=True, timeout=SOON, capture_output=True)  # fmt: skip
         self.worker(create=0)
         self.user = User(self.cluster.addresses, self.topics["commands"])

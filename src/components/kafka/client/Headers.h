@@ -44,8 +44,8 @@ inline constexpr std::string_view kFrom = "timingwheel-from";
 inline constexpr std::size_t kMaxId = 1'000;
 inline constexpr std::size_t kMaxHeaders = 100;
 
-/// In the state, the key of a record that is no timer's: its value is the offset behind the commands
-/// that are taken in, decimal.
+/// In the state, the key of a record that is no timer's: its value is the offset behind the
+/// commands that are taken in, decimal.
 inline constexpr std::string_view kPositionKey = "";
 
 /// Days from now to a timer's time: what a worker's options allow at most. Seconds in place of

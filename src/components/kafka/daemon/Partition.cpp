@@ -243,8 +243,8 @@ void Partition::measureCommands() {
           "to ask where " + shared_.options.commands + " begins");
 }
 
-/// What the group has committed, once no transaction is open that would change it. A broker that was
-/// replaced a moment ago may answer with an earlier one, or with none: the state knows better.
+/// What the group has committed, once no transaction is open that would change it. A broker that
+/// was replaced a moment ago may answer with an earlier one, or with none: the state knows better.
 std::int64_t Partition::offsetOfGroup() {
     PartitionList const list = partitionList(shared_.options.commands, number_);
     check(rd_kafka_committed(shared_.consumer, list.get(), kOffsetTimeout),

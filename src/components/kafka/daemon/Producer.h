@@ -50,8 +50,8 @@ public:
     Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
 
     /// Where the state ends. No broker is asked for it: one that was replaced a moment ago would
-    /// answer with what it knew. A record is written there instead, and its transaction aborted. The
-    /// brokers have agreed on the record's offset, and nobody ever reads it.
+    /// answer with what it knew. A record is written there instead, and its transaction aborted:
+    /// the brokers have agreed on the record's offset, and nobody ever reads it.
     std::int64_t endOfState();
 
     void begin();
