@@ -136,19 +136,11 @@ class Performance(Page):
                          [known[who] for who in (*TIMERS, *WHEELS) if who in known])  # fmt: skip
 
     def readme(self):
-        """Three figures, of the same run."""
-        rows = []
-        for what, column in (
-            ("schedule and cancel a request's timeout, two threads", self.costs[1]),
-            ("push an idle timeout back, two threads", self.costs[3]),
-            (f"wait for {self.far:,} timers an hour away", self.whileWaiting[1]),
-        ):
-            mine = column.of(self.record, OURS)
-            others = sorted((column.of(self.record, who)[0], self.title(who))
-                            for who in OTHERS if column.of(self.record, who))  # fmt: skip
-            (least, best), (most, worst) = others[0], others[-1]
-            rows.append([what, f"**{number(mine[0])} {column.unit}**",
-                         f"{number(least)} ({best}) to {number(most)} ({worst})"])  # fmt: skip
-        cores = self.record["machine"]["cores"]
+        """What a user of C++ compares, of the same run."""
+        columns = *self.costs[:4], self.whileWaiting[0]
+        rows = [[self.title(who), *(number(round(found[0], found[0] >= 1)) if found else ""
+                                    for found in (one.of(self.record, who) for one in columns))]
+                for who in (OURS, HOOKS, "Multimap", "libevent", "libuv", "Asio")]  # fmt: skip
         quick = ", a quick run" if self.record["size"] == "quick" else ""
-        return table([f"on {cores} cores{quick}", OURS, "others"], rows)
+        heads = (f"{one.heading}, {one.unit}" for one in columns)
+        return table([f"on {self.record['machine']['cores']} cores{quick}", *heads], rows)

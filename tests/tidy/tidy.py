@@ -268,7 +268,8 @@ def checkNamed(tree):
 def checkExcerpts(tree):
     pages, programs = (
         {name: re.sub(r"(?m)^\s+", "", text) for name, text in named(tree, files).items()} for files
-        in (r"docs/(cookbook|migrating/.*)\.md", r"docs/(examples|cookbook|migrating)/.*\.cpp"))
+        in (r"README\.md|docs/(cookbook|migrating/.*)\.md",
+            r"docs/(examples|cookbook|migrating)/.*\.cpp"))
     for name, text in pages.items():
         for block in re.findall("(?ms)^```cpp\n(.*?)^```", text):
             if not any(f"\n{block}" in f"\n{program}" for program in programs.values()):
