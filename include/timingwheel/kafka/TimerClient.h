@@ -90,7 +90,8 @@ public:
     /// `reply` asks for a reply, which carries that text. An empty one asks for none.
     [[nodiscard]] std::future<void> schedule(DelayedRecord const& record,
                                              std::string_view reply = {});
-    /// Nothing changes if the timer is not pending when the command is read. So too for cancel.
+    /// Nothing changes if the timer is not pending when the command is read. The same holds for
+    /// cancel.
     [[nodiscard]] std::future<void> pushBack(std::string_view id, TimePoint at,
                                              std::string_view reply = {});
     [[nodiscard]] std::future<void> cancel(std::string_view id, std::string_view reply = {});

@@ -102,8 +102,8 @@ public:
 
     // For the driver: one thread at a time. Claims call runQueued() from any thread.
 
-    /// A pass of a loop begins or ends. stop() waits for the end. The lock leans to the first
-    /// thread that makes passes.
+    /// A pass of a loop begins or ends. stop() waits for the end. The lock is biased towards
+    /// the first thread that makes passes.
     void beginPass(RunFrame& pass) noexcept;
     void endPass(RunFrame& pass) noexcept;
     /// Lets the driver serve the entries that were due on arrival.
@@ -129,7 +129,7 @@ public:
     void close(StoppedTimeouts& stopped) noexcept;
     /// Waits for runs on other threads, then takes the periodic timeouts that ended meanwhile.
     void collectLate(StoppedTimeouts& stopped) noexcept;
-    /// Tells the objects of hooks that the timer gave up, one after another, as if they ran in
+    /// Notifies the objects of hooks that the timer gave up, one after another, as if they ran in
     /// `frame`. Outside the lock; may destroy the timer.
     void endGivenUp(RunFrame& frame) noexcept;
     std::size_t pending();

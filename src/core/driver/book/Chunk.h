@@ -17,7 +17,7 @@ namespace detail {
 /// the lock.
 ///
 /// One word decides who has an entry: it has a bit for each that is still free. The driver claims
-/// an entry by clearing its bit, and so does whoever cancels it, moves it or returns it, under the
+/// an entry by clearing its bit, and so does a thread that cancels, moves or returns it, under the
 /// lock. The word also says which entry the driver has claimed last, and whether a thread waits for
 /// the end of that run. So one compare-and-set ends a run, begins the next, and sees who waits.
 ///

@@ -89,7 +89,7 @@ public:
         }
     }
 
-    /// This thread is about to wait for a run to end: whoever ends one must look.
+    /// This thread is about to wait for a run to end: a thread that ends one must look.
     void await() noexcept {
         for (RunningTask* task = first_; task != nullptr; task = task->next_)
             if (task->chunk != nullptr) task->chunk->await();
