@@ -672,7 +672,7 @@ private:
     }
 
     /// What keeps its place here counts, too: what could not be removed, and the keys of those
-    /// whose handlers have thrown. If all of them do, reading on would help nobody.
+    /// whose handlers have thrown. If all of them do, reading on would not help.
     bool hasRoom() const {
         return held_.rows <= options_.maxRead / 2 && held_.bytes <= options_.maxBytes / 2 &&
                retrying_ + unwritten_.size() < options_.maxRead;

@@ -60,7 +60,7 @@ public:
     /// nothing has changed then.
     Answer schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
     /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
-    /// that cannot be scheduled it throws, or says `elsewhere`; those before it are scheduled then.
+    /// that cannot be scheduled it throws or returns `elsewhere`; those before it stay scheduled.
     /// Throws std::bad_alloc as above, and RejectedExecution.
     /// REQUIRES: at most kPerHold. Hooks of this shard, or one that is of no other timer any more.
     Answer schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);

@@ -477,7 +477,7 @@ bool Partition::isOneStep(Chosen const& chosen) {
     return outputs_.all()[chosen.front()].step == outputs_.all()[chosen.back()].step;
 }
 
-/// Until what is refused stands alone, or what is too large together is in two batches.
+/// Divides until what is refused stands alone, or what is too large together is in two batches.
 void Partition::writeInHalves(Chosen const& chosen, std::int64_t next) {
     auto const stepOf = [this](std::size_t i) { return outputs_.all()[i].step; };
     // REQUIRES more than one step. The middle moves to the beginning of a step, up or down.
@@ -491,8 +491,8 @@ void Partition::writeInHalves(Chosen const& chosen, std::int64_t next) {
     write({middle, chosen.end()}, next);
 }
 
-/// Where a topic may not be written to: what is delivered there goes to the dead letters, and the
-/// rest as it should.
+/// For a topic that may not be written to: what is due there goes to the dead letters, and the rest
+/// where it should.
 void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
     Chosen rest;
     std::map<std::uint32_t, Chosen> deliveries;
@@ -507,7 +507,7 @@ void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
         ofTarget.push_back(*++i);  // its tombstone
     }
     constexpr auto kMayNotWrite = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    // What is still closed here is one of ours.
+    // A topic that is still closed here is one of ours.
     auto const require = [&](Chosen const& chosen) {
         if (chosen.empty()) return;
         Ending const ending = tryToCommit(chosen, next);
@@ -534,8 +534,8 @@ void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
     }
 }
 
-/// A producer that knows a topic looks for its leader, and says no more than that, when somebody
-/// has removed it.
+/// If somebody removes a topic that a producer knows, the producer reports only that it looks for
+/// the leader.
 bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
     auto const asked = Steady::now();
     std::map<std::uint32_t, bool> isGone;
@@ -625,8 +625,8 @@ void Partition::account() {
     showEarliest(timers_->nextExpiration());
 }
 
-/// Of what is being delivered, and of the rest, which is not due before `next`. What was known
-/// stays until a take-over knows all.
+/// The earliest of what is being delivered and of the rest, which is not due before `next`. An
+/// earlier figure stays until a take-over knows all.
 void Partition::showEarliest(std::optional<std::int64_t> next) {
     std::int64_t earliest = next.value_or(Metrics::OfPartition::kNone);
     for (Output const& output : outputs_.all())
@@ -634,7 +634,7 @@ void Partition::showEarliest(std::optional<std::int64_t> next) {
     metrics_->earliest = intake_ ? earliest : std::min(earliest, metrics_->earliest.load());
 }
 
-/// Up to the end of the log, not of what is committed: a transaction that stays open counts.
+/// The lag up to the end of the log, committed or not: a transaction that stays open counts.
 void Partition::showLag() {
     std::int64_t low = -1;
     std::int64_t high = -1;

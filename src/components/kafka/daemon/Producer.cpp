@@ -277,8 +277,8 @@ std::vector<Producer::Failure> Producer::failures() const {
 void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions) {
     using Metadata =
         Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
-    // Fresh, and then a look whether the partition was lost: in this order. What is lost is marked
-    // together with a change of the metadata, so these are of a member that still owned it.
+    // First the metadata, then the check whether the partition was lost. A loss is marked together
+    // with a change of the metadata, so these are of a member that still owned it.
     Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
     if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
     // Always an offset, also when no command was read: without one, librdkafka would not ask the

@@ -269,8 +269,8 @@ std::int32_t Topics::partitionsOfCommands(Clock::time_point asked, std::int32_t 
     return number();
 }
 
-/// Until it is found. The mutex is released while it waits. What was missing less than a second ago
-/// is not waited for again.
+/// Returns early if it is found. The mutex is released while it waits. What was missing less than a
+/// second ago is not waited for again.
 template <class IsFound>
 bool Topics::lookTwice(Lock& lock, Clock::time_point asked, std::string const& name,
                        IsFound const& isFound) {

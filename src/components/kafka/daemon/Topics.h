@@ -53,7 +53,7 @@ public:
     std::int32_t partitionsOfCommands() const noexcept { return counted_; }
     /// When watch() last began to count, and a broker answered.
     Clock::time_point answered() const noexcept { return answered_; }
-    /// The number by looks as above, the second if the first finds as many as are `known`.
+    /// The number by looks as above; the second is made if the first finds `known`.
     std::int32_t partitionsOfCommands(Clock::time_point asked, std::int32_t known);
     /// By how many partitions the group's offsets were committed, if one was by another number than
     /// `now`; 0 if none was.

@@ -38,7 +38,7 @@ public:
             unlockBiased();
     }
 
-    /// Waits until `condition`, which the thread that makes it true says by notifying `signal`.
+    /// Waits until `condition`. The thread that makes it true notifies `signal`.
     /// REQUIRES: this thread has locked it. If the kind is none, the condition is true.
     template <class Condition>
     void wait(Signal& signal, Condition&& condition) {
