@@ -168,7 +168,7 @@ private:
                 out_ << letter;
         }
     }
-    // Not as the stream's locale and flags would have it.
+    // Independent of the stream's locale and flags.
 
     void digits(std::uint64_t number) const {
         std::array<char, 20> text{};

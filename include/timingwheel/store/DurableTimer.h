@@ -70,7 +70,7 @@ struct DurableTimerOptions {
     /// default a line on stderr. Called by one thread at a time, also by the one that commits. So
     /// it must not throw, and not wait for the timer: not for a future, for room, or for stop().
     std::function<void(std::exception_ptr)> errorHandler = {};
-    /// Of Clock::Kind::wall. Must outlive the timer.
+    /// Must be of Clock::Kind::wall, and outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::wall();
     /// Measures retryDelay, so not of Clock::Kind::wall. Must outlive the timer.
     std::reference_wrapper<Clock> retryClock = Clock::steady();

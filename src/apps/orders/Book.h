@@ -56,7 +56,7 @@ public:
     bool cancel(std::string const& id);
 
     std::optional<Order> find(std::string const& id);
-    /// By deadline.
+    /// In the order of deadlines.
     std::vector<Order> open();
     /// Does not count them, so it takes no longer the more there are.
     bool hasOpen();

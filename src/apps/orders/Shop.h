@@ -18,7 +18,7 @@ namespace orders {
 struct Ledger {
     Totals totals;
     std::uint64_t timeouts = 0;
-    /// By the timer's file. It may still have a timeout of an order that has ended, until that
+    /// By the timer's file, which may still have a timeout of an order that has ended, until that
     /// has reached the timer.
     std::uint64_t pending() const noexcept {
         std::uint64_t const known = totals.pending - totals.untoldPending;

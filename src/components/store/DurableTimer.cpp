@@ -106,7 +106,7 @@ struct Row {
     std::int64_t deadline;
     std::string id;
     std::string payload;
-    /// Its id was cancelled when it was due. Behind the store's mutex.
+    /// Its id was cancelled when it was due. Guarded by the store's mutex.
     bool mutable isDropped = false;
 
     std::size_t bytes() const { return id.size() + payload.size(); }

@@ -145,7 +145,7 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
     near_ = levels_[nearLevels_ - 1].limit();
 }
 
-/// Until when advanceIdleClock() has one comparison to make.
+/// Notes the tick until which advanceIdleClock() makes only one comparison.
 void RawTimingWheel::noteQuiet() noexcept {
     if (hasFlushed()) return;
     flushed_.forgetBucket();

@@ -52,7 +52,7 @@ public:
 
     /// What the consumer's thread puts commands into.
     Inbox& inbox() noexcept { return inbox_; }
-    /// Of the consumer's thread: whether it has paused the partition.
+    /// For the consumer's thread only: whether it has paused the partition.
     bool isPaused = true;
 
     /// Its metrics, which may outlive it.

@@ -84,7 +84,7 @@ private:
     std::uint32_t targetOf(std::string_view topic);
     void reserve();
     using Overdue = std::set<std::pair<std::int64_t, PendingTimer*>>;
-    // Of a node of the tree, as the usual libraries have it.
+    // The size of a node of the tree in the usual libraries.
     static constexpr std::size_t kOverdueNode = sizeof(Overdue::value_type) + 4 * sizeof(void*);
 
     Overdue::node_type nodeFor(PendingTimer& timer, std::int64_t at);

@@ -30,7 +30,7 @@ StateReader::StateReader(Options const& options, std::int32_t partition) : parti
     // By default it would go to the end when a broker does not find the beginning.
     settings["auto.offset.reset"] = "error";
     settings["queued.max.messages.kbytes"] = "32768";
-    // Of small records, too: a client that has this many sleeps for a second.
+    // For small records, too: a client that has this many sleeps for a second.
     settings["queued.min.messages"] = "1000000";
     settings["fetch.wait.max.ms"] = "10";  // the end is near
     Configuration configuration{settings};

@@ -318,7 +318,7 @@ Topics::~Topics() {
     watcher_.join();
 }
 
-/// Of this topic alone: a cluster may have many thousands.
+/// Asks for this topic alone: a cluster may have many thousands.
 void Topics::count() {
     auto const began = Clock::now();
     Topic const topic{rd_kafka_topic_new(client_.get(), options_.commands.c_str(), nullptr)};

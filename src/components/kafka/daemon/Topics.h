@@ -55,8 +55,8 @@ public:
     Clock::time_point answered() const noexcept { return answered_; }
     /// The number by looks as above; the second is made if the first finds `known`.
     std::int32_t partitionsOfCommands(Clock::time_point asked, std::int32_t known);
-    /// By how many partitions the group's offsets were committed, if one was by another number than
-    /// `now`; 0 if none was.
+    /// The number of partitions that is noted beside an offset of the group and is not `now`; 0 if
+    /// there is none.
     std::int32_t partitionsOfGroup(std::int32_t now);
 
     /// Counts the commands' partitions once a second from now on.

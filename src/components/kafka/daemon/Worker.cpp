@@ -50,7 +50,7 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     settings.emplace("max.poll.interval.ms", std::to_string(std::max<std::int64_t>(
                                                  options.sessionTimeout.count(), 300'000)));
     settings.emplace("queued.max.messages.kbytes", "16384");
-    // Of small records, too: a client that has this many sleeps for a second.
+    // For small records, too: a client that has this many sleeps for a second.
     settings.emplace("queued.min.messages", "1000000");
     Configuration configuration{settings};
     logTo(configuration);

@@ -64,7 +64,7 @@ private:
         firesAt_ = timeOfDescriptor(expiration);
         descriptor_.set(firesAt_);
     }
-    /// Of another clock: what that shows to be left, from now on.
+    /// Under another clock: the time left by that clock, from now on.
     TimePoint timeOfDescriptor(TimePoint expiration) const noexcept {
         if (clock_.isSteady() || expiration == TimePoint::max()) return expiration;
         return timeAfter(descriptor_.now(), timeBetween(clock_.nowOrFrozen(), expiration));
