@@ -5,7 +5,7 @@
 
 First what is pending by the old state, then the commands that it has not taken in, in the order of
 their time. Nobody may use either set meanwhile: docs/beyond.md says how. If
-it breaks off, remove the new topics, and begin anew. It wants `pip install confluent-kafka`.
+it breaks off, remove the new topics, and begin anew. It needs `pip install confluent-kafka`.
 """
 
 import sys

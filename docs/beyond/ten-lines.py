@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Schedules a timer of timingwheel-kafka, pushes it back and cancels it: ten-lines.py BROKERS ID...
 
-It wants `pip install confluent-kafka`.
+It needs `pip install confluent-kafka`.
 """
 
 import sys

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSessions = 1'000'000;
 constexpr int kFrontEnds = 2;   // threads that open sessions and use them
-constexpr int kOneInUse = 100;  // of so many: nobody comes back to the others
+constexpr int kOneInUse = 100;  // of this many: nobody comes back to the others
 constexpr auto kIdle = 500ms;   // half an hour in earnest, with a tolerance of minutes
 constexpr timingwheel::TimeoutOptions kLenient{.tolerance = 50ms};
 

@@ -1,5 +1,5 @@
 // When tasks block or take long: give them a thread pool, so that no task waits for another. And
-// how to hear of a slow task on a timer that has none.
+// how to detect a slow task on a timer that has none.
 
 #include <timingwheel/SystemTimer.h>
 

@@ -1,5 +1,5 @@
-// When a service may be called so many times a minute and no more: each call waits for the instant
-// at which the quota allows it, and one that fails is tried again, later and later.
+// When a service limits the calls in a minute: each call waits for the instant at which the quota
+// allows it, and one that fails is tried again, later and later.
 
 #include <timingwheel/SystemTimer.h>
 
@@ -25,7 +25,7 @@ constexpr nanoseconds kMinute = 100ms;  // it passes quickly here
 constexpr int kAttempts = 5;            // before an order is given up
 constexpr std::size_t kOrders = 500;
 
-// All that is private here runs on the timer's thread, whoever submits: so there is no lock.
+// Whichever thread submits, all that is private here runs on the timer's: so there is no lock.
 class RateLimit {
 public:
     using Call = std::function<bool()>;  // says whether it went well

@@ -14,7 +14,7 @@ using timingwheel::Timeout;
 
 namespace {
 
-// A task in Netty's form: an object that is also told when it is cancelled.
+// A task in Netty's form: an object that is also notified when it is cancelled.
 class Request final : public timingwheel::TimerTask {
 public:
     explicit Request(std::string name) : name_{std::move(name)} {}

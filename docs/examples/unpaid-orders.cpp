@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kOrders = 20'000;
 constexpr std::size_t kCashiers = 4;    // threads that take payments
-constexpr std::size_t kOneUnpaid = 10;  // of so many: nobody pays for it
+constexpr std::size_t kOneUnpaid = 10;  // of this many: nobody pays for it
 
 class Shop {
 public:
@@ -35,7 +35,7 @@ public:
         return orders_[order].unpaid.deadline();
     }
 
-    // Who wins is decided by cancel(): it is true for one caller only, and then the task does not
+    // cancel() decides the winner: it is true for one caller only, and then the task does not
     // run, even if it is due already. So there is no lock here, and no third state.
     bool pay(std::size_t order) {
         if (!orders_[order].unpaid.cancel()) return false;  // too late
@@ -60,7 +60,7 @@ public:
             place(timer, order, nanoseconds{left});
     }
 
-    // By its own books; and by the handles, which may be kept for ever, and still tell what became
+    // By its own books; and by the handles, which may be kept for ever, and still say what became
     // of their timeouts when the timer is gone.
     bool eachHasOneEnd() const {
         auto const hasOne = [](Order const& order) { return order.ends == 1; };

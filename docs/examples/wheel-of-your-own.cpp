@@ -85,7 +85,7 @@ struct InHugePages {
     bool operator==(InHugePages const&) const = default;
 };
 
-// A table of connections that are closed when they were silent for so many ticks.
+// A table of connections that are closed when they were silent for a number of ticks.
 class Connections {
 public:
     static constexpr int kSilence = 30'000;

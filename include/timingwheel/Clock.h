@@ -15,8 +15,8 @@ inline namespace v1 {
 ///
 /// All clocks share the time-point type of std::chrono::steady_clock. So a deadline is a plain
 /// steady time point, and one of the system clock does not compile: `wallTime` makes one of it, for
-/// timers under a clock of `Kind::wall`. Of other clocks a timer expects that they do not go back.
-/// If one does, nothing fires early and nothing is lost, but the timer waits until the clock has
+/// timers under a clock of `Kind::wall`. Timers expect every other clock never to go back. If one
+/// does, nothing fires early and nothing is lost, but the timer waits until the clock has
 /// caught up.
 ///
 /// Thread safety  every function may be called from any thread
@@ -76,8 +76,8 @@ public:
         virtual void wake() noexcept = 0;
     };
 
-    /// Makes a waiter, never null, for the constructor of a timer with a thread, which throws what
-    /// this throws. A clock that shows the time of the steady one may return
+    /// Called by the constructor of a timer with a thread. Must not return null; exceptions leave
+    /// that constructor. A clock that shows the time of the steady one may return
     /// `steady().makeWaiter()`.
     virtual std::unique_ptr<Waiter> makeWaiter() = 0;
 
@@ -115,7 +115,7 @@ public:
     /// - When somebody sets the time, deadlines stay at their time of day: those that it has passed
     ///   run at once, and those that lie ahead again wait again. Delays count from the time of day,
     ///   too: what must happen 30 minutes from now belongs in a timer under another clock.
-    /// - On Linux the kernel tells the timer's thread, or the loop, at once that the time was set
+    /// - On Linux the kernel notifies the timer's thread, or the loop, at once when the time is set
     ///   (TFD_TIMER_CANCEL_ON_SET). Each timer with a thread takes two descriptors. Elsewhere the
     ///   thread looks again each minute while it waits for a time.
     /// - A timer's ticks count from 1970, unless `TimerOptions::start` says otherwise. Before that
@@ -129,7 +129,7 @@ public:
         std::chrono::time_point<std::chrono::system_clock, Length> time) noexcept {
         return TimePoint{Duration{time.time_since_epoch()}.nanoseconds()};
     }
-    /// And back, rounded down to what the system's clock can express.
+    /// The reverse, rounded down to what the system's clock can express.
     static constexpr std::chrono::system_clock::time_point systemTime(TimePoint time) noexcept {
         using Length = std::chrono::system_clock::duration;
         return std::chrono::system_clock::time_point{

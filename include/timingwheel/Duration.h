@@ -75,7 +75,7 @@ private:
         }
     }
 
-    /// By its bits: with -ffast-math compilers take it that no number differs from itself.
+    /// Looks at the bits: with -ffast-math compilers assume that no number differs from itself.
     static constexpr bool isNotANumber(double count) noexcept {
         constexpr std::uint64_t kInfinity = 0x7FF0'0000'0000'0000;
         constexpr std::uint64_t kSign = 0x8000'0000'0000'0000;

@@ -24,21 +24,21 @@ inline namespace v1 {
 /// - Every promise of SystemTimer holds from every thread: a schedule, a push-back, a truthful
 ///   cancel, a hook that is destroyed, cancelAndWait(), stop().
 /// - The loop's thread, the first that calls runDue(), schedules, cancels and pushes back without
-///   taking a lock: the lock leans to it. Another thread that comes in between pays a barrier in
-///   all threads of the process, at most every other call of runDue(): microseconds, on a virtual
-///   machine tens of them. Otherwise it pays a mutex. Where the system has no such barrier, and if
-///   the thread is exchanged, everybody takes the mutex.
-/// - The descriptor is set when the earliest expiration becomes earlier, by whoever schedules it,
+///   taking a lock: the lock is biased towards it. Another thread that enters pays for a barrier
+///   in all threads of the process, at most every other call of runDue(): microseconds, on a
+///   virtual machine tens of them. Otherwise it pays for a mutex. Where the system has no such
+///   barrier, or if another thread takes over the loop, every thread takes the mutex.
+/// - The descriptor is set when the earliest expiration becomes earlier, by the call that does it,
 ///   and at the end of runDue() if it has changed, or if people may set the clock. Each is one
 ///   system call. Nothing has to be read from it.
 ///
-/// One for each loop is meant. Its tasks run one after another. If its clock is a ManualClock,
+/// Use one for each loop. Its tasks run one after another. If its clock is a ManualClock,
 /// moving that clock is a call of runDue(), on the thread that moves it.
 ///
 /// Order          as SystemTimer inline
 /// Thread safety  any thread. If two call runDue() at a time, the second returns false at once
 /// Lifetime       as SystemTimer. The destructor closes the descriptor: take it out of the loop
-///                first. Of other threads' calls only those of hooks and handles may be under way
+///                first. While it runs, other threads may use hooks and handles only
 /// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin, a
 ///                loop, or more than one shard; std::system_error if the system has no descriptor
 ///                left, or none that counts suspension, or follows the time of day, as the clock
@@ -53,8 +53,8 @@ public:
 
     /// Becomes readable, or signalled, when runDue() must be called. A loop may wait for it in each
     /// way that the system has, level-triggered; if edge-triggered, call runDue() until it returns
-    /// false. Under another clock than the steady one it follows the time that is left on that
-    /// clock: it counts suspension, and follows a time that is set, if that clock does.
+    /// false. Under any other clock than the steady one it is set to the time left by that clock,
+    /// and follows suspension and clock changes if the clock does.
     NativeHandle nativeHandle() const noexcept;
 
     /// Runs what is due now, in the order of deadlines: at most `atMost` tasks, and no further one

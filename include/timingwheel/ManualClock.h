@@ -35,7 +35,7 @@ inline namespace v1 {
 ///                of the next call
 class TIMINGWHEEL_API ManualClock final : public Clock {
 public:
-    /// Of `Kind::wall` it plays the time of day: start it at a `wallTime`.
+    /// With `Kind::wall` it plays the time of day: start it at a `wallTime`.
     explicit ManualClock(TimePoint start = TimePoint{}, Kind kind = Kind::steady) noexcept;
     ~ManualClock() override;
 

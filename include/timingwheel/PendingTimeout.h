@@ -21,9 +21,9 @@ struct PendingTimeout {
     Kind kind = Kind::once;
     /// Rounded up to the timer's tick. max() means never.
     Clock::TimePoint deadline = {};
-    /// Of fixedRate and fixedDelay; otherwise 0.
+    /// For fixedRate and fixedDelay; otherwise 0.
     std::chrono::nanoseconds period{};
-    /// What `tagged` was given; null if the task has no tag. Of a hook the address of its object,
+    /// What `tagged` was given; null if the task has no tag. For a hook, the address of its object,
     /// which may be gone.
     void const* tag = nullptr;
     /// A handle, to ask or to cancel; empty for a hook.

@@ -45,17 +45,17 @@ enum class Wake : std::uint8_t {
 /// stop. With a token that is stopped already nothing is scheduled: Wake::stopped at once, also
 /// where a schedule would throw.
 ///
-/// Whoever destroys a frame while it is suspended ends the sleep. The thread that would resume it
+/// Destroying a frame while it is suspended ends the sleep. The thread that would resume it
 /// must not be doing so: destroy it on that thread, as one does in an event loop, or stop the token
-/// and wait for the coroutine. What the coroutine does when it goes on counts as the task of the
-/// timer: it holds up others, and stop() inside it throws.
+/// and wait for the coroutine. The resumed coroutine runs as a task of the timer: it delays other
+/// tasks, and stop() inside it throws.
 ///
 /// Memory         88 bytes of the frame, StoppableSleep 160 with libstdc++
 /// Thread safety  a token may be stopped on any thread (of a ManualTimer: on its thread only)
 /// Lifetime       may be moved until it is awaited, awaited again once it is over, and outlive the
 ///                timer
 /// Errors         the co_await throws what `newTimeout` does, and nothing has changed then; the
-///                error handler receives what the coroutine lets out of its resumption
+///                error handler receives what escapes the coroutine when it is resumed
 class [[nodiscard("nothing sleeps until it is awaited")]] Sleep
     : protected detail::SleepHook<Sleep> {
 public:

@@ -105,7 +105,7 @@ private:
 
 namespace detail {
 
-/// A task that keeps what cancels its timeout when a token is stopped.
+/// A task with the object that cancels its timeout when a token is stopped.
 template <class Task>
 class StoppableTask {
 public:
@@ -125,8 +125,8 @@ public:
     void const* tag() const noexcept { return task_.tag(); }
 
 private:
-    // It dies after the task: else the thread that schedules might be the last to let go of it, and
-    // wait there for a stop that is at the task's captures.
+    // It dies after the task: else the scheduling thread might be the last to release it, and would
+    // wait there for a stop that is destroying the task's captures.
     OnStop onStop_;
     Task task_;
 };
@@ -176,8 +176,8 @@ inline constexpr bool kIsUntilStopped<UntilStopped<Task>> = true;
 ///     timer.scheduleAtFixedRate(untilStopped(token, ifAlive(session, &Session::beat)), 1s, 1s);
 ///
 /// If the token is stopped already, the timeout is cancelled when the call returns, the task never
-/// runs, and times are not checked. What stop() returns does not know such a task: `target` and
-/// `task()` are null.
+/// runs, and times are not checked. In what stop() returns, `target` and `task()` of such a task
+/// are null.
 ///
 /// Memory         one allocation more than the task alone
 template <class Task>

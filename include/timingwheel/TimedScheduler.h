@@ -43,7 +43,7 @@ public:
         onStop_.emplace(token, OnStop{*this});  // calls it if the token was stopped just now
         if (Wait::isAsleep()) return;
         if (!isExpired()) return goOn();
-        // Its time has come meanwhile. Only the timer may say so.
+        // Its time has come meanwhile. Only the timer may report it.
         static_cast<void>(succeeds([this] { Wait::scheduleAtOnce(); }));
     }
 
@@ -128,8 +128,8 @@ private:
 };
 
 /// A timer as a scheduler of senders. `now()`, `schedule_at` and `schedule_after` are the members
-/// that timed schedulers for std::execution are discussed with, and that stdexec's functions of
-/// these names call. C++26 itself has `schedule()` alone.
+/// that are discussed for timed schedulers of std::execution, and that stdexec's functions of these
+/// names call. C++26 itself has `schedule()` alone.
 ///
 ///     timingwheel::TimedScheduler const scheduler{timer};
 ///     auto work = scheduler.schedule_after(50ms) | stdexec::then([] { return 42; });

@@ -98,7 +98,7 @@ public:
     friend std::strong_ordering operator<=>(Timeout const& a, Timeout const& b) noexcept {
         return std::compare_three_way{}(a.node_, b.node_);
     }
-    /// For people: state, and time left.
+    /// The state and the time left, for people to read.
     TIMINGWHEEL_API friend std::ostream& operator<<(std::ostream& out, Timeout const& timeout);
 
 private:

@@ -39,7 +39,7 @@ public:
 
     /// Moves the deadline of a hook that is pending. Succeeds until the task starts. After that,
     /// and if the hook is not scheduled, it returns false and changes nothing: to revive it, call
-    /// `WheelTimer::schedule`. Give it a tolerance anew each time.
+    /// `WheelTimer::schedule`. Pass a tolerance each time.
     ///
     /// A push-back to a later deadline takes no lock, except the first one in a shard, and
     /// allocates nothing, except a level that has to be built. Under a clock other than the steady

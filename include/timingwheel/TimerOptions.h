@@ -76,8 +76,8 @@ struct TimerOptions {
     /// most Linux machines for ticks of 640 us and more. The driver reads the exact clock.
     bool coarseClock = false;
     /// Added to each positive delay that counts from a coarse reading, so that nothing is early. At
-    /// least the clock's `coarseLag()`, which is the default. A timeout is early on the exact clock
-    /// by what a reading was behind beyond this. Only with `coarseClock`.
+    /// least the clock's `coarseLag()`, which is the default. If a reading lags by more, a timeout
+    /// is early by the excess. Only with `coarseClock`.
     std::optional<Duration> coarseMargin = {};
     /// Where tasks run: by default on the driver. Must outlive the timer. SystemTimer only.
     Executor executor = {};
@@ -91,7 +91,7 @@ struct TimerOptions {
     /// ignored under a clock other than the steady one.
     Duration spin = {};
     /// A call of LoopTimer::runDue or ManualTimer::advanceTo starts no further task once it has
-    /// taken this long by the timer's clock, and returns true. So many slow tasks that are due at
+    /// taken this long by the timer's clock, and returns true. Thus many slow tasks that are due at
     /// once do not hold up the loop. LoopTimer and ManualTimer only.
     Duration passBudget = (Duration::max)();
     /// Makes the driver thread; by default a std::thread. It blocks all signals. SystemTimer only.

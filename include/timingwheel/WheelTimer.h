@@ -74,8 +74,8 @@ public:
     /// - Under a clock of `Kind::wall` that goes back by up to three hours, no time comes twice. A
     ///   longer way back is a correction: the next time is computed at once, from the new now.
     ///
-    /// Otherwise as scheduleAtFixedRate. What stop() returns does not know such a task: `target`
-    /// and `task()` are null. Errors as in `newTimeout`, and what `timeAfter` throws; also
+    /// Otherwise as scheduleAtFixedRate. In what stop() returns, `target` and `task()` of such a
+    /// task are null. Errors as in `newTimeout`, and what `timeAfter` throws; also
     /// std::invalid_argument for `shift`, for an empty `timeAfter`, for a series without a first
     /// time, and for one whose first time is not later than now.
     template <class Task, TimeAfterFunction TimeAfter>
@@ -171,8 +171,8 @@ public:
     /// it cancelled. `cancelled()` is called and captures are destroyed before this returns, unless
     /// a cancelAndWait() on another thread does so.
     ///
-    /// - Of what was accepted before the call, nothing runs that has not begun, and nothing that is
-    ///   periodic runs again.
+    /// - Of what was accepted before the call, nothing begins to run, and nothing periodic runs
+    ///   again.
     /// - Of what is accepted during the call, some may be cancelled. What is moved during the call
     ///   may be cancelled instead: reschedule() then returns false.
     /// - Nothing is cancelled that is accepted after it.

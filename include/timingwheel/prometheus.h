@@ -58,7 +58,7 @@ private:
         Time() = default;
         explicit Time(std::chrono::nanoseconds time) noexcept { add(time, 1); }
 
-        /// Adds so many times as much.
+        /// Adds `times` times `time`.
         void add(std::chrono::nanoseconds time, std::uint64_t times) noexcept {
             auto const all = static_cast<std::uint64_t>(time.count());
             seconds += times * (all / kSecond);
@@ -168,7 +168,7 @@ private:
                 out_ << letter;
         }
     }
-    // Not as the stream's locale and flags would have it.
+    // Independent of the stream's locale and flags.
 
     void digits(std::uint64_t number) const {
         std::array<char, 20> text{};

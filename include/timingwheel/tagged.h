@@ -16,7 +16,7 @@ inline namespace v1 {
 ///
 /// The timer keeps the pointer and never follows it. It may be that of a literal, or the address of
 /// an object. `untilStopped(token, tagged("idle", task))` has a tag, too; `untilStopped` comes
-/// first. What stop() returns knows a tagged callable as no `target`; `task()` is as without a tag.
+/// first. In what stop() returns, a tagged callable has no `target`; `task()` is as without a tag.
 ///
 /// Locks          in a HashedWheelTimer cancel() takes one for a tagged task, briefly
 /// Memory         a pointer in the same allocation; nothing for a task without a tag

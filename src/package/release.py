@@ -138,7 +138,7 @@ def parse():
     if options.url and not re.fullmatch(r"https://[^\s/@]+/\S*[^\s/]", options.url):
         parser.error(f'--url: "{options.url}" is not https://<host>/<path>')
     if not (options.check or options.as_it_is or options.url):
-        parser.error("a release wants the project's home page: --url https://<host>/<path>")
+        parser.error("a release needs the project's home page: --url https://<host>/<path>")
     return options
 
 

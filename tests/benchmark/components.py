@@ -132,4 +132,4 @@ def store(record):
     ]  # fmt: skip
     lines = ["| | | |", "| --- | ---: | --- |", *("| " + " | ".join(row) + " |" for row in rows)]
     return ("\n".join(lines) + "\n\nIds have 16 bytes, payloads 40. A lone caller that waits for "
-            "each commit has the first row; callers that are many\nshare commits.")  # fmt: skip
+            "each commit has the first row; many callers share\ncommits.")  # fmt: skip

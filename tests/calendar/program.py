@@ -61,7 +61,7 @@ class Calendar(unittest.TestCase):
         self.assertIn("noon", self.refused("--gap", "noon", "* * * * *"))
         for after in ("2026-02-30", "today", "2026-02-20 10", "2026-02-20 10:00:00 +1"):
             error = self.refused("--after", after, "* * * * *")
-            self.assertIn(f'--after wants YYYY-MM-DD HH:MM:SS in UTC, not "{after}"', error)
+            self.assertIn(f'--after needs YYYY-MM-DD HH:MM:SS in UTC, not "{after}"', error)
         self.assertIn("expression", self.refused())
 
     def testSaysWhenItDoesNotComeAnyMore(self):

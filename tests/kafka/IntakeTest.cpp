@@ -53,11 +53,11 @@ protected:
                    .maxDelay = 5'000,
                    .hasReplies = true,
                    .isOurs = [](std::string_view key) { return key != "of-others"; },
-                   .whyNotTake =
+                   .refusalOf =
                        [this](std::int64_t offset) {
                            return offset == notKept ? "the state does not take it" : "";
                        },
-                   .whyNotTo = [](std::string_view topic) -> std::string {
+                   .refusalOfTopic = [](std::string_view topic) -> std::string {
                        return topic == "nowhere" ? "there is no such topic" : "";
                    }}};
 };

@@ -783,7 +783,7 @@ class Failures(World):
             stranger.write(key, b"?", [])
         stranger.write("stranger", b"?", [("timingwheel-at", "soon"), ("timingwheel-to", "target")])
         stranger.flush()
-        self.assertIn("is not of ours, and left", self.ready().said())
+        self.assertIn("foreign record, ignored", self.ready().said())
         self.command("schedule", "stranger", now())
         self.assertDelivered([*IDS, "stranger"])
 

@@ -21,7 +21,7 @@ from programs import end, linesOf, pause, readUntil, waitUntil
 PROGRAM = None
 LEDGER = re.compile(r"^placed (\S+) = paid (\S+) \+ cancelled (\S+) \+ pending ([\d,]+)", re.M)
 BALANCES = "The ledger balances."
-LATER = "; the timer learns of it at its next start"
+LATER = "; it reaches the timer at its next start"
 LEAVES = "\033[?1049l"  # the alternate screen
 IDLE = ("--rate", "0")  # nobody places an order
 SLOW = """

@@ -1,5 +1,5 @@
 // A LoopTimer in a loop that sleeps until its descriptor is readable, and another thread that uses
-// the timer. The lock leans to the loop, so both enter it without asking the other.
+// the timer. The lock is biased towards the loop, so both enter it without asking the other.
 
 #include "Trial.h"
 #include "core/driver/lock/Bias.h"
@@ -67,7 +67,7 @@ namespace {
 
 /// Goes on until a task, or another thread by a task, says that it is over.
 struct Loop {
-    Loop() { timer.runDue(); }  // from here on the lock leans to this thread
+    Loop() { timer.runDue(); }  // from here on the lock is biased towards this thread
 
     void run() {
         while (!isOver) {

@@ -32,7 +32,7 @@ struct DeadlineState {
     explicit DeadlineState(Executor const& executor) : timer{executor} {}
     virtual ~DeadlineState() = default;
 
-    /// Has whoever is told of each expiry wait for it.
+    /// Starts the wait of a deadline that calls a function.
     virtual void listen() {}
 
     void setTo(TimePoint time) {
@@ -48,7 +48,7 @@ struct DeadlineState {
         return std::exchange(waiting, 0U);
     }
 
-    /// Has all waits look whether they are to go on: they are aborted, and wait again.
+    /// Makes all waits check whether they go on: they are aborted, and wait again.
     void wake() { wakeAt(timer.expiry()); }
     void wakeAt(TimePoint time) {
         if (timer.expires_at(time) > 0) ++wakes;
@@ -126,7 +126,7 @@ public:
 
     static void begin(DeadlineWait wait) {
         std::shared_ptr<State> const state = wait.state_;
-        // Whoever waited for a time that is over has been told, or is being told.
+        // Waits for a time that is over have completed, or are completing.
         if (state->waiting == 0 || state->timer.expiry() <= Timer::clock_type::now())
             state->wakeAt(state->deadline);
         wait.wakes_ = state->wakes;
@@ -203,7 +203,7 @@ private:
     static constexpr auto kNever = static_cast<std::uint64_t>(-1);
 
     Function function_;
-    std::uint64_t listensSince_ = kNever;  // so many cancels
+    std::uint64_t listensSince_ = kNever;  // in cancels
 };
 
 }  // namespace detail
@@ -231,14 +231,13 @@ private:
 /// - While it waits it is work: `run()` does not return.
 /// - A handler of `async_wait` runs on its associated executor, as with Asio's timers.
 ///
-/// Thread safety  as Asio's objects: its functions are called on its executor, if several threads
-///                run that then on a strand
+/// Thread safety  as Asio's objects: call its functions on its executor, which is a strand if
+///                several threads run it
 /// Lifetime       must not outlive the context; one that was moved from can only be assigned to or
 ///                destroyed
 /// Errors         std::bad_alloc from the first wait after construction, expiry or cancel; from the
-///                context's run(), and the wait is over, if one that waits again finds no memory;
-///                from the emission of a slot.
-///                What the function throws leaves run(), too
+///                emission of a slot; from the context's run() if a wait that goes on finds no
+///                memory, which ends it. What the function throws leaves run(), too
 template <class Timer = steady_timer>
 class basic_deadline {
     using State = detail::DeadlineState<Timer>;

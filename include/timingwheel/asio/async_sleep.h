@@ -165,7 +165,7 @@ private:
 /// Memory         the operation, from the handler's allocator, freed before the handler is called;
 ///                a link of its own if the slot is connected
 /// Thread safety  a slot may be emitted while the timer's thread ends the sleep, on the handler's
-///                executor, as Asio wants it; one of a handler without an executor may not
+///                executor, as Asio requires; one of a handler without an executor may not
 /// Lifetime       the executor's context must outlive the sleep: stop the timer first, or declare
 ///                it after the context
 /// Errors         std::bad_alloc from the call, or from the emission of a slot; the timer's error

@@ -66,7 +66,7 @@ using basic_shared_timer =
 
 using shared_timer = basic_shared_timer<std::chrono::steady_clock>;
 
-/// Has a context keep the waits of its shared timers in `timer`. Call it once for each context,
+/// Makes a context keep the waits of its shared timers in `timer`. Call it once for each context,
 /// before the first shared_timer is made on it, and not while another thread calls it.
 ///
 /// `Timer` is the timers' type, if they have another clock or other traits. Its clock must be that

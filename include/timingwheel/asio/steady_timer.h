@@ -13,8 +13,8 @@ inline namespace v1 {
 /// Boost.
 namespace asio {
 
-/// `Clock`, with a name that says: whoever waits by it waits in a wheel with ticks of `TickLength`.
-/// Time points are `Clock`'s own.
+/// `Clock`'s time under a type that selects a timing wheel with ticks of `TickLength`. Time points
+/// are `Clock`'s own.
 template <class Clock = std::chrono::steady_clock, class TickLength = std::chrono::milliseconds>
 struct wheel_clock {
     using duration = typename Clock::duration;
@@ -58,7 +58,7 @@ using QueueOf = WheelQueue<NetTypes, Traits<Clock, TickLength, WaitTraits>, Tick
 }  // namespace detail
 
 using steady_timer = basic_waitable_timer<std::chrono::steady_clock>;
-/// When the clock is set, its waits move with it. That is heard of when the reactor next wakes.
+/// When the clock is set, its waits move too. The change is noticed when the reactor next wakes.
 using system_timer = basic_waitable_timer<std::chrono::system_clock>;
 
 }  // namespace asio
@@ -66,8 +66,8 @@ using system_timer = basic_waitable_timer<std::chrono::system_clock>;
 }  // namespace timingwheel
 
 /// \cond
-/// The one place where Asio hands over: which queue holds the waits of a clock. From Asio 1.35 on
-/// it is also told an allocator and a reserve, for a heap.
+/// The one customisation point in Asio: which queue holds the waits of a clock. From Asio 1.35 on
+/// it also takes an allocator and a reserve, for a heap.
 #if TIMINGWHEEL_ASIO_VERSION >= 103500
 template <class Clock, class TickLength, class WaitTraits, class Allocator>
 class timingwheel::asio::detail::net::detail::timer_queue<

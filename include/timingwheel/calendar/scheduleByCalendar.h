@@ -32,8 +32,8 @@ TIMINGWHEEL_CALENDAR_API void requireWallClock(WheelTimer const& timer);
 ///   missed: `MissedTicks::skip` leaves it out, `catchUp` makes up for it.
 /// - When somebody sets the clock forward, what lies behind then is missed as well: one run comes
 ///   at once, and the others as above.
-/// - Set back by up to three hours, nothing runs again that has run. Further back is a correction:
-///   the new time counts at once, and what has run before may run again.
+/// - After a step back of up to three hours nothing that has run runs again. A longer one is a
+///   correction: the next run is computed from the new time, and what has run may run again.
 ///
 /// The timer's clock is `Clock::wall()`, or a ManualClock of `Kind::wall`. The task may be what
 /// `ifAlive` or `untilStopped` returns.

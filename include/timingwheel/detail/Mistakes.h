@@ -49,7 +49,7 @@ constexpr void requireTask() {
                       "a time is a delay, or a time point of the timer's clock");
 }
 
-/// For anything else something: requireTask() has said what is wrong.
+/// For anything else any When: requireTask() has reported the mistake.
 template <class Time>
 constexpr When toWhen(Time const& time) {
     if constexpr (std::is_convertible_v<Time, When>)

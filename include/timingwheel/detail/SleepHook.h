@@ -11,11 +11,11 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The hook of a Sleep or of a TimedOperation, and who ends it: the expiry, a stop, or the timer
+/// The hook of a Sleep or of a TimedOperation, and what ends it: the expiry, a stop, or the timer
 /// that gives it up. The first of them wins.
 ///
-/// Derive `Sleeper` from it: its `goOn()` is called once, as the timer's task or by who gave the
-/// hook up, and may destroy it.
+/// Derive `Sleeper` from it: its `goOn()` is called once, as the timer's task or by the thread
+/// that gave the hook up, and may destroy it.
 template <class Sleeper>
 class SleepHook {
 protected:
@@ -36,7 +36,7 @@ protected:
     bool isAsleep() noexcept {
         return (state_.fetch_or(kAsleep, std::memory_order_acq_rel) & kOver) == 0;
     }
-    /// After isAsleep() was false: has goOn() called all the same, as the timer's task.
+    /// After isAsleep() was false: goOn() is called all the same, as the timer's task.
     void scheduleAtOnce() { detail::schedule(timer_, hook_, (Clock::TimePoint::min)()); }
 
     /// For a token that was stopped before anything was scheduled.
@@ -68,7 +68,7 @@ private:
         explicit Hook(SleepHook& self) noexcept : TimerHookBase{kOperations, &self} {}
     };
 
-    /// Whoever asks has read kOver by a fetch_or, which acquired.
+    /// The caller has read kOver by a fetch_or, which acquired.
     bool has(State flag) const noexcept {
         return (state_.load(std::memory_order_relaxed) & flag) != 0;
     }

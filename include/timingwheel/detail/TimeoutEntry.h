@@ -11,7 +11,7 @@ namespace detail {
 
 class Keeper;
 
-/// The part that both kinds of entry share: who keeps it, and what it can do.
+/// The part that both kinds of entry share: the keeper and the operations.
 ///
 /// The owner's bits of the word hold the state: see docs/decisions/0001. `keeper` is set when the
 /// entry is first scheduled and stays, so one lock guards the entry for life. A hook's keeper is a
@@ -37,7 +37,7 @@ static_assert(sizeof(TimeoutEntry) == 40 || sizeof(void*) != 8);
 struct HookOperations : EntryOperations {
     void (*run)(void* object);
     /// Called instead of `run` if the timer gave the hook up: by stop(), by cancelAll(), or because
-    /// the executor refused it. Null if that is nobody's business.
+    /// the executor refused it. Null if the object need not know.
     void (*givenUp)(void* object) = nullptr;
 };
 

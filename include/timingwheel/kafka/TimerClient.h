@@ -18,7 +18,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// What librdkafka or a broker complained of. The message says what was tried.
+/// An error from librdkafka or a broker. The message says what was tried.
 class TIMINGWHEEL_KAFKA_API KafkaError : public std::runtime_error {
 public:
     KafkaError(std::string const& message, int code) : std::runtime_error{message}, code_{code} {}
@@ -31,7 +31,7 @@ private:
 
 /// A record that is to be delivered later.
 struct DelayedRecord {
-    /// Of the timer: 1 to 1,000 bytes. Scheduled again, a timer has the new time and record.
+    /// The timer's id, 1 to 1,000 bytes. Scheduling an id again replaces its time and record.
     std::string id;
     /// At most 10,000 days past and 36,600 ahead; workers may refuse more (--max-past-days,
     /// --max-delay-days: 3,660 days by default).
@@ -39,9 +39,9 @@ struct DelayedRecord {
     /// The topic to deliver to.
     std::string to;
     std::optional<std::string> value = {};
-    /// Of the record; the id if there is none.
+    /// The record's key; the id if there is none.
     std::optional<std::string> key = {};
-    /// Delivered with it. No name may begin with "timingwheel-". At most 100.
+    /// Delivered with the record. No name may begin with "timingwheel-". At most 100.
     std::vector<std::pair<std::string, std::string>> headers = {};
 };
 
@@ -65,10 +65,10 @@ struct TimerClientOptions {
 ///
 /// A call writes a command, with the right headers and into the right partition; any other client
 /// of Kafka can do the same. Its future is ready when the brokers have the command, on all replicas
-/// that are in sync. What becomes of it is said in the topic of replies, to those who ask:
+/// that are in sync. The outcome goes to the topic of replies, if the call asks for one:
 /// scheduled, replaced, pushed-back, cancelled, too-late, or refused and why.
 ///
-/// - Commands of one timer, from one client, are taken in in the order of the calls.
+/// - One client's commands for one timer take effect in the order of the calls.
 /// - A future throws KafkaError if the brokers did not confirm within five minutes. Then the
 ///   command may still be there.
 ///
@@ -90,7 +90,8 @@ public:
     /// `reply` asks for a reply, which carries that text. An empty one asks for none.
     [[nodiscard]] std::future<void> schedule(DelayedRecord const& record,
                                              std::string_view reply = {});
-    /// If the timer is not pending when the command is read, nothing changes; so for cancel.
+    /// Nothing changes if the timer is not pending when the command is read. The same holds for
+    /// cancel.
     [[nodiscard]] std::future<void> pushBack(std::string_view id, TimePoint at,
                                              std::string_view reply = {});
     [[nodiscard]] std::future<void> cancel(std::string_view id, std::string_view reply = {});

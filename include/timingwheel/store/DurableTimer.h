@@ -43,16 +43,16 @@ struct DurableTimerOptions {
     /// What is due within it is in memory, and in the wheel: 1 s to 366 days.
     Duration horizon = std::chrono::minutes{10};
     /// How many timeouts read from the file are in memory at a time; at least 1. What is overdue
-    /// after a long rest is read in such portions. If the handlers of so many have thrown, or so
-    /// many cannot be removed from the file, no others are read until that number falls.
+    /// after a long rest is read in such portions. If that many handlers have thrown, or that many
+    /// cannot be removed from the file, no others are read until the number falls.
     std::size_t maxRead = 100'000;
     /// Changes in one commit, and removals of what has been delivered: from 1. A commit takes what
     /// has come until then, so a large limit never delays a lone caller.
     std::size_t maxGroup = 10'000;
     /// Changes that wait for their commit: from 1. If there are more, calls wait.
     std::size_t maxWaiting = 100'000;
-    /// Ids and payloads, in bytes: so many of what was read from the file are in memory, as many of
-    /// those whose handlers are called again, and as many wait for their commit. 1 to
+    /// Bytes of ids and payloads in memory: this many of what was read from the file, as many of
+    /// those whose handlers are called again, and as many that wait for their commit. 1 to
     /// 1,000,000,000,000. One that is larger is taken alone.
     std::size_t maxBytes = 100'000'000;
     /// Bytes of an id, 1 to 1,000,000, and of a payload, 1 to 990,000,000: SQLite takes rows of
@@ -66,11 +66,11 @@ struct DurableTimerOptions {
     Duration retryDelay = std::chrono::seconds{1};
     /// How long the constructor waits while another program uses the file: 0 to an hour.
     Duration lockTimeout = std::chrono::seconds{5};
-    /// Receives what a handler throws, and what SQLite complains of where no caller waits. By
+    /// Receives what a handler throws, and SQLite's errors where no caller waits. By
     /// default a line on stderr. Called by one thread at a time, also by the one that commits. So
     /// it must not throw, and not wait for the timer: not for a future, for room, or for stop().
     std::function<void(std::exception_ptr)> errorHandler = {};
-    /// Of Clock::Kind::wall. Must outlive the timer.
+    /// Must be of Clock::Kind::wall, and outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::wall();
     /// Measures retryDelay, so not of Clock::Kind::wall. Must outlive the timer.
     std::reference_wrapper<Clock> retryClock = Clock::steady();
@@ -95,8 +95,8 @@ struct DurableTimerOptions {
 /// - A handler is called at least once for each timeout, never before its deadline by the clock. If
 ///   the process dies between a handler's end and the next commit, the handler is called again
 ///   after the restart, with the same id. So let what it does be harmless the second time.
-/// - A cancel that was confirmed as true: the handler is not called for the id any more. One that
-///   runs goes on.
+/// - After a cancel that was confirmed as true the handler is not called for the id any more. One
+///   that runs goes on.
 /// - An id that is scheduled again has the new timeout, instead of one that was pending. One that
 ///   was due, or whose handler runs, was confirmed and is delivered, too: as long as the id is not
 ///   cancelled.
@@ -112,8 +112,8 @@ struct DurableTimerOptions {
 /// Thread safety  every function from any thread. The handler may call all but stop and the
 ///                destructor
 /// Lifetime       the file belongs to one timer at a time: others are refused, readers too
-/// Errors         a change that the disk refused has its future throw StoreError, and has changed
-///                nothing; so has the rest of its group. But if the process or the power ends
+/// Errors         if the disk refuses a change, its future and those of its group throw StoreError,
+///                and nothing has changed. But if the process or the power ends
 ///                before a later commit, the next start may find the whole group done: it was
 ///                written, and only its sync was refused. If memory ends where no caller waits, the
 ///                process may end, or a timeout wait for the next start: the file has it
@@ -150,13 +150,13 @@ public:
     /// - The copy has what was confirmed before the call, and may have what was confirmed since. A
     ///   DurableTimer can be made of it.
     /// - The copy's file must be empty or not there. Otherwise the future throws StoreError and the
-    ///   file stays as it is; it also does if the disk refuses the copy, which is then empty.
+    ///   file stays as it is; it also throws if the disk refuses the copy, which is then empty.
     /// - Copies wait for each other, and stop() waits for them.
     /// - Throws std::logic_error after stop().
     [[nodiscard]] std::future<void> backup(std::filesystem::path copy);
 
-    /// Timeouts in the file, by the last commit. Whoever sees one gone may look at what its handler
-    /// has done.
+    /// Timeouts in the file, by the last commit. Once one is gone, what its handler has done is
+    /// visible.
     std::uint64_t pendingTimeouts() const noexcept;
 
     /// Accepts nothing more, waits for handlers that run, and does what was accepted. What is

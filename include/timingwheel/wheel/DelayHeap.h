@@ -67,7 +67,7 @@ public:
             if (level.earliest == kNever) continue;
             Item item{level.earliest, level.buckets + level.slot};
             visit(item);
-            // Not round to the first again: no time says when that expires a turn later.
+            // Stop before the first again: its expiration a turn later may not be a time.
             for (std::uint32_t slot = level.slot;;) {
                 std::uint32_t const next = level.armed.nextAfter(slot);
                 if (next == level.slot) break;

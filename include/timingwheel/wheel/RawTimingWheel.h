@@ -30,8 +30,8 @@ struct TimingWheelOptions {
     std::vector<std::int64_t> levelSizes = {};
     /// Where the wheel's clock begins. Slots are counted from tick 0.
     Tick start{0};
-    /// When crowded buckets are emptied by lanes (see TimerTaskList), out of order: once about so
-    /// many different entries have been in the wheel, at most 200,000; 0 is always, SIZE_MAX never.
+    /// When crowded buckets are emptied by lanes (see TimerTaskList), out of order: once about
+    /// this many different entries were in the wheel, at most 200,000; 0 is always, SIZE_MAX never.
     /// Below some ten thousand the caches hold all entries, and lanes cost more than they gain.
     std::size_t lanesFrom = 32'768;
 };
@@ -117,8 +117,8 @@ public:
     static constexpr std::size_t kCrowded = 64;
     static constexpr std::size_t kCrowdedFinest = 8;
 
-    /// One in so many entries is a sample, by its address, and sets one of 64 bits: they tell how
-    /// many different entries were here. What leaves need not be asked.
+    /// One entry in this many is a sample, by its address, and sets one of 64 bits: they show how
+    /// many different entries were here. Removals need do nothing.
     static constexpr std::uint32_t kOneIn = 1'024;
     static bool isSample(TimerTaskEntry const& entry) noexcept {
         return TimerTaskList::spread(entry) < (std::uint64_t{1} << 32U) / kOneIn;
@@ -264,14 +264,14 @@ public:
     }
 
     /// A place on a walk through all lists of the wheel: of its buckets, then of what was flushed,
-    /// and gathered. Made by itself it is the first.
+    /// and gathered. By default the first.
     struct WalkPlace {
         std::size_t level = 0;
         std::uint64_t slot = 0;
         unsigned list = 0;
     };
     /// Goes on from `place` to a list that holds entries, and returns it. Null at the end, and also
-    /// after so many buckets without; `buckets` is then 0. The caller may change the order in the
+    /// after `buckets` buckets without any; that is then 0. The caller may change the order in the
     /// list. O(buckets).
     TimerTaskList::List* nextList(WalkPlace& place, std::size_t& buckets) noexcept;
 
@@ -288,7 +288,7 @@ private:
 
     void addSample(TimerTaskEntry const& entry) noexcept;
 
-    /// Links an entry into the bucket of its deadline, which is so far ahead of the clock.
+    /// Links an entry into the bucket of its deadline, which is `distance` ahead of the clock.
     Placement link(TimerTaskEntry& entry, Tick tick, std::int64_t distance) noexcept {
         std::int64_t const deadline = tick.value();
         if (deadline >= near_) [[unlikely]]
@@ -343,8 +343,8 @@ private:
     void noteLevels() noexcept;
 
     std::int64_t clock_;
-    // Nothing but the clock changes before: no bucket expires, and the finest level begins no turn.
-    // While flushed entries wait, and until the clock moves after that, in the past.
+    // Before this tick only the clock changes: no bucket expires, and the finest level begins no
+    // turn. While flushed entries wait, and until the clock moves after that, it is in the past.
     std::int64_t quietUntil_ = 0;
     std::int64_t near_;  // the limit of the levels whose slots a reciprocal finds
     /// The first level that may hold a distance, by the zeros before its bits: null if that is the
@@ -360,7 +360,7 @@ private:
     std::int64_t origin_;  // 0, or the start if that is negative: no tick comes before
     LevelGeometry geometry_;
     std::uint64_t samples_ = 0;  // a bit for each, by its address
-    int crowdedFrom_;            // so many bits
+    int crowdedFrom_;            // how many bits
     bool isCrowded_;
 };
 

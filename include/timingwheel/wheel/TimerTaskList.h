@@ -228,7 +228,7 @@ private:
     std::int64_t expiration_ = kUnarmed;
     std::uint32_t slot_ : 26 = 0;
     std::uint32_t level_ : 6 = 0;
-    std::uint32_t lanesAt_ = 0;  // so many bytes behind the bucket; 0 if it has none
+    std::uint32_t lanesAt_ = 0;  // in bytes behind the bucket; 0 if it has none
 };
 
 static_assert(sizeof(TimerTaskList) == 32 || sizeof(void*) != 8);

@@ -27,7 +27,7 @@ inline namespace v1 {
 /// Thread safety  none: belongs to its wheel
 class alignas(detail::kCacheLine) TimingWheelLevel {
 public:
-    /// Only a level of at most so many slots has lanes: making them takes time in proportion.
+    /// The most slots of a level with lanes: making them takes time in proportion.
     static constexpr std::uint32_t kMostWithLanes = 65'536;
 
     /// Slots are counted from `origin`. `wheelClock` lives as long as the level. Strong exception
@@ -122,7 +122,7 @@ public:
     std::uint64_t slotsTo(std::int64_t tick) const noexcept {
         return byGranularity_.divide(ticksTo(tick));
     }
-    /// The same for less. REQUIRES: isNear(), tick < limit().
+    /// The same, cheaper. REQUIRES: isNear(), tick < limit().
     std::uint64_t nearSlotsTo(std::int64_t tick) const noexcept {
         assert(isNear() && tick < limit_);
         return detail::upperHalfOfProduct(ticksTo(tick), reciprocal_);
@@ -130,7 +130,7 @@ public:
     /// False for the finest level, where a slot is a tick, and for a level of weeks and more, with
     /// ticks of a millisecond.
     bool isNear() const noexcept { return reciprocal_ != 0; }
-    /// Which slot lies so many behind that. As it is less than two turns, the smaller of two
+    /// Which slot lies `passed` slots behind that. As it is less than two turns, the smaller of two
     /// unsigned numbers replaces the modulo: in the first turn the difference wraps.
     std::uint64_t slotAfter(std::uint64_t passed) const noexcept {
         return (std::min)(passed, passed - size_);

@@ -13,7 +13,7 @@ struct Followed {
     std::uint64_t early = 0;
 };
 
-/// Schedules one task and tells, as it happens, how it moves down the levels of the wheel.
+/// Schedules one task and prints, as it happens, how it moves down the levels of the wheel.
 Followed followOneTask(Options const& options, Terminal& terminal);
 
 /// A deadline of about `wanted` ticks after a timer's start whose way down skips no level.

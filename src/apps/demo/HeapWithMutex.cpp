@@ -19,7 +19,7 @@ namespace {
 using std::chrono::nanoseconds;
 using TimePoint = timingwheel::Clock::TimePoint;
 
-/// What one writes first. Each timeout knows its place, so that it can be cancelled.
+/// A first attempt at a timer. Each timeout knows its place, so that it can be cancelled.
 class HeapWithMutex {
     struct Timeout {
         TimePoint due;

@@ -38,7 +38,7 @@ public:
     void accepted(Kind kind) noexcept { add(of(kind).accepted); }
     /// A cancel() returned true.
     void cancelled(Kind kind) noexcept { add(of(kind).cancelled); }
-    /// stop() returned so many.
+    /// stop() returned `times`.
     void returned(Kind kind, std::uint64_t times = 1) noexcept { add(of(kind).returned, times); }
     /// A reschedule() returned true.
     void pushedBack() noexcept { add(pushedBack_); }

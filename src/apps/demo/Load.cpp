@@ -106,7 +106,7 @@ timingwheel::TimerOptions Load::timerOptions() {
     options.wheelSize = options_.wheelSize;
     options.name = "load";
     if (options_.watch) options.observer = &occupancy_;
-    // A thread of our own, so that it can tell how much CPU it used.
+    // A thread of our own, so that it can report how much CPU it used.
     options.threadFactory = [this](std::function<void()> body) {
         return std::thread{[this, body = std::move(body)] {
             body();

@@ -47,7 +47,7 @@ CommandLine parse(int argc, char const* const* argv) {
                             char const* type) {
         app.add_option(name, value, help)->check(CLI::Range(least, most))->type_name(type);
     };
-    add("--follow", follow, "follow one task for about so long (8.5; 0: do not)", 0.0, 3600.0,
+    add("--follow", follow, "follow one task for about this long (8.5; 0: do not)", 0.0, 3600.0,
         "SECONDS");
     app.add_flag("--watch", options.watch,
                  "draw the levels of the wheel while the\nload runs, which then takes more CPU, "

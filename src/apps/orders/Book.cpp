@@ -59,7 +59,7 @@ public:
     std::string text(int column) const {
         return reinterpret_cast<char const*>(sqlite3_column_text(statement_, column));
     }
-    /// Of the columns id, state, placed, deadline.
+    /// Reads the columns id, state, placed, deadline.
     Order order() const {
         return {text(0), static_cast<State>(number(1)), fromFile(number(2)), fromFile(number(3))};
     }

@@ -34,8 +34,8 @@ struct Totals {
 };
 
 /// The shop's own table: what has become of each order. Every change is on the disk when its call
-/// returns. A change is marked until the timer has been told of it: whoever has the timer does so,
-/// at once or after a restart. So the two files agree, whenever a process is killed.
+/// returns. A change is marked until it has reached the timer: the process that has the timer
+/// passes it on, at once or after a restart. So the two files agree, whenever a process is killed.
 ///
 /// Thread safety  one thread at a time for each Book; several threads and processes may have the
 ///                file open
@@ -47,21 +47,22 @@ public:
     Book& operator=(Book const&) = delete;
     ~Book();
 
-    /// All of them together. Of those that are there already nothing changes. How many were placed.
+    /// All of them together. Those that are there already stay as they are. Returns how many were
+    /// new.
     std::size_t place(std::vector<std::string> const& ids, Time now, Time deadline);
-    /// Those of them that were open, and not overdue.
+    /// Returns those of them that were open, and not overdue.
     std::vector<std::string> pay(std::vector<std::string> const& ids, Time now);
     /// False if it was not open.
     bool cancel(std::string const& id);
 
     std::optional<Order> find(std::string const& id);
-    /// By deadline.
+    /// In the order of deadlines.
     std::vector<Order> open();
     /// Does not count them, so it takes no longer the more there are.
     bool hasOpen();
-    /// Those of which the timer has not been told.
+    /// Those whose state has not reached the timer.
     std::vector<Order> untold(std::size_t limit);
-    /// The timer has been told that they are in these states.
+    /// These states of theirs have reached the timer.
     void told(std::vector<Order> const& orders);
     bool isTold(std::string const& id);
 

@@ -23,7 +23,7 @@ public:
         double rate = 20;   // orders a second
         double paid = 0.9;  // of all
         std::uint64_t seed = 1;
-        std::uint64_t orders = 0;  // so many in all; 0: without end
+        std::uint64_t orders = 0;  // how many in all; 0: without end
     };
 
     using SteadyTime = std::chrono::steady_clock::time_point;
@@ -31,12 +31,12 @@ public:
     /// Goes on behind the orders that are in the book.
     Customers(Options const& options, Book& book, SteadyTime now);
 
-    /// Who orders until now: ids. By a clock that nobody sets. After a pause of the program, no
-    /// more than in a second.
+    /// The ids of orders placed until now. By a clock that nobody sets. After a pause of the
+    /// program, no more than in a second.
     std::vector<std::string> order(SteadyTime now);
     /// They have been placed, with this deadline.
     void ordered(std::vector<std::string> const& ids, Time now, Time deadline);
-    /// Who pays until now: ids.
+    /// The ids of orders paid until now.
     std::vector<std::string> pay(Time now);
     bool haveAllOrdered() const noexcept {
         return options_.orders > 0 && number_ >= options_.orders;

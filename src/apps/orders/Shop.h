@@ -18,8 +18,8 @@ namespace orders {
 struct Ledger {
     Totals totals;
     std::uint64_t timeouts = 0;
-    /// By the timer's file. It may still have a timeout of an order that has ended, until the timer
-    /// has been told.
+    /// By the timer's file, which may still have a timeout of an order that has ended, until that
+    /// has reached the timer.
     std::uint64_t pending() const noexcept {
         std::uint64_t const known = totals.pending - totals.untoldPending;
         std::uint64_t const tooMany = timeouts > known ? timeouts - known : 0;
@@ -30,17 +30,17 @@ struct Ledger {
     }
 };
 
-/// Who has the timer: cancels orders when they are due, and tells the timer what the book says.
+/// Owns the timer: cancels orders when they are due, and passes on to the timer what the book says.
 ///
-/// The book comes first. Until the timer knows of a change, the book has it as untold. If the
-/// process dies anywhere between, the next one tells the timer again, which is harmless: an open
-/// order has its timeout replaced by one at the same deadline, another one is cancelled once more.
+/// The book comes first. Until a change has reached the timer, the book has it as untold. If the
+/// process dies anywhere between, the next one passes it on again, which is harmless: an open order
+/// has its timeout replaced by one at the same deadline, another one is cancelled once more.
 /// And a timeout that comes again finds that its order is not open.
 ///
 /// Thread safety  one thread
 class Shop {
 public:
-    /// Throws store::StoreError if another process has the timer and keeps it for so long: see
+    /// Throws store::StoreError if another process has the timer and keeps it for `wait`: see
     /// isInUse().
     Shop(std::filesystem::path const& file, std::chrono::milliseconds wait);
 
@@ -52,8 +52,8 @@ public:
     std::uint64_t timeouts() const { return timer_.pendingTimeouts(); }
     /// The books at the end. What is overdue stays for the next shop.
     Ledger close();
-    /// What went wrong in the last seconds where nobody waited; empty: nothing. What lasts goes
-    /// wrong again within them.
+    /// The last error of recent seconds where no caller waited; empty: none. A lasting cause gives
+    /// a new one within them.
     std::string lastError() const;
 
 private:

@@ -37,7 +37,7 @@ using timingwheel::store::StoreError;
 constexpr int kFailed = 1;
 constexpr int kMisunderstood = 2;
 constexpr int kInterrupted = 130;
-constexpr char kToldLater[] = "; the timer learns of it at its next start";
+constexpr char kToldLater[] = "; it reaches the timer at its next start";
 
 struct Options {
     std::string file = "orders.db";
@@ -100,9 +100,9 @@ std::unique_ptr<Shop> openShop(std::string const& file) {
     }
 }
 
-/// The timer learns of a change that is in the book. Who has the timer tells it: this process, or
-/// the shop that is open. What is to be said if nobody has: the shop was stopped, or the timer's
-/// file is damaged. The change stands.
+/// Passes a change in the book on to the timer: here, or by the shop that is open. Returns what to
+/// print if neither is possible: the shop was stopped, or the timer's file is damaged. The change
+/// stands.
 std::string haveTimerTold(Options const& options, Book& book) {
     auto const last = steady_clock::now() + 5s;
     try {
@@ -233,9 +233,10 @@ int command(int count, char** arguments) {
             ->capture_default_str();
     };
     CLI::App* const runs = app.add_subcommand("run", "open the shop, and show what is pending");
-    runs->add_option("--orders", options.customers.orders,
-                     "customers order so many in all; then it ends when none is pending. 0: until "
-                     "Ctrl-C")
+    runs->add_option(
+            "--orders", options.customers.orders,
+            "customers order this many in all; then it ends when none is pending. 0: until "
+            "Ctrl-C")
         ->check(CLI::Range(0, 100'000'000))
         ->capture_default_str();
     runs->add_option("--rate", options.customers.rate, "orders a second; 0: no customers")

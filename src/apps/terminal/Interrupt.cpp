@@ -25,7 +25,7 @@ extern "C" void noteInterrupt(int signal) {
     if (interrupted.exchange(true)) endAtOnce(signal);
 }
 
-/// A signal that is ignored stays ignored: the shell, or nohup, wanted that.
+/// A signal that is ignored stays ignored: the shell, or nohup, has set that.
 void handle(int signal, void (*handler)(int)) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;

@@ -63,7 +63,7 @@ inline constexpr char kEndOfStyle[] = "\033[0m";
 /// How many columns a text takes: its UTF-8 characters, without colours.
 std::size_t columnsOf(std::string_view text);
 
-/// The beginning of a text, in no more than so many columns: a line that wraps cannot be redrawn.
+/// The beginning of a text, in at most `columns` columns: a line that wraps cannot be redrawn.
 std::string_view cut(std::string_view text, std::size_t columns);
 
 }  // namespace terminal

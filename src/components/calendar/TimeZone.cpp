@@ -24,7 +24,7 @@ namespace zones = std::chrono;
 #endif
 
 #if defined(TIMINGWHEEL_CALENDAR_WITH_DATE) && USE_OS_TZDB
-/// Of the system's zones date reads the changes that their files list, and not the rule at the end.
+/// The library date reads the changes that a zone's file lists, but not the rule at its end.
 ZoneRule ruleOf(std::string const& zone) {
     std::string const path = "/usr/share/zoneinfo/" + zone;
     std::ifstream file{path, std::ios::binary};

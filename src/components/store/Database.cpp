@@ -9,7 +9,7 @@ namespace store {
 
 namespace {
 
-/// SQLite wants UTF-8, also where a path's own characters are others.
+/// SQLite takes UTF-8, also where a path's own characters are others.
 std::string utf8(std::filesystem::path const& file) {
     std::u8string const name = file.u8string();
     return {name.begin(), name.end()};

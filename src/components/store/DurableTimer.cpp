@@ -88,7 +88,7 @@ void printError(std::exception_ptr const& error) {
     }
 }
 
-/// What a caller wants.
+/// What a caller asks for.
 struct Change {
     enum class Kind { schedule, reschedule, cancel };
     Kind kind;
@@ -106,7 +106,7 @@ struct Row {
     std::int64_t deadline;
     std::string id;
     std::string payload;
-    /// Its id was cancelled when it was due. Behind the store's mutex.
+    /// Its id was cancelled when it was due. Guarded by the store's mutex.
     bool mutable isDropped = false;
 
     std::size_t bytes() const { return id.size() + payload.size(); }
@@ -204,8 +204,8 @@ private:
         return true;
     }
 
-    /// SQLite tells of neither if it cannot: of a database in memory, or in a file that goes with
-    /// the connection.
+    /// SQLite reports neither failure: for a database in memory, or in a file that goes with the
+    /// connection.
     void keepWhatIsCommitted() {
         std::string const mode = database_.text("PRAGMA journal_mode = WAL");
         if (mode != "wal")
@@ -276,7 +276,7 @@ std::unique_ptr<Table> openTable(std::filesystem::path const& file,
 
 /// Callers append changes. One thread, the writer, commits them in groups, and keeps in the wheel
 /// what is near. The wheel hands over what is due to the threads that call the handler, and these
-/// tell the writer.
+/// report to the writer.
 class DurableTimer::Store {
 public:
     Store(std::filesystem::path const& file, Handler handler, DurableTimerOptions options)
@@ -361,7 +361,7 @@ private:
         Clock::TimePoint nextCall{};  // by retryClock, after a failure
     };
 
-    /// A copy of the file that is wanted.
+    /// A requested copy of the file.
     struct Copy {
         std::filesystem::path file;
         std::promise<void> answer;
@@ -405,7 +405,7 @@ private:
         }
     }
 
-    /// Where it belongs then.
+    /// Returns the list where it belongs then.
     std::vector<std::int64_t>& call(Row const& row) {
         TimePoint const deadline = fromFile(row.deadline);
         if (deadline > Clock::systemTime(now())) return early_;
@@ -481,7 +481,7 @@ private:
     }
 
     /// One transaction for what was asked for, and for what has ended, or a part of that. If the
-    /// disk refuses it, all is as before: callers are told, and what has ended is tried again.
+    /// disk refuses it, all is as before: callers get the error, and what has ended is tried again.
     void commit(std::vector<Change>& group) {
         if (group.empty() && unwritten_.empty()) return;
         Effects effects;
@@ -672,7 +672,7 @@ private:
     }
 
     /// What keeps its place here counts, too: what could not be removed, and the keys of those
-    /// whose handlers have thrown. If all of them do, reading on would help nobody.
+    /// whose handlers have thrown. If all of them do, reading on would not help.
     bool hasRoom() const {
         return held_.rows <= options_.maxRead / 2 && held_.bytes <= options_.maxBytes / 2 &&
                retrying_ + unwritten_.size() < options_.maxRead;

@@ -17,7 +17,7 @@ Lock::Kind lockOf(DrivenBy driver) noexcept {
         case DrivenBy::caller:
             return Lock::Kind::none;
         case DrivenBy::loop:
-            return Lock::Kind::leaning;
+            return Lock::Kind::biased;
         case DrivenBy::thread:
             break;
     }

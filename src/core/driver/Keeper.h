@@ -34,7 +34,7 @@ public:
     Keeper& operator=(Keeper const&) = delete;
 
     TimerContext& context() const noexcept { return context_; }
-    /// The tick at which the driver is next wanted here: Tick::max() if never.
+    /// The tick at which the driver is next needed here: Tick::max() if never.
     Tick nextWake() const noexcept { return nextWake_.get(); }
 
     // For handles and claims, from any thread.
@@ -129,14 +129,14 @@ public:
         keeper_.nextWake_.lower(tick);
         owed_ = std::min(owed_, tick.value());
     }
-    /// The driver itself says when it is next wanted here.
+    /// The driver itself says when it is next needed here.
     void setNextWake(Tick tick) noexcept { keeper_.nextWake_.set(tick); }
     /// Drops the driver's reference to a node that has ended, after unlocking.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
     /// The same while the lock is released.
     void releaseNow(TimeoutNode& node) noexcept { release(&node); }
 
-    // Runs, and who waits for them.
+    // Runs, and the threads that wait for them.
 
     /// A run is over: wakes the threads that wait for it.
     void endRun(RunningTask& task) noexcept {
@@ -164,7 +164,7 @@ public:
         keeper_.lock_.wait(keeper_.drained_, std::forward<Condition>(condition));
     }
 
-    void leanToThisThread() noexcept { keeper_.lock_.leanToThisThread(); }
+    void favourThisThread() noexcept { keeper_.lock_.favourThisThread(); }
 
 private:
     // What is owed: to ring the driver's alarm by a tick; nothing; or something, but only to an

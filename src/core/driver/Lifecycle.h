@@ -19,7 +19,7 @@ namespace detail {
 /// or none.
 class Lifecycle {
 public:
-    /// In what the kinds of timer differ.
+    /// What differs between the kinds of timer.
     class Engine {
     public:
         /// When there is something to do next; Tick::max() if never.
@@ -38,7 +38,7 @@ public:
         virtual void close(StoppedTimeouts& stopped) noexcept = 0;
         /// stop(): the driver has ended. Waits for what runs elsewhere, and takes out what is left.
         virtual void collect(StoppedTimeouts& stopped) noexcept = 0;
-        /// stop(): nothing runs any more. Tells the objects of hooks that were taken out.
+        /// stop(): nothing runs any more. Notifies the objects of hooks that were taken out.
         virtual void endGivenUp() noexcept {}
         /// disown(): calls orphan() of every keeper.
         virtual void orphanKeepers() noexcept = 0;

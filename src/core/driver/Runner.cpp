@@ -54,7 +54,7 @@ void Runner::runChunk(Chunk& chunk) noexcept {
             TimeoutState const state =
                 node == nullptr ? TimeoutState::expired : TimeoutState::running;
             TimeoutWord{run.deadline(), state}.storeIn(*entry);
-            // Whoever waited for the run before has seen the end of it. So have those who compare
+            // Threads that waited for the run before have seen its end. So have those that compare
             // addresses: its node may go.
             if (isAwaited) [[unlikely]]
                 Hold{hold_.keeper()}.notifyRunEnded();
@@ -125,7 +125,7 @@ void Runner::endOnce(TaskRun const& run) noexcept {
     destroyTask(hold_.context(), node);
 }
 
-/// An observer receives a run for each period, so the last run does not tell it the end: a cancel
+/// An observer receives a run for each period, so the last run does not mark the end: a cancel
 /// does.
 void Runner::endPeriodic(TimeoutNode& node) noexcept {
     TimerContext& context = hold_.context();

@@ -87,7 +87,7 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
         }
         throw;
     }
-    // The timer gave it up, and has not told its object yet: it is scheduled instead.
+    // The timer gave it up, and has not notified its object yet: it is scheduled instead.
     if (hook.isQueued()) [[unlikely]]
         TimerTaskList::remove(hook);
     hold.wakeBy(hold->accept(hook, deadline));
@@ -224,7 +224,7 @@ inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord w
     catchUp(hold, now);
     // A deadline in the past becomes now: it must not overtake what has waited longer, here or in
     // another shard. It needs memory only if the driver is late by all that the levels reach: a
-    // stop token's callback has nobody to tell that there is none.
+    // stop token's callback cannot report that there is none.
     Tick const tickNow = context().scale.nowToTick(now);
     if (deadline <= tickNow)
         reserveIfPossible(hold, deadline = tickNow);
@@ -307,7 +307,7 @@ bool Shard::turnBackIfSet(ShardHold& hold, Tick tick) noexcept {
 void Shard::beginPass(RunFrame& pass) noexcept {
     ShardHold hold{*this};
     hold.tasks().running.add(pass);
-    hold.leanToThisThread();
+    hold.favourThisThread();
 }
 
 void Shard::endPass(RunFrame& pass) noexcept { ShardHold{*this}.endRun(pass); }
@@ -341,7 +341,7 @@ Shard::Served Shard::serveUnder(ShardHold& hold, Tick limit, RunFrame& frame, st
     ShardBook::Turn turn = hold->begin(limit);
     if (hold->isTurningBack()) [[unlikely]]
         hold->placeGathered(turn);
-    // An observer wants each step before the next.
+    // An observer gets each step before the next.
     bool const isChunked =
         atMost > 1 && context().options.executor.isInline() && !context().isObserved();
     while (started < atMost && !hold->isTurningBack()) {
@@ -413,7 +413,7 @@ void Shard::forget(HookEntry& hook) {
             hold.notifyIfDrained();
             context().limit.release();
         } else if (hook.isQueued()) {
-            TimerTaskList::remove(hook);  // the timer gave it up, and has not told its object yet
+            TimerTaskList::remove(hook);  // given up, and its object not yet notified
         }
         std::uint64_t const upTo = running.runs();
         if (!running.runsElsewhere(hook, upTo, self)) break;

@@ -60,7 +60,7 @@ public:
     /// nothing has changed then.
     Answer schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
     /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
-    /// that cannot be scheduled it throws, or says `elsewhere`; those before it are scheduled then.
+    /// that cannot be scheduled it throws or returns `elsewhere`; those before it stay scheduled.
     /// Throws std::bad_alloc as above, and RejectedExecution.
     /// REQUIRES: at most kPerHold. Hooks of this shard, or one that is of no other timer any more.
     Answer schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
@@ -102,8 +102,8 @@ public:
 
     // For the driver: one thread at a time. Claims call runQueued() from any thread.
 
-    /// A pass of a loop begins or ends. stop() waits for the end. The lock leans to the first
-    /// thread that makes passes.
+    /// A pass of a loop begins or ends. stop() waits for the end. The lock is biased towards
+    /// the first thread that makes passes.
     void beginPass(RunFrame& pass) noexcept;
     void endPass(RunFrame& pass) noexcept;
     /// Lets the driver serve the entries that were due on arrival.
@@ -129,7 +129,7 @@ public:
     void close(StoppedTimeouts& stopped) noexcept;
     /// Waits for runs on other threads, then takes the periodic timeouts that ended meanwhile.
     void collectLate(StoppedTimeouts& stopped) noexcept;
-    /// Tells the objects of hooks that the timer gave up, one after another, as if they ran in
+    /// Notifies the objects of hooks that the timer gave up, one after another, as if they ran in
     /// `frame`. Outside the lock; may destroy the timer.
     void endGivenUp(RunFrame& frame) noexcept;
     std::size_t pending();

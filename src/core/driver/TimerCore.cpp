@@ -137,7 +137,7 @@ std::size_t TimerCore::cancelAll() noexcept {
     return count;
 }
 
-/// A thread always gets the same one, so two threads seldom want one lock.
+/// A thread always gets the same one, so two threads seldom need one lock.
 Shard& TimerCore::shardOfThisThread() const noexcept {
     return *shards_[indexOfThisThread() & (shards_.size() - 1)];
 }
@@ -285,7 +285,7 @@ void TimerCore::drive() noexcept {
         runDue(context_.tickNow(), frame);
         if (life_.isStopRequested())
             return;  // by a task that destroyed the timer: the clock may be gone
-        // It may have been set during a run, which the waiter does not hear.
+        // It may have been set during a run, which the waiter does not notice.
         followClockBack();
         Tick const until = nextWake();
         if (until <= context_.tickNow()) continue;

@@ -62,7 +62,7 @@ public:
 
     /// The milliseconds from now until the caller must advance, rounded up; -1 if never.
     int pollTimeout() const noexcept;
-    /// The bounds of a call that may run so many tasks.
+    /// The bounds of a call that may run `atMost` tasks.
     PassBounds boundsOf(std::size_t atMost) const noexcept {
         return {atMost, context_.options.passBudget};
     }
@@ -98,7 +98,7 @@ private:
     [[noreturn]] void refuseStopped() const;
     struct Earliest {
         Shard* shard;
-        Tick wake;    ///< when it wants the driver
+        Tick wake;    ///< when it needs the driver
         Tick others;  ///< when the next one does
     };
     Earliest earliestShard() noexcept;

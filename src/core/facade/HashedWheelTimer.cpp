@@ -103,7 +103,7 @@ HashedWheelTimer::HashedWheelTimer(HashedWheelTimerOptions options) : core_{make
                                                     options.leakDetection);
         if (options.tick.count() < kMillisecond)
             live_->log(TimerLog::Level::warning, "tick is " + std::to_string(options.tick.count()) +
-                                                     " ns: 1 ms is used, the shortest there is");
+                                                     " ns: using the minimum, 1 ms");
     } catch (...) {
         if (live_ != nullptr) live_->stopped();  // what was never made is no leak
         core_->life().disown();

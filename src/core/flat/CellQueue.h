@@ -20,7 +20,7 @@ namespace detail {
 /// New entries on their way from callers to the worker, in the order of arrival.
 ///
 /// A row of cells. A caller draws the next cell with one increment, and then puts its entry there.
-/// Whoever cancels the entry may take it back from there, and the worker never sees it.
+/// A thread that cancels it may take it back from there, and the worker never sees it.
 ///
 /// There are two rows: callers fill one while the worker empties the other. A caller may be held up
 /// after drawing its cell. The worker passes over that cell, and comes back to it later. A row is
@@ -29,7 +29,7 @@ namespace detail {
 /// Complexity     add and takeBack O(1), without a lock
 /// Memory         8 bytes a cell; each row keeps as many as it once needed, and 64 at least. Only
 ///                `add` allocates
-/// Thread safety  add, takeBack: any thread; the rest: the worker, or who takes its place. Under a
+/// Thread safety  add, takeBack: any thread; the rest: the worker, or its stand-in. Under a
 ///                lock of theirs look() may come from any thread, too
 class CellQueue {
 public:
@@ -69,7 +69,7 @@ public:
                cell.compare_exchange_strong(expected, &takenBack_, std::memory_order_acquire);
     }
 
-    /// Calls visit(entry) for at most so many entries, in the order of arrival. If it returns
+    /// Calls visit(entry) for at most `atMost` entries, in the order of arrival. If it returns
     /// false, that entry stays for the next time, and so do those behind it. Returns how many were
     /// taken back since the last time.
     ///
@@ -174,7 +174,7 @@ private:
         // For the worker.
 
         /// The cell, `refused()` if there was no memory for its segment, or null if the caller that
-        /// drew it has not come so far.
+        /// drew it has not filled it yet.
         Cell* find(std::uint64_t index) noexcept {
             unsigned const number = numberOf(index);
             Cell* const segment = latest(segments_[number]);
@@ -182,13 +182,13 @@ private:
             return segment + offset(index, number);
         }
         static Cell const* refused() noexcept { return &refused_; }
-        /// True once so many callers, all that drew refused cells of this row, have given up.
+        /// True once `count` callers, all that drew refused cells of this row, have given up.
         bool haveGivenUp(std::uint64_t count) noexcept {
             if (givenUp_.load(std::memory_order_relaxed) != count) return false;
             givenUp_.store(0, std::memory_order_relaxed);
             return true;
         }
-        /// Makes the first so many free. REQUIRES: no caller has any of them.
+        /// Makes the first `count` free. REQUIRES: no caller has any of them.
         void clear(std::uint64_t count) noexcept;
 
     private:
@@ -285,7 +285,7 @@ private:
         if ((word & kClosed) == 0) return indexOf(word);
         return (closedAt_ & kClosed) == 0 ? indexOf(closedAt_) : rows_[row].end;
     }
-    /// Lends the entry: whoever would take it back finds it gone, and has the worker unlink it.
+    /// Lends the entry: a thread that would take it back finds it gone: the worker unlinks it.
     template <class Visit>
     static void lookInto(Cell& cell, Visit& visit) noexcept {
         TimerTaskEntry* entry = cell.load(std::memory_order_acquire);

@@ -16,7 +16,7 @@ namespace detail {
 
 namespace {
 
-// Of pending(): cells or places of a slot, and slots, under one lock.
+// The most that pending() looks at under one lock: cells or places of a slot, and slots.
 constexpr std::size_t kPerLook = 256;
 constexpr std::size_t kSlotsPerLook = 4'096;
 

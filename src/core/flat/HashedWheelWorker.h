@@ -45,8 +45,8 @@ class FlatHold;
 /// A canceller that ends the task takes the node back from `added_` if it is still there. Any
 /// other cancelled node goes to `cancelled_`, and the worker unlinks it.
 ///
-/// The driver's reference to a node moves with it: from `added_` to the wheel, or to who takes it
-/// back. `cancelled_` holds references of its own, since a node may be there too.
+/// The driver's reference to a node moves with it: from `added_` to the wheel, or to the thread
+/// that takes it back. `cancelled_` holds references of its own, since a node may be there too.
 ///
 /// At tick t the worker unlinks what was cancelled, moves at most kMostTransferred new timeouts
 /// into their slots, and visits the slot of t.

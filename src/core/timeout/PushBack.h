@@ -26,13 +26,13 @@ namespace detail {
 ///   - A cancel, under the lock, is decided in the same way.
 ///
 /// A deadline goes no further than the shard's levels reach, since a level is built under the lock.
-/// The reach is published here. It is released before a caller acquires it, so whoever sees it
-/// finds the levels.
+/// The reach is published here. It is released before a caller acquires it, so a thread that sees
+/// it finds the levels.
 ///
 /// Before the first push-back in a shard the driver marks by a plain store, which is cheaper
 /// (docs/decisions/0007). So the first caller takes the lock once, and publishes the reach.
 ///
-/// Thread safety  any number of threads, except that publish() wants the shard's lock
+/// Thread safety  any number of threads, except that publish() needs the shard's lock
 class PushBack {
 public:
     /// False until a reach is published. The driver asks under the lock, callers as a hint.

@@ -74,9 +74,9 @@ private:
 
     enum class Gone : std::uint8_t { nothing, task, taskAndDriver };
 
-    /// True if the caller's reference is the last of so many: the only one, or one of two if the
-    /// other is the driver's and was given up. With two, nobody else has a handle to cancel by, so
-    /// the answer stays true.
+    /// True if the caller's reference is the last of `references`: the only one, or one of two if
+    /// the other is the driver's and was given up. With two, nobody else has a handle to cancel
+    /// by, so the answer stays true.
     bool isLast(std::uint32_t references) const noexcept {
         return references == 1 ||
                (references == 2 && gone_.load(std::memory_order_acquire) == Gone::taskAndDriver);

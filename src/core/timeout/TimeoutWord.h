@@ -21,7 +21,7 @@ enum class TimeoutState : unsigned {
     handedOver,  ///< the same, but cancel() cannot win any more (HashedWheelTimer)
     running,     ///< inside its task (handles only)
     expired,     ///< its task was entered, or ended
-    cancelling,  ///< a cancel() or cancelAll() won; whoever comes first will end it
+    cancelling,  ///< a cancel() or cancelAll() won; the first thread to come ends it
     cancelled,   ///< a cancel() won
     returned,    ///< returned by stop()
     rejected,    ///< refused by the executor

@@ -26,9 +26,9 @@ namespace {
     throw std::logic_error{message.str()};
 }
 
-/// How many of 64 bits so many different entries set: linear counting (K. Whang et al., "A
+/// How many of 64 bits this many different entries set: linear counting (K. Whang et al., "A
 /// Linear-Time Probabilistic Counting Algorithm for Database Applications", 1990). The last bits
-/// tell little.
+/// show little.
 int bitsOf(std::size_t entries) noexcept {
     if (entries == SIZE_MAX) return 65;
     double const samples = static_cast<double>(entries) / RawTimingWheel::kOneIn;
@@ -145,14 +145,14 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
     near_ = levels_[nearLevels_ - 1].limit();
 }
 
-/// Until when advanceIdleClock() has one comparison to make.
+/// Notes the tick until which advanceIdleClock() makes only one comparison.
 void RawTimingWheel::noteQuiet() noexcept {
     if (hasFlushed()) return;
     flushed_.forgetBucket();
     quietUntil_ = std::min(heap_.earliest(), levels_.front().nextTurn());
 }
 
-/// Beyond what one comparison tells.
+/// Beyond what one comparison shows.
 bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
     if (tick >= heap_.earliest() || hasFlushed()) return false;
     moveClock(std::max(tick, clock_));

@@ -13,7 +13,7 @@ namespace detail {
 
 /// Looks into a keeper.
 struct KeeperProbe {
-    static bool leans(Keeper const& keeper) noexcept { return keeper.lock_.leans(); }
+    static bool isBiased(Keeper const& keeper) noexcept { return keeper.lock_.isBiased(); }
 };
 
 }  // namespace detail
@@ -38,8 +38,8 @@ public:
         detail::Runner{hold, frame}.runOnce(*entry);
     }
 
-    /// Whether its lock leans to a thread now.
-    bool leans() const noexcept { return detail::KeeperProbe::leans(*this); }
+    /// Whether its lock favours a thread now.
+    bool isBiased() const noexcept { return detail::KeeperProbe::isBiased(*this); }
 };
 
 /// A node with this task, and a handle to it.

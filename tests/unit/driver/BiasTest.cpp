@@ -111,7 +111,7 @@ TEST_F(BiasTest, StaysRevokedWhenTheFavouriteIsInsideMeanwhile) {
 
 // Bug pattern: the favourite's word that it is inside is still on its way when another looks.
 TEST_F(BiasTest, KeepsOthersOutWhileOneIsIn) {
-    Watchdog const watchdog{"a mutex that leans"};
+    Watchdog const watchdog{"a biased mutex"};
     std::uint64_t const turns = rounds(20'000, 2'000'000);
     constexpr std::size_t kOthers = 2;
     constexpr std::uint64_t kOwn = 16;  // for each turn of another thread

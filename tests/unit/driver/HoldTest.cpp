@@ -74,11 +74,11 @@ TEST(Hold, HasNoLockForOneThread) {
 TEST(Hold, LeansToTheThreadOfALoop) {
     LoneContext context{{}, DrivenBy::loop};
     BareKeeper keeper{context};
-    EXPECT_FALSE(keeper.leans());
-    Hold{keeper}.leanToThisThread();
-    EXPECT_EQ(keeper.leans(), ProcessBarrier::isAvailable());
+    EXPECT_FALSE(keeper.isBiased());
+    Hold{keeper}.favourThisThread();
+    EXPECT_EQ(keeper.isBiased(), ProcessBarrier::isAvailable());
     holdElsewhere(keeper);
-    EXPECT_FALSE(keeper.leans());
+    EXPECT_FALSE(keeper.isBiased());
 }
 
 // A thread that waits for a condition goes on in its own hold.
@@ -104,16 +104,16 @@ TEST(Hold, LeansToNoThreadWhileAnotherWaits) {
         });
         {
             Hold hold{keeper};
-            hold.leanToThisThread();
-            EXPECT_FALSE(keeper.leans());
+            hold.favourThisThread();
+            EXPECT_FALSE(keeper.isBiased());
             isOver = true;
             hold.tasks().running.add(frame);
             hold.endRun(frame);
         }
         waiter.join();
     }
-    Hold{keeper}.leanToThisThread();
-    EXPECT_EQ(keeper.leans(), ProcessBarrier::isAvailable());
+    Hold{keeper}.favourThisThread();
+    EXPECT_EQ(keeper.isBiased(), ProcessBarrier::isAvailable());
 }
 
 TEST(Hold, RingsByTheEarliestTickWhenItEnds) {

@@ -20,14 +20,14 @@ using namespace timingwheel::test;
 using Kind = Lock::Kind;
 
 /// From now on this thread passes it without the mutex, where the system lets it.
-void lean(Lock& lock) {
+void favour(Lock& lock) {
     std::lock_guard const hold{lock};
-    lock.leanToThisThread();
+    lock.favourThisThread();
 }
 
 TEST(Lock, KeepsOthersOut) {
     Watchdog const watchdog{"a lock"};
-    for (Kind const kind : {Kind::mutex, Kind::leaning}) {
+    for (Kind const kind : {Kind::mutex, Kind::biased}) {
         Lock lock{kind};
         Contender other{[&lock] { std::lock_guard const hold{lock}; }};
         lock.lock();
@@ -37,18 +37,18 @@ TEST(Lock, KeepsOthersOut) {
     }
 }
 
-// The thread that it leans to has not taken the mutex.
+// The favoured thread has not taken the mutex.
 TEST(Lock, KeepsOthersOutWhileItLeans) {
-    Watchdog const watchdog{"a lock that leans"};
-    Lock lock{Kind::leaning};
+    Watchdog const watchdog{"a biased lock"};
+    Lock lock{Kind::biased};
     Contender other{[&lock] { std::lock_guard const hold{lock}; }};
-    lean(lock);
+    favour(lock);
     lock.lock();
-    EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
+    EXPECT_EQ(lock.isBiased(), ProcessBarrier::isAvailable());
     EXPECT_TRUE(other.hasToWait());
     lock.unlock();
     other.end();
-    EXPECT_FALSE(lock.leans());
+    EXPECT_FALSE(lock.isBiased());
 }
 
 TEST(Lock, KeepsNobodyOutIfItIsNone) {
@@ -60,7 +60,7 @@ TEST(Lock, KeepsNobodyOutIfItIsNone) {
 
 TEST(Lock, WaitsForASignal) {
     Watchdog const watchdog{"a lock that waits"};
-    for (Kind const kind : {Kind::mutex, Kind::leaning}) {
+    for (Kind const kind : {Kind::mutex, Kind::biased}) {
         Lock lock{kind};
         Signal signal;
         bool hasHappened = false;
@@ -87,13 +87,13 @@ TEST(Lock, WaitsForASignal) {
 
 // Bug pattern: it waits without the mutex, which it has not taken, and misses the signal.
 TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
-    Watchdog const watchdog{"a lock that leans, and waits"};
-    Lock lock{Kind::leaning};
+    Watchdog const watchdog{"a biased lock, and a wait"};
+    Lock lock{Kind::biased};
     Signal signal;
     bool hasHappened = false;
-    lean(lock);
+    favour(lock);
     lock.lock();
-    EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
+    EXPECT_EQ(lock.isBiased(), ProcessBarrier::isAvailable());
     std::thread other{[&] {
         waitUntil([&] {
             std::lock_guard const hold{lock};
@@ -104,7 +104,7 @@ TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
         signal.notify();
     }};
     lock.wait(signal, [&hasHappened] { return hasHappened; });
-    EXPECT_FALSE(lock.leans());
+    EXPECT_FALSE(lock.isBiased());
     lock.unlock();
     other.join();
 }
@@ -112,7 +112,7 @@ TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
 // A thread that waits for a condition goes on in its own hold.
 TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
     Watchdog const watchdog{"a lock for which another waits"};
-    Lock lock{Kind::leaning};
+    Lock lock{Kind::biased};
     for (int times = 0; times < 2; ++times) {
         Signal signal;
         bool hasHappened = false;
@@ -126,15 +126,15 @@ TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
         });
         {
             std::lock_guard const hold{lock};
-            lock.leanToThisThread();
-            EXPECT_FALSE(lock.leans());
+            lock.favourThisThread();
+            EXPECT_FALSE(lock.isBiased());
             hasHappened = true;
             signal.notify();
         }
         other.join();
     }
-    lean(lock);
-    EXPECT_EQ(lock.leans(), ProcessBarrier::isAvailable());
+    favour(lock);
+    EXPECT_EQ(lock.isBiased(), ProcessBarrier::isAvailable());
 }
 
 }  // namespace

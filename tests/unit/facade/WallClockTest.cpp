@@ -463,8 +463,8 @@ TEST(WallClockSteps, NeedATickThatReachesFrom1970) {
     SettableClock clock{kNine, Clock::Kind::wall};
     expectThrows<std::invalid_argument>(
         [&] { ManualTimer({.tick = 1ns, .clock = clock}); },
-        "tick is 1 ns: it must be so long that at most 288230376151711743 have passed since 1970, "
-        "or else have a start");
+        "tick is 1 ns: it must be long enough that at most 288230376151711743 have passed since "
+        "1970, unless start is set");
     ManualTimer timer{{.tick = 1ns, .start = kNine, .clock = clock}};
     int runs = 0;
     timer.newTimeout([&] { ++runs; }, 20ns);

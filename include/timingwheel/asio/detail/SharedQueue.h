@@ -56,9 +56,8 @@ static_assert(sizeof(Waker) == 72 || sizeof(void*) != 8);
 /// Which waits are due when: what Asio's reactor asks of a queue of timers, answered by a
 /// SystemTimer that several contexts may share.
 ///
-/// The timer's driver tells of an expiry by a call that the reactor has for the user:
-/// `cancel_timer`. So Asio's own lock is held and Asio's own code hands the waits to the context.
-/// It is called for `told_`, which is no timer of anybody's.
+/// The timer's driver reports an expiry through the reactor's `cancel_timer`, called for `told_`, a
+/// dummy timer. So Asio's own lock is held and Asio's own code hands the waits to the context.
 ///
 /// A waker is used again, and lives as long as the queue. Therefore one whose expiry is on its way
 /// may be left behind: it finds that nobody waits any more.

@@ -168,7 +168,7 @@ private:
         }
     }
 
-    /// In units of so many microseconds, rounded up: who wakes too early finds nothing.
+    /// In units of `unit` microseconds, rounded up: a wake-up too early would find nothing.
     long sleep(long longest, long unit) const {
         if (!due_.empty() || wheel_->raw().hasFlushed()) return 0;
         if (empty()) return longest;

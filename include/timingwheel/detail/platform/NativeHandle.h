@@ -1,4 +1,4 @@
-/// What the system calls something that one can wait for.
+/// The system's handle of a waitable object.
 
 #pragma once
 

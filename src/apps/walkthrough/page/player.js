@@ -151,7 +151,7 @@ class Player {
     while (this.view === "flat" && to > 0 && to < this.last && !frames[to].flatSentence) to += by;
     this.go(to);
   }
-  /** To the frame that tells of the next wake-up, and past it what it brings. */
+  /** To the frame of the next wake-up, past all before it. */
   next() {
     let to = this.at + 1;
     while (to < this.last && this.teller.frames[to].stage !== "wake") ++to;

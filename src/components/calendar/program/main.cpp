@@ -57,7 +57,7 @@ sys_seconds readTime(std::string const& text) {
     year_month_day const date{year{y}, std::chrono::month{month}, std::chrono::day{day}};
     if (end == 0 || static_cast<std::size_t>(end) != text.size() || !date.ok() || hour > 23 ||
         minute > 59 || second > 59) {
-        throw std::invalid_argument{"--after wants YYYY-MM-DD HH:MM:SS in UTC, not \"" + text +
+        throw std::invalid_argument{"--after needs YYYY-MM-DD HH:MM:SS in UTC, not \"" + text +
                                     "\""};
     }
     return sys_days{date} + hours{hour} + minutes{minute} + seconds{second};
@@ -75,7 +75,7 @@ int run(int count, char** arguments) {
     app.add_option("--gap", policy.gap, "what becomes of local times that do not exist")
         ->transform(CLI::CheckedTransformer(
             std::map<std::string, Gap>{{"atItsEnd", Gap::atItsEnd}, {"skip", Gap::skip}}));
-    app.add_option("--overlap", policy.overlap, "which of a local time that comes twice")
+    app.add_option("--overlap", policy.overlap, "which run of a local time that comes twice")
         ->transform(CLI::CheckedTransformer(std::map<std::string, Overlap>{
             {"first", Overlap::first}, {"last", Overlap::last}, {"both", Overlap::both}}));
     app.add_option("expression", expression, "such as '*/15 9-17 * * MON-FRI'")->required();

@@ -34,7 +34,7 @@ public:
     }
     /// The client is of no use any more.
     bool isFatal() const noexcept { return isFatal_; }
-    /// The same call may succeed, made again.
+    /// The same call may succeed if it is repeated.
     bool isRetriable() const noexcept { return isRetriable_; }
 
 private:

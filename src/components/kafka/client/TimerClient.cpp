@@ -55,7 +55,7 @@ void checkRecord(DelayedRecord const& record) {
 
 }  // namespace
 
-/// librdkafka's producer, and the thread that hears what became of what it writes.
+/// librdkafka's producer, and the thread that receives the outcome of each write.
 class TimerClient::Connection {
 public:
     explicit Connection(TimerClientOptions const& options) : commands_{options.commands} {
@@ -68,7 +68,7 @@ public:
         settings["partitioner"] = "murmur2_random";
         // In order, and each once.
         settings["enable.idempotence"] = "true";
-        // Or a future of what went well would never be ready.
+        // Otherwise the future of a success would never be ready.
         settings["delivery.report.only.error"] = "false";
         Configuration configuration{settings};
         rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
@@ -81,7 +81,7 @@ public:
         rd_kafka_flush(producer_.get(), 10'000);
         isStopping_ = true;
         listener_.join();
-        // Whoever still waits is told that it is unknown.
+        // Futures that are not ready yet get an error: the outcome is unknown.
         rd_kafka_purge(producer_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
         rd_kafka_flush(producer_.get(), 10'000);
     }

@@ -14,7 +14,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// What a command may ask for. A record beyond is refused, with a reason that names value and
+/// The bounds of a command. A record beyond them is refused, with a reason that names value and
 /// bound.
 struct CommandLimits {
     static constexpr std::size_t kMaxTopic = 249;
@@ -24,7 +24,7 @@ struct CommandLimits {
     std::int64_t latest = 0;
 };
 
-/// What a user wants of a timer. Views into the record.
+/// What a user asks for. Views into the record.
 struct Command {
     enum class Kind { schedule, pushBack, cancel };
 
@@ -47,7 +47,7 @@ std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits l
 /// Reads a record of the state, which has what a schedule has.
 std::variant<Command, Refusal> readState(Record const& record);
 
-/// Reads the record of the state that has kPositionKey. Nothing if it is not of ours.
+/// Reads the record of the state that has kPositionKey. Nothing if it is not ours.
 std::optional<std::int64_t> readPosition(Record const& record) noexcept;
 
 /// The header's value, if the record has that header once or more often: the last.

@@ -23,7 +23,7 @@ namespace kafka {
 /// gone there: what came before is dropped.
 class Inbox {
 public:
-    /// Of messages. Of bytes there is a bound as well: kMaxBytes, and what is larger comes alone.
+    /// The most messages. kMaxBytes bounds their bytes; a larger message comes alone.
     explicit Inbox(std::size_t capacity) : capacity_{capacity} {}
 
     // The partition's thread.

@@ -49,10 +49,10 @@ void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tall
             "the key belongs to another partition: commands must be partitioned by murmur2, as "
             "Java does (librdkafka: partitioner=murmur2_random)";
     } else {
-        reason = rules_.whyNotTake(record.offset);
+        reason = rules_.refusalOf(record.offset);
         auto const& command = std::get<Command>(read);
         if (reason.empty() && command.kind == Command::Kind::schedule)
-            reason = rules_.whyNotTo(command.to);
+            reason = rules_.refusalOfTopic(command.to);
     }
     if (!reason.empty()) {
         ++tally.refused;

@@ -36,9 +36,9 @@ public:
         /// Whether this key belongs to this partition.
         std::function<bool(std::string_view key)> isOurs;
         /// Why the command at this offset is refused, whatever it says; empty: it is not.
-        std::function<std::string(std::int64_t offset)> whyNotTake;
+        std::function<std::string(std::int64_t offset)> refusalOf;
         /// Why nothing may be delivered to this topic; empty: it may.
-        std::function<std::string(std::string_view topic)> whyNotTo;
+        std::function<std::string(std::string_view topic)> refusalOfTopic;
     };
 
     Intake(PendingTimers& timers, Rules rules) : timers_{timers}, rules_{std::move(rules)} {}

@@ -8,7 +8,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// Has librdkafka say what it says on the daemon's log.
+/// Sends librdkafka's messages to the daemon's log.
 inline void logTo(Configuration& configuration) {
     rd_kafka_conf_set_log_cb(configuration.get(),
                              [](rd_kafka_t const*, int level, char const*, char const* message) {

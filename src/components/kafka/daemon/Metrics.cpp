@@ -31,9 +31,9 @@ Metrics::Metrics()
       lost_{counter("lost_commands_total", "Commands that retention removed unread")},
       failedTakeOvers_{counter("failed_takeovers_total", "Take-overs that have to begin anew")},
       lateness_{histogram("lateness_seconds", "From a timer's time to its transaction")},
-      transactions_{histogram("transaction_seconds", "What a transaction takes")},
+      transactions_{histogram("transaction_seconds", "Duration of a transaction")},
       takeOvers_{histogram("takeover_seconds", "From a partition's assignment to its work")},
-      memory_{gauge("memory_bytes", "What is pending takes so much")} {}
+      memory_{gauge("memory_bytes", "Memory that pending timers take")} {}
 
 void Metrics::expose(std::string const& address) {
     try {
@@ -116,13 +116,13 @@ std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
           });
     gauge("pending", "Timers that are pending",
           [](OfPartition const& partition) { return partition.pending.load(); });
-    gauge("overdue_seconds", "How late the earliest is that was not delivered yet",
+    gauge("overdue_seconds", "How late the earliest undelivered timer is",
           [now = floor<milliseconds>(system_clock::now().time_since_epoch()).count()](
               OfPartition const& partition) {
               std::int64_t const earliest = partition.earliest;
               return earliest < now ? static_cast<double>(now - earliest) / 1e3 : 0;
           });
-    gauge("commands_lag", "Offsets of commands up to the end that were not taken in yet",
+    gauge("commands_lag", "Offsets of commands that were not taken in yet",
           [](OfPartition const& partition) { return partition.lag.load(); });
     return families;
 }

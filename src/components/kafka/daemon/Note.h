@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-/// What stands beside each committed offset: by how many partitions timers were told apart. The
-/// topics cannot say by how many it was before somebody added some.
+/// The note beside each committed offset: how many partitions there were. The topics cannot say how
+/// many there were before somebody added some.
 namespace timingwheel {
 inline namespace v1 {
 namespace kafka {

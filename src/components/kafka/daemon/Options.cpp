@@ -150,9 +150,9 @@ void addCluster(CLI::App& app, Options& options, std::vector<std::string>& setti
     cluster->add_option("--commands", options.commands, "The topic that users write to");
     cluster->add_option("--state", options.state, "The compacted topic of what is pending");
     cluster->add_option("--dead-letters", options.deadLetters,
-                        "Where commands go that are refused, and deliveries that fail");
+                        "The topic of refused commands and failed deliveries");
     cluster->add_option("--replies", options.replies,
-                        "Where to say what became of commands that ask; empty: nowhere");
+                        "The topic of replies, to commands that ask for one; empty: none");
     cluster->add_option("--librdkafka", settings,
                         "key=value, for librdkafka: security.protocol=ssl and so on; repeatable");
 }
@@ -161,18 +161,19 @@ void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int6
     auto* const limits = app.add_option_group("Limits");
     limits
         ->add_option("--session-timeout-ms", session,
-                     "A worker that is silent for so long loses its partitions")
+                     "A worker that is silent for this long loses its partitions")
         ->check(between(1'000, 3'600'000, " ms"));
     limits
         ->add_option("--transaction-timeout-ms", transaction,
-                     "The broker ends a transaction that is open for so long")
+                     "The broker ends a transaction that is open for this long")
         ->check(between(1'000, 900'000, " ms"));
     limits->add_option("--batch", options.batch, "Records in one transaction, at most")
         ->check(between(1, 1'000'000, " records"));
     limits
-        ->add_option("--memory-mb", options.memory,
-                     "For what is pending. If it is full, schedules wait until something is due or "
-                     "cancelled")
+        ->add_option(
+            "--memory-mb", options.memory,
+            "Memory for pending timers. If it is full, schedules wait until something is due or "
+            "cancelled")
         ->check(between(1, 1'000'000, " MB"));
     limits
         ->add_option("--max-delay-days", options.maxDelayDays,
@@ -188,19 +189,19 @@ void addTheRest(CLI::App& app, Options& options) {
     auto* const watching = app.add_option_group("Watching");
     watching->add_option("--metrics", options.metrics,
                          "address:port, where Prometheus finds /metrics; empty: nowhere");
-    watching->add_option("--log-level", options.logLevel, "What to say on stderr")
+    watching->add_option("--log-level", options.logLevel, "The least severe messages on stderr")
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
     auto* const setUp = app.add_option_group("Setting up");
     setUp
         ->add_option("--create-topics", options.createTopics,
-                     "Make the topics that are missing, with so many partitions")
+                     "Make the topics that are missing, with this many partitions")
         ->check(between(1, 10'000, " partitions"));
-    setUp->add_option("--replication", options.replication, "Of the topics that it makes")
+    setUp->add_option("--replication", options.replication, "Replicas of the topics that it makes")
         ->check(between(1, 100, " brokers"));
     setUp->add_flag("--check", options.isCheck, "Check the topics and their settings, and end");
 }
 
-/// What no option sees alone.
+/// Checks that concern several options.
 void checkTogether(Options& options, std::vector<std::string> const& settings) {
     for (std::string const& setting : settings)
         if (std::string const wrong = readSetting(setting, options); !wrong.empty())

@@ -42,11 +42,11 @@ struct Output {
     std::int64_t next = 0;                // the offset behind the commands up to this
     std::uint32_t step = 0;               // what belongs together has the same, and stands together
 
-    /// In its place and step.
-    void become(Kind other, std::unique_ptr<OwnRecord> itsRecord = {}) {
-        kind = other;
+    /// Keeps its place and step.
+    void turnInto(Kind newKind, std::unique_ptr<OwnRecord> newRecord = {}) {
+        kind = newKind;
         timer = nullptr;
-        record = std::move(itsRecord);
+        record = std::move(newRecord);
     }
 };
 

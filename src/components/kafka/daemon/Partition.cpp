@@ -25,11 +25,11 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kOffsetTimeout = 10'000;
-// So often the thread looks at the clock, which somebody may set.
+// How often the thread looks at the clock, which somebody may set.
 constexpr milliseconds kGlance{1'000};
 constexpr milliseconds kPauseAfterFailure{1'000};
 constexpr milliseconds kLongestPause{60'000};
-// Of what one transaction delivers. A timer that is larger comes alone.
+// The most bytes that one transaction delivers. A larger timer comes alone.
 constexpr std::size_t kMaxBytesDue = 8'000'000;
 // In place of an offset, if there is none.
 constexpr std::int64_t kNoOffset = -1;
@@ -75,17 +75,16 @@ std::int32_t partitionOf(std::string_view key, std::int32_t partitions) {
                                             nullptr);
 }
 
-/// What a partition's failure is, if it is no failure of ours: the group gave it to another. A
-/// generation that has passed is no such sign: the group has a new one each time that a member
-/// comes or goes.
-bool isOthers(rd_kafka_resp_err_t code) {
+/// True if the group gave the partition to another worker. A generation that has passed is no such
+/// sign: the group has a new one each time that a member comes or goes.
+bool isFenced(rd_kafka_resp_err_t code) {
     return code == RD_KAFKA_RESP_ERR__FENCED || code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
            code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
            code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
 }
 
-/// It would pass once they answer.
-bool isOfBrokers(ClientError const& error) {
+/// True if it would pass once brokers answer.
+bool isTransient(ClientError const& error) {
     return error.isRetriable() || error.code() == RD_KAFKA_RESP_ERR__QUEUE_FULL;
 }
 
@@ -132,7 +131,7 @@ void Partition::run() {
         } catch (TakenAway const& error) {
             report(spdlog::level::info, error);
         } catch (ClientError const& error) {
-            report(isOthers(error.code()) ? spdlog::level::info : spdlog::level::err, error);
+            report(isFenced(error.code()) ? spdlog::level::info : spdlog::level::err, error);
         } catch (DoesNotFit const& error) {
             report(spdlog::level::err, error);
             // Two that do not fit together must not keep each other out: one waits for longer.
@@ -149,8 +148,8 @@ void Partition::run() {
     }
 }
 
-/// What memory holds. The log has it, and others may need the room. The metrics go on to show what
-/// is pending, and how late it is.
+/// Drops what memory holds: the log has it, and others may need the room. The metrics still show
+/// what is pending, and how late it is.
 void Partition::forget() {
     metrics_->worked = Metrics::OfPartition::kNever;
     if (timers_) showEarliest(timers_->earliest());
@@ -162,7 +161,7 @@ void Partition::forget() {
 }
 
 void Partition::report(int level, std::exception const& error) const {
-    // Who stops does not wait for a broker that is away. What is not committed begins anew
+    // A worker that stops waits for no broker that is away. What is not committed begins anew
     // elsewhere.
     if (isStopping_) level = spdlog::level::debug;
     spdlog::log(static_cast<spdlog::level::level_enum>(level), "partition {}: begins anew: {}",
@@ -201,12 +200,14 @@ void Partition::takeOver() {
             .maxDelay = shared_.options.maxDelayDays * kDay,
             .hasReplies = !shared_.options.replies.empty(),
             .isOurs = [this](std::string_view key) { return isOurs(key) || !isMisplaced(); },
-            .whyNotTake = [this](std::int64_t offset) -> std::string {
+            .refusalOf = [this](std::int64_t offset) -> std::string {
                 auto const found = refused_.find(offset);
                 return found == refused_.end() ? std::string{} : found->second;
             },
-            .whyNotTo =
-                [this](std::string_view topic) { return shared_.topics.whyNotTo(topic, read_); }});
+            .refusalOfTopic =
+                [this](std::string_view topic) {
+                    return shared_.topics.refusalOfTopic(topic, read_);
+                }});
     if (isStopping_) return;
     inbox_.openAt(next_);
     auto const took = Steady::now() - began;
@@ -303,7 +304,7 @@ std::int64_t Partition::readState() {
                 problem = std::get<Refusal>(state).reason;
         }
         if (!problem.empty() && malformed++ == 0)
-            spdlog::error("partition {}: {}/{}/{} is not of ours, and left: {}", number_,
+            spdlog::error("partition {}: {}/{}/{}: foreign record, ignored: {}", number_,
                           shared_.options.state, number_, record.offset, problem);
         if (read % 4'096 == 0) account();
         if (shared_.isFull())
@@ -405,7 +406,7 @@ void Partition::commit() {
     refused_.erase(refused_.begin(), refused_.lower_bound(next_));
 }
 
-/// Writes these outputs: in one transaction, if no broker minds. If one does, in several, in their
+/// Writes these outputs: in one transaction, unless a broker refuses it. Then in several, in their
 /// order. Each of them is right by itself: this may end anywhere.
 void Partition::write(Chosen const& chosen, std::int64_t next) {
     switch (tryToCommit(chosen, next)) {
@@ -432,9 +433,9 @@ Partition::Ending Partition::tryToCommit(Chosen const& chosen, std::int64_t next
             metrics_->worked = Steady::now();
             return Ending::committed;
         } catch (ClientError const& error) {
-            if (error.isFatal() || isOthers(error.code())) throw;
+            if (error.isFatal() || isFenced(error.code())) throw;
             // Brokers are away, and have been waited for. The next owner ends the transaction.
-            if (isStopping_ && isOfBrokers(error)) throw;
+            if (isStopping_ && isTransient(error)) throw;
             auto const failures = abort();
             bool isMixed = false;
             for (Producer::Failure const& failure : failures)
@@ -476,7 +477,7 @@ bool Partition::isOneStep(Chosen const& chosen) {
     return outputs_.all()[chosen.front()].step == outputs_.all()[chosen.back()].step;
 }
 
-/// Until what is refused stands alone, or what is too large together is in two batches.
+/// Divides until what is refused stands alone, or what is too large together is in two batches.
 void Partition::writeInHalves(Chosen const& chosen, std::int64_t next) {
     auto const stepOf = [this](std::size_t i) { return outputs_.all()[i].step; };
     // REQUIRES more than one step. The middle moves to the beginning of a step, up or down.
@@ -490,8 +491,8 @@ void Partition::writeInHalves(Chosen const& chosen, std::int64_t next) {
     write({middle, chosen.end()}, next);
 }
 
-/// Where a topic may not be written to: what is delivered there goes to the dead letters, and the
-/// rest as it should.
+/// For a topic that may not be written to: what is due there goes to the dead letters, and the rest
+/// where it should.
 void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
     Chosen rest;
     std::map<std::uint32_t, Chosen> deliveries;
@@ -506,7 +507,7 @@ void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
         ofTarget.push_back(*++i);  // its tombstone
     }
     constexpr auto kMayNotWrite = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
-    // What is still closed here is one of ours.
+    // A topic that is still closed here is one of ours.
     auto const require = [&](Chosen const& chosen) {
         if (chosen.empty()) return;
         Ending const ending = tryToCommit(chosen, next);
@@ -533,8 +534,8 @@ void Partition::writeEachTargetAlone(Chosen const& all, std::int64_t next) {
     }
 }
 
-/// A producer that knows a topic looks for its leader, and says no more than that, when somebody
-/// has removed it.
+/// If somebody removes a topic that a producer knows, the producer reports only that it looks for
+/// the leader.
 bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
     auto const asked = Steady::now();
     std::map<std::uint32_t, bool> isGone;
@@ -545,7 +546,7 @@ bool Partition::giveUpWhatIsGone(Chosen const& chosen) {
         auto const [found, isNew] = isGone.try_emplace(output.timer->target(), false);
         if (isNew)
             found->second =
-                !shared_.topics.whyNotTo(timers_->topicOf(*output.timer), asked, {}).empty();
+                !shared_.topics.refusalOfTopic(timers_->topicOf(*output.timer), asked, {}).empty();
         if (!found->second) continue;
         giveUp({i, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
         any = true;
@@ -566,28 +567,28 @@ void Partition::giveUp(Producer::Failure const& failure) {
         case Output::Kind::delivery:
             spdlog::error("partition {}: a timer could not be delivered to {}: {}", number_,
                           timers_->topicOf(*output.timer), reason);
-            output.become(Output::Kind::deadLetter,
-                          std::make_unique<OwnRecord>(letterOf(output, reason)));
+            output.turnInto(Output::Kind::deadLetter,
+                            std::make_unique<OwnRecord>(letterOf(output, reason)));
             --tally_.delivered;
             ++tally_.failed;
             return;
         case Output::Kind::state:
-            if (!isOfTheRecord(failure.error)) break;
+            if (!isRecordFault(failure.error)) break;
             // Its reply and later commands are of a timer that will not be. So they are taken in
             // anew, without it.
             refused_[output.next - 1] = "the state does not take the timer: " + reason;
             throw std::runtime_error{"the command at offset " + std::to_string(output.next - 1) +
                                      " is refused: the state does not take the timer: " + reason};
         case Output::Kind::deadLetter:
-            if (!isOfTheSize(failure.error)) break;
-            if (output.record->value) {  // it is told of without it
+            if (!isTooLarge(failure.error)) break;
+            if (output.record->value) {  // goes without it
                 output.record->value.reset();
                 return;
             }
             [[fallthrough]];
         case Output::Kind::reply:
             spdlog::error("partition {}: given up, and not written: {}", number_, reason);
-            output.become(Output::Kind::nothing);
+            output.turnInto(Output::Kind::nothing);
             return;
         case Output::Kind::tombstone:
             break;
@@ -624,8 +625,8 @@ void Partition::account() {
     showEarliest(timers_->nextExpiration());
 }
 
-/// Of what is being delivered, and of the rest, which is not due before `next`. What was known
-/// stays until a take-over knows all.
+/// The earliest of what is being delivered and of the rest, which is not due before `next`. An
+/// earlier figure stays until a take-over knows all.
 void Partition::showEarliest(std::optional<std::int64_t> next) {
     std::int64_t earliest = next.value_or(Metrics::OfPartition::kNone);
     for (Output const& output : outputs_.all())
@@ -633,7 +634,7 @@ void Partition::showEarliest(std::optional<std::int64_t> next) {
     metrics_->earliest = intake_ ? earliest : std::min(earliest, metrics_->earliest.load());
 }
 
-/// Up to the end of the log, not of what is committed: a transaction that stays open counts.
+/// The lag up to the end of the log, committed or not: a transaction that stays open counts.
 void Partition::showLag() {
     std::int64_t low = -1;
     std::int64_t high = -1;

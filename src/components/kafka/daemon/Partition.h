@@ -52,10 +52,10 @@ public:
 
     /// What the consumer's thread puts commands into.
     Inbox& inbox() noexcept { return inbox_; }
-    /// Of the consumer's thread: whether it has paused the partition.
+    /// For the consumer's thread only: whether it has paused the partition.
     bool isPaused = true;
 
-    /// What it shows, for who goes on to show it.
+    /// Its metrics, which may outlive it.
     std::shared_ptr<Metrics::OfPartition> metrics() const noexcept { return metrics_; }
 
     /// Begins to stop. The destructor waits.
@@ -81,8 +81,8 @@ private:
     using Chosen = std::vector<std::size_t>;  // outputs, by number
     enum class Ending {
         committed,
-        isClosed,  // one of the topics may not be written to, and nobody says which
-        isMixed,   // a broker has refused several records, and means one, or all together
+        isClosed,  // one of the topics may not be written to, and no broker says which
+        isMixed,   // a broker has refused several records: for one of them, or for their sum
     };
     void commit();
     void write(Chosen const& chosen, std::int64_t next);

@@ -37,12 +37,12 @@ public:
 
     std::string_view id() const noexcept { return {bytes(), idSize_}; }
     std::uint32_t target() const noexcept { return target_; }
-    /// Of what is delivered.
+    /// What is delivered.
     std::optional<std::string_view> key() const noexcept;
     std::optional<std::string_view> value() const noexcept;
     std::vector<Header> headers() const;
 
-    /// What it takes, of memory.
+    /// Memory used, in bytes.
     std::size_t size() const noexcept;
 
     /// When it is due: milliseconds since 1970. The wheel's entry may say later.

@@ -24,7 +24,7 @@ namespace kafka {
 /// What a partition has pending: the library's wheel, in ticks of a millisecond since 1970, and a
 /// table by id.
 ///
-/// Knows nothing of Kafka: it is told commands and the time. A clock that was set back turns the
+/// Knows nothing of Kafka: it is given commands and the time. A clock that was set back turns the
 /// wheel back with it, so that nothing is early by the clock as it is now. What is due on arrival
 /// stands beside the wheel, in the order of time: a backlog comes the earliest first.
 ///
@@ -40,7 +40,7 @@ public:
     ~PendingTimers();
 
     std::size_t size() const noexcept { return table_.size(); }
-    /// Of all timers and the table, by what each takes.
+    /// Memory used by all timers and the table.
     std::size_t bytes() const noexcept;
 
     PendingTimer* find(std::string_view id) noexcept;
@@ -53,12 +53,12 @@ public:
         PendingTimer::Owner replaced;
     };
     Scheduled schedule(Command const& command);
-    /// REQUIRES: it is pending here; so for remove.
+    /// REQUIRES of both: it is pending here.
     void pushBack(PendingTimer& timer, std::int64_t at);
     [[nodiscard]] PendingTimer::Owner remove(PendingTimer& timer) noexcept;
 
-    /// Follows the clock, and takes what is due by it, the earliest first: at most so many, and
-    /// none once they have so many bytes.
+    /// Follows the clock, and takes what is due by it, the earliest first: at most `atMost`, and
+    /// none once they have `atMostBytes`.
     std::vector<PendingTimer::Owner> takeDue(
         std::int64_t now, std::size_t atMost,
         std::size_t atMostBytes = std::numeric_limits<std::size_t>::max());
@@ -84,7 +84,7 @@ private:
     std::uint32_t targetOf(std::string_view topic);
     void reserve();
     using Overdue = std::set<std::pair<std::int64_t, PendingTimer*>>;
-    // Of a node of the tree, as the usual libraries have it.
+    // The size of a node of the tree in the usual libraries.
     static constexpr std::size_t kOverdueNode = sizeof(Overdue::value_type) + 4 * sizeof(void*);
 
     Overdue::node_type nodeFor(PendingTimer& timer, std::int64_t at);

@@ -19,7 +19,7 @@ namespace {
 using Headers = Owned<rd_kafka_headers_t, rd_kafka_headers_destroy>;
 using std::chrono::steady_clock;
 
-// One call of librdkafka waits so long, and then looks whether the program stops.
+// How long a call of librdkafka waits before it checks whether the program stops.
 constexpr int kCallTimeout = 500;
 constexpr std::chrono::seconds kPatienceOfAStop{5};
 constexpr std::chrono::milliseconds kPollPause{10};
@@ -57,7 +57,7 @@ void add(rd_kafka_headers_t* headers, std::string_view name, std::int64_t number
     add(headers, name, std::string_view{digits, static_cast<std::size_t>(end - digits)});
 }
 
-/// Made again, it would fail again.
+/// True if it would fail again.
 bool isPermanent(rd_kafka_resp_err_t error) {
     switch (error) {
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
@@ -67,19 +67,19 @@ bool isPermanent(rd_kafka_resp_err_t error) {
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
             return true;
         default:
-            return isOfTheRecord(error);
+            return isRecordFault(error);
     }
 }
 
 }  // namespace
 
-bool isOfTheSize(rd_kafka_resp_err_t error) {
+bool isTooLarge(rd_kafka_resp_err_t error) {
     return error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE ||
            error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
 }
 
-bool isOfTheRecord(rd_kafka_resp_err_t error) {
-    return isOfTheSize(error) || error == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
+bool isRecordFault(rd_kafka_resp_err_t error) {
+    return isTooLarge(error) || error == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
            error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION ||
            error == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP;
 }
@@ -102,7 +102,7 @@ Producer::Producer(Options const& options, std::int32_t partition,
     // Brokers decide what is too large. What is larger than the queue would wait for ever.
     settings.emplace("message.max.bytes", "30000000");
     settings.emplace("topic.metadata.propagation.max.ms", "2000");
-    // So long a topic that was removed is looked for.
+    // How long a topic that was removed is looked for.
     settings.emplace("topic.metadata.refresh.interval.ms", "10000");
     Configuration configuration{settings};
     logTo(configuration);
@@ -257,7 +257,7 @@ void Producer::onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* 
     // If one fails, librdkafka has the others fail as well, by other errors.
     if (!isPermanent(message->err)) return;
     Failure const failure{number, message->err};
-    if (isOfTheRecord(message->err))
+    if (isRecordFault(message->err))
         producer.ofBatches_.push_back({failure, message->rkt, message->partition});
     else
         producer.failures_.push_back(failure);
@@ -277,8 +277,8 @@ std::vector<Producer::Failure> Producer::failures() const {
 void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions) {
     using Metadata =
         Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
-    // Fresh, and then a look whether the partition was lost: in this order. What is lost is marked
-    // together with a change of the metadata, so these are of a member that still owned it.
+    // First the metadata, then the check whether the partition was lost. A loss is marked together
+    // with a change of the metadata, so these are of a member that still owned it.
     Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
     if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
     // Always an offset, also when no command was read: without one, librdkafka would not ask the
@@ -295,7 +295,7 @@ void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t pa
     try {
         sendOffset();
     } catch (ClientError const& error) {
-        // A record failed meanwhile. Asked once more, librdkafka says by what.
+        // A record failed meanwhile. A second call says why.
         if (error.isFatal() || error.code() != RD_KAFKA_RESP_ERR__STATE) throw;
         sendOffset();
         hasFailed_ = true;

@@ -19,10 +19,10 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// Of a record: it is larger than a topic takes.
-bool isOfTheSize(rd_kafka_resp_err_t error);
-/// Of a record: no topic, right or broker would have to change.
-bool isOfTheRecord(rd_kafka_resp_err_t error);
+/// True if the record is larger than a topic takes.
+bool isTooLarge(rd_kafka_resp_err_t error);
+/// True if the record is at fault, not a topic, right or broker.
+bool isRecordFault(rd_kafka_resp_err_t error);
 
 /// The group has given the partition to another worker.
 class TakenAway : public std::runtime_error {
@@ -49,8 +49,8 @@ public:
 
     Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
 
-    /// Where the state ends. No broker is asked for it: one that was replaced a moment ago would
-    /// answer with what it knew. A record is written there instead, and its transaction aborted:
+    /// Where the state ends. No broker is asked for it: one that was replaced a moment ago might
+    /// give an old one. A record is written there instead, and its transaction aborted:
     /// the brokers have agreed on the record's offset, and nobody ever reads it.
     std::int64_t endOfState();
 
@@ -86,7 +86,7 @@ private:
     using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
     std::unordered_map<std::string, Topic> topics_;  // go before the client
     std::vector<Failure> failures_;
-    /// What a broker refuses for what one record is, it refuses with all of the record's batch.
+    /// A broker that rejects one record rejects its whole batch.
     struct Report {
         Failure failure;
         rd_kafka_topic_t* topic;

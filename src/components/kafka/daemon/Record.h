@@ -16,7 +16,7 @@ struct Header {
     friend bool operator==(Header const&, Header const&) = default;
 };
 
-/// A record of a topic, as views: whoever made it keeps the bytes.
+/// A record of a topic, as views: its maker keeps the bytes.
 struct Record {
     std::optional<std::string_view> key;
     std::optional<std::string_view> value;

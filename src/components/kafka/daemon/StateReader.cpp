@@ -23,14 +23,14 @@ bool isPassing(rd_kafka_resp_err_t error) {
 StateReader::StateReader(Options const& options, std::int32_t partition) : partition_{partition} {
     Settings settings = options.librdkafka;
     settings["bootstrap.servers"] = options.brokers;
-    settings["group.id"] = options.group;  // librdkafka wants one; it joins none
+    settings["group.id"] = options.group;  // librdkafka requires one; it joins none
     settings["enable.auto.commit"] = "false";
     settings["enable.partition.eof"] = "true";
     settings["isolation.level"] = "read_committed";
     // By default it would go to the end when a broker does not find the beginning.
     settings["auto.offset.reset"] = "error";
     settings["queued.max.messages.kbytes"] = "32768";
-    // Of small records, too: a client that has as many as it wants sleeps for a second.
+    // For small records, too: a client that has this many sleeps for a second.
     settings["queued.min.messages"] = "1000000";
     settings["fetch.wait.max.ms"] = "10";  // the end is near
     Configuration configuration{settings};

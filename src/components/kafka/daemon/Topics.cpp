@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kRequestTimeout = 10'000;
 constexpr std::int64_t kHour = 3'600'000;
-// From so many on, one of them may be away and two must confirm.
+// With this many, one may be away and two must confirm.
 constexpr std::int32_t kReplicas = 3;
 constexpr std::chrono::seconds kUntilAllKnow{20};
 constexpr std::chrono::milliseconds kBetweenLooks{50};
@@ -80,7 +80,7 @@ Topics::Topics(Options const& options) : options_{options} {
     Settings settings = options.librdkafka;
     settings["bootstrap.servers"] = options.brokers;
     settings["isolation.level"] = "read_uncommitted";
-    settings["group.id"] = options.group;  // librdkafka wants one; it joins none
+    settings["group.id"] = options.group;  // librdkafka requires one; it joins none
     Configuration configuration{settings};
     logTo(configuration);
     client_ = configuration.makeClient(RD_KAFKA_CONSUMER);
@@ -236,8 +236,8 @@ std::int32_t Topics::partitionsOf(std::string const& topic) {
     return found == partitions_.end() ? 0 : found->second;
 }
 
-std::string Topics::whyNotTo(std::string_view topic, Clock::time_point asked,
-                             Clock::duration fresh) {
+std::string Topics::refusalOfTopic(std::string_view topic, Clock::time_point asked,
+                                   Clock::duration fresh) {
     std::string const name{topic};
     for (std::string const& own :
          {options_.commands, options_.state, options_.deadLetters, options_.replies})
@@ -251,7 +251,7 @@ std::string Topics::whyNotTo(std::string_view topic, Clock::time_point asked,
         try {
             refresh();
         } catch (ClientError const& error) {
-            spdlog::warn("topic {} is taken to be there still: {}", name, error.what());
+            spdlog::warn("topic {} is assumed to exist: {}", name, error.what());
             refreshed_ = now;  // or each command would wait for brokers that are away
         }
     }
@@ -269,8 +269,8 @@ std::int32_t Topics::partitionsOfCommands(Clock::time_point asked, std::int32_t 
     return number();
 }
 
-/// Until it is found. The mutex is released while it waits. What was missing less than a second ago
-/// is not waited for again.
+/// Returns early if it is found. The mutex is released while it waits. What was missing less than a
+/// second ago is not waited for again.
 template <class IsFound>
 bool Topics::lookTwice(Lock& lock, Clock::time_point asked, std::string const& name,
                        IsFound const& isFound) {
@@ -286,7 +286,7 @@ bool Topics::lookTwice(Lock& lock, Clock::time_point asked, std::string const& n
     return false;
 }
 
-/// Has what is known be of a look that began after this time.
+/// Makes sure that the last look began after this time.
 void Topics::look(Lock& lock, Clock::time_point after) {
     while (refreshed_ <= after) {
         auto const next = std::max(after, refreshed_ + kBetweenLooks);
@@ -318,7 +318,7 @@ Topics::~Topics() {
     watcher_.join();
 }
 
-/// Of this topic alone: a cluster may have many thousands.
+/// Asks for this topic alone: a cluster may have many thousands.
 void Topics::count() {
     auto const began = Clock::now();
     Topic const topic{rd_kafka_topic_new(client_.get(), options_.commands.c_str(), nullptr)};

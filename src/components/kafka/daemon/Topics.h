@@ -37,26 +37,26 @@ public:
     /// The number of partitions as it is now.
     std::int32_t partitionsOf(std::string const& topic);
     using Clock = std::chrono::steady_clock;
-    /// So old may be what is known of a topic, for most.
+    /// How old cached topic data may be.
     static constexpr std::chrono::minutes kFresh{1};
 
     /// Why timers may not be delivered to this topic; empty if they may. A topic that was there is
-    /// taken to be there for `fresh`, and while no broker answers. Two looks at the cluster say
-    /// that a topic is missing: one after `asked`, and one 200 ms later, for brokers learn of new
-    /// topics one after the other. Users who name unknown topics all the time cause at most a look
-    /// each 50 ms, and 200 ms of waiting for each time that is passed as `asked`; if they name the
-    /// same ones, none.
-    std::string whyNotTo(std::string_view topic, Clock::time_point asked,
-                         Clock::duration fresh = kFresh);
+    /// assumed to exist for `fresh`, and while no broker answers. Two looks at the cluster show
+    /// that a topic is missing: one after `asked`, and one 200 ms later, since new topics reach
+    /// brokers one after the other. Users who name unknown topics all the time cause at most a
+    /// look each 50 ms, and 200 ms of waiting for each time that is passed as `asked`; if they name
+    /// the same ones, none.
+    std::string refusalOfTopic(std::string_view topic, Clock::time_point asked,
+                               Clock::duration fresh = kFresh);
 
     /// The number of the commands' partitions, as watch() has counted them; 0 if it has not.
     std::int32_t partitionsOfCommands() const noexcept { return counted_; }
-    /// When watch() last began to count, and a broker told the number.
+    /// When watch() last began to count, and a broker answered.
     Clock::time_point answered() const noexcept { return answered_; }
-    /// The number by looks as above, the second if the first finds as many as are `known`.
+    /// The number by looks as above; the second is made if the first finds `known`.
     std::int32_t partitionsOfCommands(Clock::time_point asked, std::int32_t known);
-    /// By how many partitions the group's offsets were committed, if one was by another number than
-    /// `now`; 0 if none was.
+    /// The number of partitions that is noted beside an offset of the group and is not `now`; 0 if
+    /// there is none.
     std::int32_t partitionsOfGroup(std::int32_t now);
 
     /// Counts the commands' partitions once a second from now on.

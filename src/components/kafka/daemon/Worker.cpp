@@ -17,7 +17,7 @@ namespace kafka {
 
 namespace {
 
-// So long the consumer waits for commands before it looks after its partitions.
+// How long the consumer waits for commands before it looks after its partitions.
 constexpr std::chrono::milliseconds kAttention{10};
 constexpr int kSeekTimeout = 5'000;
 
@@ -50,7 +50,7 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     settings.emplace("max.poll.interval.ms", std::to_string(std::max<std::int64_t>(
                                                  options.sessionTimeout.count(), 300'000)));
     settings.emplace("queued.max.messages.kbytes", "16384");
-    // Of small records, too: a client that has as many as it wants sleeps for a second.
+    // For small records, too: a client that has this many sleeps for a second.
     settings.emplace("queued.min.messages", "1000000");
     Configuration configuration{settings};
     logTo(configuration);
@@ -102,7 +102,7 @@ void Worker::put(Message message) {
     if (found != partitions_.end()) found->second->inbox().put(std::move(message));
 }
 
-/// Has partitions begin where they want to, and rest while they have enough.
+/// Goes to where partitions ask to begin, and pauses those that have enough.
 void Worker::attend() {
     for (auto& [number, partition] : partitions_) {
         PartitionList const list = partitionList(options_.commands, number);
@@ -139,7 +139,7 @@ void Worker::onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
             worker.revoke(partitions);
     } catch (std::exception const& error) {
         // An exception does not pass through librdkafka.
-        spdlog::error("the group's new order: {}", error.what());
+        spdlog::error("rebalance failed: {}", error.what());
         worker.failure_ = std::current_exception();
     }
 }
@@ -147,7 +147,7 @@ void Worker::onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
 void Worker::assign(rd_kafka_topic_partition_list_t* partitions) {
     if (partitions->cnt > 0) spdlog::info("assigned: partition {}", listed(*partitions));
     lost_.clear();
-    // They rest until they are taken over, and then begin where that says.
+    // They are paused until they are taken over, and then begin where that says.
     for (int i = 0; i < partitions->cnt; ++i)
         partitions->elems[i].offset = RD_KAFKA_OFFSET_BEGINNING;
     check(rd_kafka_incremental_assign(consumer_.get(), partitions), "to be assigned");

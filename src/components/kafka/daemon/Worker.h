@@ -42,9 +42,9 @@ private:
     Options const& options_;
     Client consumer_;
     Shared shared_;
-    std::exception_ptr failure_;                                     // of the group's new order
+    std::exception_ptr failure_;                                     // of a rebalance
     std::map<std::int32_t, std::unique_ptr<Partition>> partitions_;  // go before the consumer
-    /// Of lost partitions. They are shown until the group, which nobody may reach, assigns anew.
+    /// Those of lost partitions, shown until the group, which may be out of reach, assigns anew.
     std::vector<std::shared_ptr<Metrics::OfPartition>> lost_;
 };
 

@@ -29,7 +29,7 @@ public:
 #if defined(_WIN32)
         FlushProcessWriteBuffers();
 #elif defined(SYS_membarrier)
-        // A system that forgot the announcement is told again; the slow kind needs none.
+        // If the system has forgotten the announcement, repeat it; the slow kind needs none.
         if (call(kPrivateExpedited) != 0 && (!announce() || call(kPrivateExpedited) != 0))
             call(kGlobal);
 #endif

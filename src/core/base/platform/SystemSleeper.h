@@ -64,7 +64,7 @@ public:
             pollfd both[] = {{woken_, POLLIN, 0}, {time_, POLLIN, 0}};
             poll(both, 2, -1);
         }
-        // Whoever wakes has one sleep ended: this one, or the next.
+        // A wake ends one sleep: this one, or the next.
         std::uint64_t wakes = 0;
         [[maybe_unused]] ssize_t const taken = read(woken_, &wakes, sizeof wakes);
     }
@@ -87,7 +87,7 @@ private:
 
 #else
 
-/// Sleeps until `Time::now()` is so far, and looks at it at least every `longest`.
+/// Sleeps until `Time::now()` reaches the time, and looks at it at least every `longest`.
 template <class Time>
 class LookingSleeper {
 public:

@@ -55,7 +55,7 @@ public:
                                                    : std::chrono::steady_clock::now();
     }
     /// True if it may be readable before its time.
-    bool hearsOfSteps() const noexcept { return follows_ == Follows::wallTime; }
+    bool followsSteps() const noexcept { return follows_ == Follows::wallTime; }
     /// Readable from `time` on. TimePoint::max() is never. One system call.
     void set(TimePoint time) noexcept;
     /// Gives it back to the system. From now on set() does nothing.
@@ -118,7 +118,7 @@ inline void TimerDescriptor::set(TimePoint time) noexcept {
     itimerspec at{};  // zero is never
     // The steady clock is CLOCK_MONOTONIC, with the same start.
     if (time != TimePoint::max()) at.it_value = timespecOf(time);
-    int const flags = TFD_TIMER_ABSTIME | (hearsOfSteps() ? TFD_TIMER_CANCEL_ON_SET : 0);
+    int const flags = TFD_TIMER_ABSTIME | (followsSteps() ? TFD_TIMER_CANCEL_ON_SET : 0);
     if (timerfd_settime(handle_, flags, &at, nullptr) == 0 || errno != ECANCELED) return;
     // The time was set before, and this call has taken the news: pass it on, readable at once.
     at.it_value = {.tv_sec = 0, .tv_nsec = 1};

@@ -17,7 +17,7 @@ namespace detail {
 /// the lock.
 ///
 /// One word decides who has an entry: it has a bit for each that is still free. The driver claims
-/// an entry by clearing its bit, and so does whoever cancels it, moves it or returns it, under the
+/// an entry by clearing its bit, and so does a thread that cancels, moves or returns it, under the
 /// lock. The word also says which entry the driver has claimed last, and whether a thread waits for
 /// the end of that run. So one compare-and-set ends a run, begins the next, and sees who waits.
 ///
@@ -90,14 +90,14 @@ public:
         return nullptr;
     }
     /// The entry that the driver has claimed last; null if there is none, or it was forgotten. To
-    /// be compared: the driver may just end it.
+    /// be compared only: the driver may be ending it.
     TimeoutEntry const* current() const noexcept {
         std::size_t const number = currentNumber();
         return number == 0 ? nullptr : entries_[number - 1];
     }
     /// The current one dies inside its own run. REQUIRES: this is the driver's thread.
     void forgetCurrent() noexcept { entries_[currentNumber() - 1] = nullptr; }
-    /// The next claim() says so.
+    /// The next claim() returns isAwaited.
     void await() noexcept { word_.fetch_or(kAwaited, std::memory_order_acq_rel); }
 
 private:

@@ -23,7 +23,7 @@ public:
     std::size_t size() const noexcept { return size_; }
     std::size_t claims() const noexcept { return claims_; }
     TimerTaskList const& list() const noexcept { return list_; }
-    /// Of a walk along the list.
+    /// The place of a walk along the list.
     ListCursor& cursor() noexcept { return cursor_; }
 
     /// Adds a task, and the claim that the executor is about to be given for it.

@@ -11,7 +11,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The two rare stories in which a shard takes all that is pending out of its buckets in one hold,
+/// The two rare cases in which a shard takes all that is pending out of its buckets in one hold,
 /// and then deals with it a chunk a hold:
 ///
 ///   - cancelAll(). From then on what was gathered can only be cancelled: it does not expire, and a
@@ -19,9 +19,9 @@ namespace detail {
 ///   - A clock was set back. The driver places everything again. Until all has its place the wheel
 ///     stands still and nothing expires, so the order of deadlines stays.
 ///
-/// A cancelAll() has what a clock gathered; a clock that is set back during a cancelAll() leaves
-/// what it gathers to that. The wheel keeps what was in buckets (RawTimingWheel::gatherAll), this
-/// what was due.
+/// A cancelAll() takes over what was gathered for a clock; what is gathered for a clock during a
+/// cancelAll() goes to that call. The wheel keeps what was in buckets (RawTimingWheel::gatherAll),
+/// this what was due.
 ///
 /// Thread safety  none: a part of the ShardBook
 class Gathering {
@@ -39,7 +39,7 @@ public:
 
     /// Something waits to be placed again.
     bool isTurningBack() const noexcept { return isTurningBack_; }
-    /// And what computes its times must do so anew.
+    /// And timeouts that compute their times must do so anew.
     bool isCorrection() const noexcept { return isCorrection_; }
     void beginTurnBack(bool isCorrection) noexcept {
         // What an earlier step has left to be placed is corrected with it.
@@ -53,7 +53,7 @@ public:
 
     // cancelAll().
 
-    /// How many calls are under way is not 0.
+    /// A call is under way.
     bool isCancelling() const noexcept { return calls_ > 0; }
     void beginCancelAll() noexcept {
         ++calls_;

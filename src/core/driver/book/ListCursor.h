@@ -10,9 +10,9 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// A walk along lists whose order must not change, in several holds of the lock. Whoever takes an
-/// entry out of such a list alone calls passOver() first. A list may be moved behind one that comes
-/// later in the walk.
+/// A walk along lists whose order must not change, in several holds of the lock. Before an entry
+/// is taken out of such a list by itself, passOver() must be called. A list may be moved behind
+/// one that comes later in the walk.
 ///
 /// Thread safety  none: guarded by the keeper's lock
 class ListCursor {

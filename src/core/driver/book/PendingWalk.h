@@ -33,7 +33,7 @@ public:
     static constexpr std::size_t kPerHold = 256;
     static constexpr std::size_t kBucketsPerHold = 4'096;
 
-    /// With room for so many notes between two holds.
+    /// With room for `notes` notes between two holds.
     PendingWalk(FoundTimeouts& found, TickScale const& scale, std::size_t notes);
 
     /// Before each hold, and at the end. Throws std::bad_alloc.

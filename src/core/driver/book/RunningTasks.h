@@ -71,7 +71,7 @@ public:
         return any([&](RunningTask const& task) { return task.runs(entry); });
     }
 
-    /// Calls `visit(entry)` for what runs, except what is in a chunk: the driver may just end it.
+    /// Calls `visit(entry)` for what runs, except what is in a chunk: the driver may be ending it.
     template <class Visit>
     void forEach(Visit&& visit) const {
         for (RunningTask const* task = first_; task != nullptr; task = task->next_)
@@ -89,7 +89,7 @@ public:
         }
     }
 
-    /// This thread is about to wait for a run to end: whoever ends one must look.
+    /// This thread is about to wait for a run to end: a thread that ends one must look.
     void await() noexcept {
         for (RunningTask* task = first_; task != nullptr; task = task->next_)
             if (task->chunk != nullptr) task->chunk->await();

@@ -38,7 +38,7 @@ namespace detail {
 /// Thread safety  none: ShardHold is the only way to that of a shard
 class ShardBook {
 public:
-    /// At most so many entries are handled under one hold of the lock.
+    /// How many entries are handled under one hold of the lock, at most.
     static constexpr std::size_t kPerHold = 256;
 
     enum class Gate : std::uint8_t { notStarted, open, draining, closed };
@@ -147,7 +147,7 @@ public:
     Chunk* nextChunk(Turn& turn, std::size_t atMost) noexcept;
     /// Counts what the driver has claimed, and returns how many that were.
     std::size_t endChunk() noexcept;
-    /// When the driver is next wanted; Tick::max() if never.
+    /// When the driver is next needed; Tick::max() if never.
     Tick nextWake() const noexcept;
 
     /// What becomes of a periodic timeout whose run is over.
@@ -199,7 +199,7 @@ public:
     /// None will be taken any more.
     void endLate() noexcept { isLateTaken_ = true; }
 
-    // Hooks that the timer gave up, if their objects want to know.
+    // Hooks that the timer gave up, if their objects are to be notified.
 
     void keepGivenUp(HookEntry& hook) noexcept {
         if (hook.callsGivenUp()) [[unlikely]]

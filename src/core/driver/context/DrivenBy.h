@@ -4,9 +4,9 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Who runs what is due in a timer.
+/// The thread that runs what is due in a timer.
 enum class DrivenBy : unsigned char {
-    caller,  ///< whoever calls: one thread at a time uses the timer, and locks are left out
+    caller,  ///< the caller's: one thread at a time uses the timer, and locks are left out
     loop,    ///< a thread of the user's, while others use the timer too
     thread,  ///< a thread of the timer's own
 };

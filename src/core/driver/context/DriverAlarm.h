@@ -22,7 +22,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// Until when the driver stays away, and how to call it earlier. A driver thread sleeps here. A
+/// How long the driver stays away, and how to call it earlier. A driver thread sleeps here. A
 /// loop sleeps elsewhere; the alarm calls it by its descriptor.
 ///
 /// No call is lost:

@@ -23,7 +23,7 @@ class EventLog {
 public:
     using Stage = TimerEvent::Stage;
 
-    /// Of no observer.
+    /// Without an observer.
     EventLog() = default;
     EventLog(TimerObserver const* observer, TimerClock const& clock, std::uint32_t shard) noexcept
         : observer_{observer}, clock_{&clock}, shard_{shard} {}

@@ -15,8 +15,8 @@ namespace detail {
 /// The descriptor by which a LoopTimer calls its loop. It becomes readable when the loop must come.
 ///
 /// No call is lost. The loop says under the lock until when it stays away, and sets the descriptor
-/// in the same hold. Who schedules something earlier has published that before, so the loop saw it,
-/// or calls onEarlier() after it.
+/// in the same hold. A thread that schedules something earlier publishes it first: either the loop
+/// sees it, or the thread calls onEarlier() after that hold.
 ///
 /// Thread safety  any number of threads
 class LoopDescriptor {
@@ -44,7 +44,7 @@ public:
     void stayAwayUntil(Next&& next) noexcept {
         std::lock_guard const lock{mutex_};
         TimePoint const expiration = next();
-        if (expiration != setTo_ || hasFired() || descriptor_.hearsOfSteps()) set(expiration);
+        if (expiration != setTo_ || hasFired() || descriptor_.followsSteps()) set(expiration);
     }
 
     void close() noexcept {
@@ -64,7 +64,7 @@ private:
         firesAt_ = timeOfDescriptor(expiration);
         descriptor_.set(firesAt_);
     }
-    /// Of another clock: what that shows to be left, from now on.
+    /// Under another clock: the time left by that clock, from now on.
     TimePoint timeOfDescriptor(TimePoint expiration) const noexcept {
         if (clock_.isSteady() || expiration == TimePoint::max()) return expiration;
         return timeAfter(descriptor_.now(), timeBetween(clock_.nowOrFrozen(), expiration));

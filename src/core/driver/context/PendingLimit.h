@@ -28,7 +28,7 @@ public:
         else if (most_ != 0)
             acquireCounted();
     }
-    /// Counts so many less.
+    /// Counts `count` less.
     void release(std::size_t count = 1) noexcept {
         if (most_ != 0) count_.fetch_sub(count, std::memory_order_relaxed);
     }

@@ -90,8 +90,8 @@ Clock::TimePoint startOf(TimerOptions const& options, Clock::TimePoint now) {
         Clock::TimePoint const start = std::min(now, Clock::TimePoint{});
         if (TickScale{start, options.tick.nanoseconds()}.nowToTick(now).value() > kMostTicks)
             refuseOption("tick", std::to_string(options.tick.count()) + " ns",
-                         "so long that at most " + std::to_string(kMostTicks) +
-                             " have passed since 1970, or else have a start");
+                         "long enough that at most " + std::to_string(kMostTicks) +
+                             " have passed since 1970, unless start is set");
         return start;
     }
     std::string const start = std::to_string(options.start->time_since_epoch().count()) + " ns";

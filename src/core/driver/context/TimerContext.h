@@ -81,7 +81,7 @@ public:
         return deadline <= now ? scale.nowToTick(now) : tick;
     }
 
-    /// By which a loop that drives is called. REQUIRES: one does.
+    /// The descriptor that calls the loop. REQUIRES: a loop drives.
     LoopDescriptor& descriptor() const noexcept { return *descriptor_; }
 
     /// Over how many shards the threads are spread.

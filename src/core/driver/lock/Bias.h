@@ -17,12 +17,12 @@ namespace detail {
 /// Another thread takes the mutex and revokes the bias, which costs it a barrier in all threads of
 /// the process. From then on the favourite takes the mutex too, until it restores the bias.
 ///
-///   - Whoever enters without the mutex says so first, and then looks whether the bias stands.
-///   - Whoever revokes says so first, then has all threads see it, and then waits until the
-///     favourite is out.
+///   - A thread that enters without the mutex announces itself first, then checks the bias.
+///   - A thread that revokes the bias announces that first, then makes all threads see it, and then
+///     waits until the favourite is out.
 ///   - So one of the two sees the other.
 ///
-/// The favourite is the first thread that asks to be it, for good: only it writes whether it is
+/// The favourite is the first thread that calls restore(), for good: only it writes whether it is
 /// inside. Where the system has no such barrier there is no bias.
 ///
 /// Source         T. Kawachiya, K. Koseki, T. Onodera: "Lock Reservation", OOPSLA 2002;

@@ -15,7 +15,7 @@ namespace detail {
 /// Thread safety  any number of threads; orphan() once
 class DroppedShares {
 public:
-    /// Counts so many more. True if the timer is gone and no share is left.
+    /// Counts `count` more. True if the timer is gone and no share is left.
     bool drop(std::int64_t count) noexcept {
         // Counts up from 0 while the timer lives and up to 0 after it is gone.
         return count_.fetch_add(count, std::memory_order_acq_rel) == -count;

@@ -4,18 +4,18 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The thread that it leans to takes the mutex as well while the bias is revoked.
-void Lock::lockLeaning() noexcept {
+/// The favoured thread takes the mutex as well while the bias is revoked.
+void Lock::lockBiased() noexcept {
     if (bias_.enter()) return;
     mutex_.lock();
     bias_.revokeUnlessFavourite();
 }
 
-void Lock::unlockLeaning() noexcept {
+void Lock::unlockBiased() noexcept {
     if (!bias_.leave()) mutex_.unlock();
 }
 
-/// The thread that it leans to may have locked it without the mutex. Lets others in between.
+/// The favoured thread may have locked it without the mutex. Lets others in between.
 void Lock::holdMutex() noexcept {
     if (!bias_.leave()) return;
     mutex_.lock();

@@ -10,15 +10,15 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The lock of a keeper: a mutex, a mutex that leans to one thread, or none.
+/// The lock of a keeper: a mutex, a mutex that is biased towards one thread, or none.
 ///
 /// Thread safety  any number of threads, unless the kind is none
 class Lock {
 public:
     enum class Kind : unsigned char {
-        none,     ///< one thread at a time uses the timer: its user sees to that
-        mutex,    ///< threads of any kind
-        leaning,  ///< the same, and one of them comes more often than the others
+        none,    ///< one thread at a time uses the timer: its user sees to that
+        mutex,   ///< threads of any kind
+        biased,  ///< the same, and one of them comes more often than the others
     };
 
     explicit Lock(Kind kind) noexcept : kind_{kind} {}
@@ -28,22 +28,22 @@ public:
         if (kind_ == Kind::mutex)
             mutex_.lock();
         else
-            lockLeaning();
+            lockBiased();
     }
     void unlock() noexcept {
         if (kind_ == Kind::none) return;
         if (kind_ == Kind::mutex)
             mutex_.unlock();
         else
-            unlockLeaning();
+            unlockBiased();
     }
 
-    /// Waits until `condition`, which the thread that makes it true says by notifying `signal`.
+    /// Waits until `condition`. The thread that makes it true notifies `signal`.
     /// REQUIRES: this thread has locked it. If the kind is none, the condition is true.
     template <class Condition>
     void wait(Signal& signal, Condition&& condition) {
-        // Whoever notifies takes the mutex, also the thread that it leans to.
-        if (kind_ == Kind::leaning) holdMutex();
+        // A thread that notifies takes the mutex, even the favoured one.
+        if (kind_ == Kind::biased) holdMutex();
         ++waiting_;
         ++signal.waiters;
         while (!condition()) {
@@ -56,19 +56,19 @@ public:
         --waiting_;
     }
 
-    /// Makes it lean to the calling thread, if that is the first one that asks, and if nobody waits
-    /// for a signal, since that thread goes on in its own hold. REQUIRES: this thread has locked
-    /// it, and the kind is leaning.
-    void leanToThisThread() noexcept {
+    /// Favours the calling thread, if that is the first one to call this, and if nobody waits for a
+    /// signal, since that thread goes on in its own hold. REQUIRES: this thread has locked it, and
+    /// the kind is biased.
+    void favourThisThread() noexcept {
         if (waiting_ == 0) bias_.restore();
     }
     /// Any thread, for tests.
-    bool leans() const noexcept { return bias_.stands(); }
+    bool isBiased() const noexcept { return bias_.stands(); }
 
 private:
     // Out of line, so that the other kinds carry none of it.
-    void lockLeaning() noexcept;
-    void unlockLeaning() noexcept;
+    void lockBiased() noexcept;
+    void unlockBiased() noexcept;
     void holdMutex() noexcept;
 
     Mutex mutex_;

@@ -15,8 +15,8 @@ constexpr int kTries = 100;
 constexpr int kPauses = 4;
 }  // namespace
 
-/// Whoever has it keeps it for less than a microsecond or two, and a thread that sleeps comes back
-/// later than that, to find it taken again. So it tries for a while.
+/// A thread keeps it for less than a microsecond or two, and a thread that sleeps comes back later
+/// than that, to find it taken again. So it tries for a while.
 void Mutex::lockSlowly() noexcept {
     for (int tries = 0; tries < kTries; ++tries) {
         for (int i = 0; i < kPauses; ++i) pause();

@@ -16,7 +16,7 @@ namespace detail {
 /// Here the thread that is about to sleep pays for that, with a barrier in all threads of the
 /// process.
 ///
-///   - A thread that is about to sleep says so, then has all threads see it, and then tries again.
+///   - A thread that is about to sleep says so, then makes all threads see it, then tries again.
 ///   - A thread that releases the mutex looks afterwards whether another one sleeps.
 ///   - So one of the two sees the other.
 ///

@@ -10,7 +10,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The tick at which a keeper next wants the driver: Tick::max() if never.
+/// The tick at which a keeper next needs the driver: Tick::max() if never.
 ///
 /// A thread that makes it earlier looks at the driver's alarm afterwards. The driver publishes
 /// until when it will sleep, and then looks here. All of that is sequentially consistent, so one of

@@ -27,7 +27,7 @@ public:
     /// True if the calling thread is inside a run of `entry`.
     static bool isRunningHere(TimeoutEntry const& entry) noexcept;
 
-    /// The calling thread, as the tasks that run name it.
+    /// The calling thread: equals RunningTask::thread of the tasks that it runs.
     static void const* thisThread() noexcept;
 
     RunMeter meter;  ///< of the runs in this frame
