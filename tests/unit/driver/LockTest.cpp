@@ -17,7 +17,6 @@ namespace timingwheel::detail {
 namespace {
 
 using namespace timingwheel::test;
-using Kind = Lock::Kind;
 
 /// From now on this thread passes it without the mutex, where the system lets it.
 void lean(Lock& lock) {
@@ -27,7 +26,7 @@ void lean(Lock& lock) {
 
 TEST(Lock, KeepsOthersOut) {
     Watchdog const watchdog{"a lock"};
-    for (Kind const kind : {Kind::mutex, Kind::leaning}) {
+    for (Lock::Kind const kind : {Lock::Kind::mutex, Lock::Kind::leaning}) {
         Lock lock{kind};
         Contender other{[&lock] { std::lock_guard const hold{lock}; }};
         lock.lock();
@@ -40,7 +39,7 @@ TEST(Lock, KeepsOthersOut) {
 // The thread that it leans to has not taken the mutex.
 TEST(Lock, KeepsOthersOutWhileItLeans) {
     Watchdog const watchdog{"a lock that leans"};
-    Lock lock{Kind::leaning};
+    Lock lock{Lock::Kind::leaning};
     Contender other{[&lock] { std::lock_guard const hold{lock}; }};
     lean(lock);
     lock.lock();
@@ -52,7 +51,7 @@ TEST(Lock, KeepsOthersOutWhileItLeans) {
 }
 
 TEST(Lock, KeepsNobodyOutIfItIsNone) {
-    Lock lock{Kind::none};
+    Lock lock{Lock::Kind::none};
     lock.lock();
     std::thread{[&lock] { std::lock_guard const hold{lock}; }}.join();
     lock.unlock();
@@ -60,7 +59,7 @@ TEST(Lock, KeepsNobodyOutIfItIsNone) {
 
 TEST(Lock, WaitsForASignal) {
     Watchdog const watchdog{"a lock that waits"};
-    for (Kind const kind : {Kind::mutex, Kind::leaning}) {
+    for (Lock::Kind const kind : {Lock::Kind::mutex, Lock::Kind::leaning}) {
         Lock lock{kind};
         Signal signal;
         bool hasHappened = false;
@@ -88,7 +87,7 @@ TEST(Lock, WaitsForASignal) {
 // Bug pattern: it waits without the mutex, which it has not taken, and misses the signal.
 TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
     Watchdog const watchdog{"a lock that leans, and waits"};
-    Lock lock{Kind::leaning};
+    Lock lock{Lock::Kind::leaning};
     Signal signal;
     bool hasHappened = false;
     lean(lock);
@@ -112,7 +111,7 @@ TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
 // A thread that waits for a condition goes on in its own hold.
 TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
     Watchdog const watchdog{"a lock for which another waits"};
-    Lock lock{Kind::leaning};
+    Lock lock{Lock::Kind::leaning};
     for (int times = 0; times < 2; ++times) {
         Signal signal;
         bool hasHappened = false;
