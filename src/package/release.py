@@ -6,13 +6,17 @@ release.py --url URL    dates the version's section of CHANGELOG.md, commits tha
 release.py --check      changes nothing, makes the files of the last commit, and says what forbids
                         a release
 release.py --as-it-is   makes the files of what lies in the folder, committed or not: for tests
+--debian                with any of these: Debian packages, too, compiled from the archive
 
 The files, in build/dist or in --to FOLDER:
 
 timingwheel-<version>.tar.gz    what users need: see export-ignore in .gitattributes
-  .sha256 .sha512               its checksums
+timingwheel.hpp                 the core in one header
+timingwheel-site-<version>.tar.gz   build/site, if ./dev docs has made it
+*.deb                           see src/package/debian
 conan-center/, vcpkg/           the recipe and the port of src/package, filled in, ready for their
                                 registries
+SHA256SUMS SHA512SUMS           of the files above that are no folders
 
 URL is the project's home page; the archive is expected among its releases, below v<version>.
 Without it both are files here. The same commit gives the same archive, byte for byte.
@@ -32,7 +36,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from singleheader import ROOT, filledIn, readVersion, singleHeader
+
 NAME = "timingwheel"
 CHANGELOG = ROOT / "CHANGELOG.md"
 # How users are told to ask for the version: for all of it, or for what precedes the patch.
@@ -46,11 +51,6 @@ def git(*arguments, text=True, **environment):
     done = subprocess.run(command, check=True, capture_output=True, text=text,
                           env={**os.environ, **environment})  # fmt: skip
     return done.stdout.strip() if text else done.stdout
-
-
-def readVersion():
-    header = (ROOT / "include" / NAME / "version.h").read_text(encoding="utf-8")
-    return ".".join(re.findall(r"#define \w+_(?:MAJOR|MINOR|PATCH) +(\d+)", header))
 
 
 def section(version):
@@ -96,21 +96,28 @@ def commitAsItIs(scratch):
     return git("commit-tree", git("write-tree", **mine), "-m", "as it is", **mine)
 
 
-def makeFiles(folder, version, commit, url):
+def makeFiles(folder, version, commit, url, debian):
     tar = git("archive", "--format=tar", f"--prefix={NAME}-{version}/", commit, text=False)
-    packed = gzip.compress(tar, compresslevel=9, mtime=0)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     file = folder / f"{NAME}-{version}.tar.gz"
-    file.write_bytes(packed)
+    file.write_bytes(gzip.compress(tar, compresslevel=9, mtime=0))
+    (folder / f"{NAME}.hpp").write_text(singleHeader(), encoding="utf-8")
+    if (site := ROOT / "build/site").is_dir():
+        shutil.make_archive(folder / f"{NAME}-site-{version}", "gztar", site.parent, site.name)
+    if debian:
+        subprocess.run([ROOT / "src/package/debian/build", file, folder], check=True)
     words = {
         "VERSION": version,
         "HOMEPAGE": url or folder.as_uri(),
         "ARCHIVE_URL": f"{url}/releases/download/v{version}/{file.name}" if url else file.as_uri(),
     }
-    for algorithm in ("sha256", "sha512"):
-        words[algorithm.upper()] = digest = hashlib.new(algorithm, packed).hexdigest()
-        Path(f"{file}.{algorithm}").write_text(f"{digest}  {file.name}\n", encoding="utf-8")
+    made = sorted(folder.iterdir())
+    for algorithm in ("SHA256", "SHA512"):
+        sums = {one: hashlib.new(algorithm, one.read_bytes()).hexdigest() for one in made}
+        words[algorithm] = sums[file]
+        lines = (f"{digest}  {one.name}\n" for one, digest in sums.items())
+        (folder / f"{algorithm}SUMS").write_text("".join(lines), encoding="utf-8")
 
     def copied(source, target):
         unwanted = shutil.ignore_patterns("build", "__pycache__", "CMakeUserPresets.json")
@@ -118,8 +125,7 @@ def makeFiles(folder, version, commit, url):
 
     for registry in ("conan-center", "vcpkg"):
         for path in filter(Path.is_file, copied(f"src/package/{registry}", registry).rglob("*")):
-            text = path.read_text(encoding="utf-8")
-            path.write_text(re.sub(r"@([A-Z0-9_]+)@", lambda m: words[m[1]], text), "utf-8")
+            path.write_text(filledIn(path, words), encoding="utf-8")
     # The test of the package is the one of the recipe in the tree.
     copied("test_package", "conan-center/all/test_package")
     print(f"{file}\n  sha256 {words['SHA256']}\n  from {words['ARCHIVE_URL']}")
@@ -132,6 +138,7 @@ def parse():
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--check", action="store_true")
     how.add_argument("--as-it-is", action="store_true")
+    parser.add_argument("--debian", action="store_true")
     parser.add_argument("--url")
     parser.add_argument("--to", type=Path, default=ROOT / "build" / "dist", metavar="FOLDER")
     options = parser.parse_args()
@@ -158,10 +165,10 @@ def main():
         dateSection(version)
     with tempfile.TemporaryDirectory() as scratch:
         commit = commitAsItIs(Path(scratch)) if options.as_it_is else "HEAD"
-    makeFiles(options.to.resolve(), version, commit, options.url)
+    makeFiles(options.to.resolve(), version, commit, options.url, options.debian)
     if isReleased:
         git("tag", "--annotate", "--message", f"{NAME} {version}", f"v{version}")
-        print(f"tagged v{version}. Now push the branch and v{version}, upload the archive, and "
+        print(f"tagged v{version}. Now push the branch and v{version}, upload the files, and "
               "open the registries' pull requests.")  # fmt: skip
     return 1 if forbidden else 0
 
@@ -170,4 +177,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except subprocess.CalledProcessError as error:
-        sys.exit(f"{' '.join(map(str, error.cmd))}: {error.stderr}")
+        sys.exit(f"{' '.join(map(str, error.cmd))}: {error.stderr or error.returncode}")

@@ -2,7 +2,7 @@
 """components.py <cmake> <build folder> <folder>: what `cmake --install --component` installs.
 
 Installs each component into a folder of its own, checks what is in it, and that together they are
-all that is installed. <folder>/developed then has what a developer needs, without the demo.
+all that is installed. <folder>/developed then has what a developer needs, without programs.
 """
 
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 
 COMPONENTS = {  # the files of each, as a regular expression, without those of the ones above it
     "Calendar": r"(?i)calendar",
+    "Daemon": r"^bin/timingwheel-kafka$",
     "Kafka": r"(?i)kafka",
     "Store": r"(?i)store|sqlite3",
     "Demo": r"^bin/timingwheel-(demo|orders)$",
@@ -46,7 +47,7 @@ def main(folder):
         wrong += [f"{name} has, or lacks, {file}" for file in found ^ wanted]
         rest -= wanted
         print(f"{name}: {len(found)} files")
-        if name != "Demo":
+        if name not in ("Demo", "Daemon"):
             installed(folder / "developed", *component)
     return "\n".join([*wrong, *(f"no component has {file}" for file in rest)]) or 0
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "src/package"), str(ROOT / "tests/tidy")]
-from release import readVersion  # noqa: E402
+from singleheader import readVersion, singleHeader  # noqa: E402
 from tidy import checkLinks  # noqa: E402
 
 VERSION = readVersion()
@@ -23,9 +23,10 @@ TAG, ARCHIVE = f"v{VERSION}", f"timingwheel-{VERSION}.tar.gz"
 URL = "https://example.org/timingwheel"
 USERS = {"CHANGELOG.md", "CMakeLists.txt", "LICENSE", "README.md", "docs", "include", "src"}
 NOT_FOR_USERS = ("src/apps/walkthrough", "src/package/conan-center", "src/package/vcpkg",
-                 "src/package/release.py", "src/package/site")  # fmt: skip
+                 "src/package/release.py", "src/package/singleheader.py", "src/package/site",
+                 "src/package/timingwheel.hpp.in")  # fmt: skip
 # What a clone needs to be released.
-RELEASED = ["include/timingwheel/version.h", "CHANGELOG.md", ".gitattributes", ".gitignore",
+RELEASED = ["include", "src/core", "CHANGELOG.md", "LICENSE", ".gitattributes", ".gitignore",
             "README.md", "docs/beyond.md", "docs/installing.md", "docs/store.md", "src/package",
             "test_package", "tests/package/consumer", "tests/benchmark/page"]  # fmt: skip
 
@@ -76,14 +77,21 @@ class Files(unittest.TestCase):
             again = (Path(folder) / ARCHIVE).read_bytes()
         self.assertEqual(again, (self.folder / ARCHIVE).read_bytes())
 
-    def testChecksumsAreThoseOfTheArchive(self):
-        data = (self.folder / ARCHIVE).read_bytes()
+    def testChecksumsAreThoseOfTheFiles(self):
         for algorithm, recipe in (("sha256", "conan-center/all/conandata.yml"),
                                   ("sha512", "vcpkg/portfile.cmake")):  # fmt: skip
-            digest = hashlib.new(algorithm, data).hexdigest()
-            told = (self.folder / f"{ARCHIVE}.{algorithm}").read_text()
-            self.assertEqual(told, f"{digest}  {ARCHIVE}\n")
-            self.assertIn(digest, (self.folder / recipe).read_text(encoding="utf-8"))
+            text = (self.folder / f"{algorithm.upper()}SUMS").read_text()
+            told = {name: digest for digest, name in map(str.split, text.splitlines())}
+            self.assertLessEqual({ARCHIVE, "timingwheel.hpp"}, set(told))
+            for name, digest in told.items():
+                data = (self.folder / name).read_bytes()
+                self.assertEqual(digest, hashlib.new(algorithm, data).hexdigest())
+            self.assertIn(told[ARCHIVE], (self.folder / recipe).read_text(encoding="utf-8"))
+
+    def testTheHeaderLeavesNoMacroOfAnotherName(self):
+        names = set(re.findall(r"(?m)^ *# *define (\w+)", singleHeader()))
+        self.assertEqual({name for name in names if not name.startswith("TIMINGWHEEL_")},
+                         {"NOMINMAX", "WIN32_LEAN_AND_MEAN"})  # fmt: skip
 
     def testTheRecipeRefusesCompilersOlderThanThePagesName(self):
         recipe = (ROOT / "src/package/conan-center/all/conanfile.py").read_text(encoding="utf-8")

@@ -17,7 +17,6 @@ namespace timingwheel::detail {
 namespace {
 
 using namespace timingwheel::test;
-using Kind = Lock::Kind;
 
 /// From now on this thread passes it without the mutex, where the system lets it.
 void favour(Lock& lock) {
@@ -27,7 +26,7 @@ void favour(Lock& lock) {
 
 TEST(Lock, KeepsOthersOut) {
     Watchdog const watchdog{"a lock"};
-    for (Kind const kind : {Kind::mutex, Kind::biased}) {
+    for (Lock::Kind const kind : {Lock::Kind::mutex, Lock::Kind::biased}) {
         Lock lock{kind};
         Contender other{[&lock] { std::lock_guard const hold{lock}; }};
         lock.lock();
@@ -40,7 +39,7 @@ TEST(Lock, KeepsOthersOut) {
 // The favoured thread has not taken the mutex.
 TEST(Lock, KeepsOthersOutWhileItLeans) {
     Watchdog const watchdog{"a biased lock"};
-    Lock lock{Kind::biased};
+    Lock lock{Lock::Kind::biased};
     Contender other{[&lock] { std::lock_guard const hold{lock}; }};
     favour(lock);
     lock.lock();
@@ -52,7 +51,7 @@ TEST(Lock, KeepsOthersOutWhileItLeans) {
 }
 
 TEST(Lock, KeepsNobodyOutIfItIsNone) {
-    Lock lock{Kind::none};
+    Lock lock{Lock::Kind::none};
     lock.lock();
     std::thread{[&lock] { std::lock_guard const hold{lock}; }}.join();
     lock.unlock();
@@ -60,7 +59,7 @@ TEST(Lock, KeepsNobodyOutIfItIsNone) {
 
 TEST(Lock, WaitsForASignal) {
     Watchdog const watchdog{"a lock that waits"};
-    for (Kind const kind : {Kind::mutex, Kind::biased}) {
+    for (Lock::Kind const kind : {Lock::Kind::mutex, Lock::Kind::biased}) {
         Lock lock{kind};
         Signal signal;
         bool hasHappened = false;
@@ -88,7 +87,7 @@ TEST(Lock, WaitsForASignal) {
 // Bug pattern: it waits without the mutex, which it has not taken, and misses the signal.
 TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
     Watchdog const watchdog{"a biased lock, and a wait"};
-    Lock lock{Kind::biased};
+    Lock lock{Lock::Kind::biased};
     Signal signal;
     bool hasHappened = false;
     favour(lock);
@@ -112,7 +111,7 @@ TEST(Lock, TheThreadThatItLeansToWaitsForASignalAsWell) {
 // A thread that waits for a condition goes on in its own hold.
 TEST(Lock, LeansToNoThreadWhileAnotherWaits) {
     Watchdog const watchdog{"a lock for which another waits"};
-    Lock lock{Kind::biased};
+    Lock lock{Lock::Kind::biased};
     for (int times = 0; times < 2; ++times) {
         Signal signal;
         bool hasHappened = false;

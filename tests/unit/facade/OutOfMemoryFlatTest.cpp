@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 using S = Scene<HashedWheelTimer>;
-using Calls = std::vector<Call<S>>;
+using FlatCalls = std::vector<Call<S>>;
 
 std::vector<TimerKind> kinds() {
     std::vector<TimerKind> all = kindsOfAnyTimer();
@@ -31,7 +31,7 @@ std::vector<TimerKind> kinds() {
     return all;
 }
 
-Calls schedules() {
+FlatCalls schedules() {
     return {
         {"newTimeout that is over", [](S& s) { s.made = s.timer->newTimeout(s.task(), -1h); },
          ranOnceAt<S>(1ms)},
@@ -40,7 +40,7 @@ Calls schedules() {
 }
 
 /// On a timer that runs at once what is due.
-Calls immediateRuns() {
+FlatCalls immediateRuns() {
     return {
         {"newTimeout that runs at once", [](S& s) { s.made = s.timer->newTimeout(s.task(), 0ms); },
          ranOnceAt<S>(0ms)},
@@ -51,7 +51,7 @@ Calls immediateRuns() {
 }
 
 /// On one that gives such tasks to a pool: without memory for its queue they are rejected.
-Calls immediateRunsInAPool() {
+FlatCalls immediateRunsInAPool() {
     auto const run = [](S& s) {
         s.made = s.timer->newTimeout(s.task(), 0ms);
         if (!s.made.isRejected()) return;
@@ -65,7 +65,7 @@ Calls immediateRunsInAPool() {
     return {{"newTimeout that runs at once in a pool", run, expectDone}};
 }
 
-Calls questions() {
+FlatCalls questions() {
     return {
         {"ticksPerWheel", [](S& s) { EXPECT_EQ(s.timer->ticksPerWheel(), 8); }, {}, false},
         {"statistics",

@@ -350,7 +350,7 @@ TEST(SeriesThatDestroysItsTimer, IsNotAskedForAnotherTime) {
 
 // ---- a clock that people set ------------------------------------------------------------------
 
-constexpr TimePoint kNine{9h};
+constexpr TimePoint kFrom{9h};
 
 /// Each full hour.
 TimePoint nextHour(TimePoint after) {
@@ -383,30 +383,30 @@ using Hours = std::vector<std::chrono::hours>;
 
 // G15
 TEST(SeriesUnderAWallClock, ComesTwiceForNoTime) {
-    EXPECT_EQ(hoursThrough({kNine, kNine + 1h, kNine + 2h, kNine, kNine + 1h, kNine + 2h,
-                            kNine + 3h, kNine + 4h}),
+    EXPECT_EQ(hoursThrough({kFrom, kFrom + 1h, kFrom + 2h, kFrom, kFrom + 1h, kFrom + 2h,
+                            kFrom + 3h, kFrom + 4h}),
               (Hours{10h, 11h, 12h, 13h}));
-    EXPECT_EQ(hoursThrough({kNine, kNine + 3h, kNine + 1ms, kNine + 1h, kNine + 2h, kNine + 4h}),
+    EXPECT_EQ(hoursThrough({kFrom, kFrom + 3h, kFrom + 1ms, kFrom + 1h, kFrom + 2h, kFrom + 4h}),
               (Hours{12h, 13h}))
         << "three hours less a millisecond back";
 }
 
 // G15
 TEST(SeriesUnderAWallClock, TakesACorrectedTimeAtOnce) {
-    EXPECT_EQ(hoursThrough({kNine, kNine + 1h, kNine + 2h, kNine - 3h, kNine - 2h, kNine - 1h}),
+    EXPECT_EQ(hoursThrough({kFrom, kFrom + 1h, kFrom + 2h, kFrom - 3h, kFrom - 2h, kFrom - 1h}),
               (Hours{10h, 11h, 7h, 8h}));
-    EXPECT_EQ(hoursThrough({kNine + 24h * 365, kNine + 24h * 365 + 1h, kNine, kNine + 1h}),
+    EXPECT_EQ(hoursThrough({kFrom + 24h * 365, kFrom + 24h * 365 + 1h, kFrom, kFrom + 1h}),
               (Hours{24h * 365 + 10h, 10h}));
 }
 
 // G15
 TEST(SeriesUnderAWallClock, RunsOnceForWhatAStepForwardMissed) {
-    EXPECT_EQ(hoursThrough({kNine, kNine + 24h + 1min, kNine + 25h}), (Hours{33h, 34h}));
+    EXPECT_EQ(hoursThrough({kFrom, kFrom + 24h + 1min, kFrom + 25h}), (Hours{33h, 34h}));
 }
 
 // G15
 TEST(SeriesUnderAWallClock, IsNotRunByACorrection) {
-    SettableClock clock{kNine, Clock::Kind::wall};
+    SettableClock clock{kFrom, Clock::Kind::wall};
     struct Log final : TimerObserver {
         void onEvent(TimerEvent const& event) noexcept override {
             runs += event.stage == TimerEvent::Stage::run ? 1 : 0;
@@ -417,19 +417,19 @@ TEST(SeriesUnderAWallClock, IsNotRunByACorrection) {
     int runs = 0;
     Timeout const series = timer.scheduleAtTimes([&] { ++runs; }, nextHour);
     Timeout const moved = timer.scheduleAtTimes([&] { ++runs; }, nextHour);
-    Timeout const plain = timer.newTimeout([&] { ++runs; }, kNine + 2h);
-    clock.set(kNine + 30min);
+    Timeout const plain = timer.newTimeout([&] { ++runs; }, kFrom + 2h);
+    clock.set(kFrom + 30min);
     timer.advanceTo(clock.now());
-    EXPECT_TRUE(timer.reschedule(moved, kNine + 5h));
-    clock.set(kNine - 5h - 30min);
+    EXPECT_TRUE(timer.reschedule(moved, kFrom + 5h));
+    clock.set(kFrom - 5h - 30min);
     for (int i = 0; i < 3; ++i) timer.advanceTo(clock.now());
-    EXPECT_EQ(series.deadline(), kNine - 5h) << "computed anew";
-    EXPECT_EQ(moved.deadline(), kNine + 5h) << "where its user has put it";
-    EXPECT_EQ(plain.deadline(), kNine + 2h);
+    EXPECT_EQ(series.deadline(), kFrom - 5h) << "computed anew";
+    EXPECT_EQ(moved.deadline(), kFrom + 5h) << "where its user has put it";
+    EXPECT_EQ(plain.deadline(), kFrom + 2h);
     EXPECT_EQ(runs, 0);
     EXPECT_EQ(log.runs, 0);
     EXPECT_EQ(timer.statistics().runs, 0U);
-    clock.set(kNine - 5h);
+    clock.set(kFrom - 5h);
     timer.advanceTo(clock.now());
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(log.runs, 1);
@@ -438,19 +438,19 @@ TEST(SeriesUnderAWallClock, IsNotRunByACorrection) {
 // G15
 // The step back was undone before its time was computed anew: then it is due, and runs.
 TEST(SeriesUnderAWallClock, RunsIfTheCorrectionIsTakenBack) {
-    SettableClock clock{kNine, Clock::Kind::wall};
+    SettableClock clock{kFrom, Clock::Kind::wall};
     ManualTimer timer{{.clock = clock}};
     int runs = 0;
     timer.scheduleAtTimes([&] { ++runs; }, nextHour, MissedTicks::catchUp);
-    clock.set(kNine + 30min);
+    clock.set(kFrom + 30min);
     timer.advanceTo(clock.now());
-    clock.set(kNine - 9h);
+    clock.set(kFrom - 9h);
     timer.newTimeout([] {}, 1h);  // turns the wheel back
     timer.advanceTo(clock.now(), 0);
-    clock.set(kNine + 2h);
+    clock.set(kFrom + 2h);
     timer.advanceTo(clock.now());
     EXPECT_EQ(runs, 2) << "of 10 and 11 o'clock";
-    clock.set(kNine + 3h);
+    clock.set(kFrom + 3h);
     timer.advanceTo(clock.now());
     EXPECT_EQ(runs, 3);
 }
@@ -458,15 +458,15 @@ TEST(SeriesUnderAWallClock, RunsIfTheCorrectionIsTakenBack) {
 // G15
 // Bug pattern: the second step, a small one, hides the first from what has no place yet.
 TEST(SeriesUnderAWallClock, IsCorrectedThoughASmallStepFollows) {
-    SettableClock clock{kNine, Clock::Kind::wall};
+    SettableClock clock{kFrom, Clock::Kind::wall};
     ManualTimer timer{{.clock = clock}};
     Timeout const series = timer.scheduleAtTimes([] {}, nextHour);
     for (auto const step : {30min, -5h - 30min, -6h - 30min}) {
-        clock.set(kNine + step);
+        clock.set(kFrom + step);
         timer.newTimeout([] {}, 24h);  // turns the wheel back
     }
     for (int i = 0; i < 3; ++i) timer.advanceTo(clock.now());
-    EXPECT_EQ(series.deadline(), kNine - 6h);
+    EXPECT_EQ(series.deadline(), kFrom - 6h);
 }
 
 // G15
@@ -479,13 +479,13 @@ TEST(SeriesUnderAWallClock, IsCorrectedInItsRunByMoreThanThreeHours) {
         TimePoint next;
     };
     for (Case const& each :
-         {Case{Clock::Kind::wall, 3h, kNine + 2h}, Case{Clock::Kind::wall, 3h + 1ms, kNine - 2h},
-          Case{Clock::Kind::steady, 9h, kNine + 2h}}) {
-        SettableClock clock{kNine, each.kind};
+         {Case{Clock::Kind::wall, 3h, kFrom + 2h}, Case{Clock::Kind::wall, 3h + 1ms, kFrom - 2h},
+          Case{Clock::Kind::steady, 9h, kFrom + 2h}}) {
+        SettableClock clock{kFrom, each.kind};
         ManualTimer timer{{.clock = clock}};
         Timeout const series =
-            timer.scheduleAtTimes([&] { clock.set(kNine + 1h - each.back); }, nextHour);
-        clock.set(kNine + 1h);
+            timer.scheduleAtTimes([&] { clock.set(kFrom + 1h - each.back); }, nextHour);
+        clock.set(kFrom + 1h);
         timer.advanceTo(clock.now());
         EXPECT_EQ(series.deadline(), each.next) << each.back.count();
     }
@@ -495,18 +495,18 @@ TEST(SeriesUnderAWallClock, IsCorrectedInItsRunByMoreThanThreeHours) {
 // What a task does to the clock corrects the others at once, without another step.
 TEST(SeriesUnderAWallClock, IsCorrectedByATaskOfItsTimer) {
     Watchdog const watchdog{"a clock that a task sets back"};
-    SettableClock clock{kNine, Clock::Kind::wall};
+    SettableClock clock{kFrom, Clock::Kind::wall};
     SystemTimer thread{{.clock = clock}};
     Timeout const ofThread = thread.scheduleAtTimes([] {}, nextHour);
-    thread.newTimeout([&] { clock.set(kNine - 7h); }, 0ms);
-    while (ofThread.deadline() != kNine - 6h) std::this_thread::yield();
+    thread.newTimeout([&] { clock.set(kFrom - 7h); }, 0ms);
+    while (ofThread.deadline() != kFrom - 6h) std::this_thread::yield();
 #if defined(__linux__)  // has descriptors for a wall clock
-    clock.set(kNine);
+    clock.set(kFrom);
     LoopTimer loop{{.clock = clock}};
     Timeout const ofLoop = loop.scheduleAtTimes([] {}, nextHour);
-    loop.newTimeout([&] { clock.set(kNine - 7h); }, 0ms);
+    loop.newTimeout([&] { clock.set(kFrom - 7h); }, 0ms);
     while (loop.nextExpiration() <= clock.now()) loop.runDue();
-    EXPECT_EQ(ofLoop.deadline(), kNine - 6h);
+    EXPECT_EQ(ofLoop.deadline(), kFrom - 6h);
 #endif
 }
 

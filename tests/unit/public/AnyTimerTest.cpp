@@ -641,13 +641,13 @@ TYPED_TEST(AnyTimer, TellsATaskOnceThatItWasCancelled) {
 
 TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     auto const timer = this->make();
-    auto const living = std::make_shared<Session>();
-    auto dead = std::make_shared<Session>();
+    auto const living = std::make_shared<OwnedObject>();
+    auto dead = std::make_shared<OwnedObject>();
     int onDead = 0;
-    timer->newTimeout(ifAlive(std::weak_ptr{living}, &Session::expire), 500us);
-    timer->newTimeout(ifAlive(std::weak_ptr{living}, [](Session& s) { s.expirations += 10; }),
+    timer->newTimeout(ifAlive(std::weak_ptr{living}, &OwnedObject::expire), 500us);
+    timer->newTimeout(ifAlive(std::weak_ptr{living}, [](OwnedObject& s) { s.expirations += 10; }),
                       500us);
-    timer->newTimeout(ifAlive(std::weak_ptr{dead}, [&](Session&) { ++onDead; }), 500us);
+    timer->newTimeout(ifAlive(std::weak_ptr{dead}, [&](OwnedObject&) { ++onDead; }), 500us);
     EXPECT_EQ(living.use_count(), 1);
     dead.reset();
     this->clock.advance(1ms);
@@ -655,9 +655,9 @@ TYPED_TEST(AnyTimer, ATaskOnAWeakPointerRunsOnTheLivingObjectOrNotAtAll) {
     EXPECT_EQ(onDead, 0);
 
     // Of a shared pointer the timer keeps no more than that.
-    dead = std::make_shared<Session>();
-    timer->newTimeout(ifAlive(living, &Session::expire), 500us);
-    timer->newTimeout(ifAlive(dead, [&](Session&) { ++onDead; }), 500us);
+    dead = std::make_shared<OwnedObject>();
+    timer->newTimeout(ifAlive(living, &OwnedObject::expire), 500us);
+    timer->newTimeout(ifAlive(dead, [&](OwnedObject&) { ++onDead; }), 500us);
     EXPECT_EQ(living.use_count(), 1);
     dead.reset();
     this->clock.advance(2ms);

@@ -5,7 +5,7 @@
 namespace timingwheel::test {
 
 /// Counts how often it expired.
-struct Session {
+struct OwnedObject {
     void expire() { ++expirations; }
     int expirations = 0;
 };

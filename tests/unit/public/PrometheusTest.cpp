@@ -42,7 +42,7 @@ TimerStatistics knownStatistics() {
     return known;
 }
 
-std::string textOf(TimerStatistics const& statistics) {
+std::string metricsOf(TimerStatistics const& statistics) {
     std::ostringstream out;
     out << std::hex << std::showbase << std::setprecision(1);  // makes no difference
     writePrometheus(out, statistics);
@@ -114,7 +114,7 @@ timingwheel_lateness_seconds_bucket{timer="mail",le="+Inf"} 4
 timingwheel_lateness_seconds_sum{timer="mail"} 0.000073734
 timingwheel_lateness_seconds_count{timer="mail"} 4
 )";
-    EXPECT_EQ(textOf(knownStatistics()), expected);
+    EXPECT_EQ(metricsOf(knownStatistics()), expected);
 }
 
 TEST(Prometheus, EscapesTheValuesOfLabels) {
@@ -210,7 +210,7 @@ TEST(Prometheus, ShowsWhatATimerHasDone) {
     timer.newTimeout([] {}, 1s);
     timer.newTimeout([] {}, 5s);
     clock.advance(2s);
-    std::string const text = textOf(timer.statistics());
+    std::string const text = metricsOf(timer.statistics());
     EXPECT_NE(text.find("timingwheel_pending{timer=\"real\"} 1\n"), std::string::npos) << text;
     EXPECT_EQ(read(text).at("real").count, 1U);
 }

@@ -335,11 +335,11 @@ TYPED_TEST(TimeoutHandle, TellsAPeriodicTaskThatItWasCancelledInsideItsRun) {
 // Bug pattern: the check for an empty function is made on the lambda around it, and passes.
 TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
     TypeParam timer{this->options()};
-    auto const living = std::make_shared<Session>();
+    auto const living = std::make_shared<OwnedObject>();
     std::weak_ptr const weak{living};
-    std::function<void(Session&)> const empty;
-    void (Session::*const noMember)() = nullptr;
-    void (*const noFunction)(Session&) = nullptr;
+    std::function<void(OwnedObject&)> const empty;
+    void (OwnedObject::*const noMember)() = nullptr;
+    void (*const noFunction)(OwnedObject&) = nullptr;
     EXPECT_THROW(timer.newTimeout(ifAlive(weak, empty), 1ms), std::invalid_argument);
     EXPECT_THROW(timer.newTimeout(ifAlive(weak, noMember), 1ms), std::invalid_argument);
     EXPECT_THROW(timer.newTimeout(ifAlive(weak, noFunction), 1ms), std::invalid_argument);
@@ -351,16 +351,16 @@ TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerIsRefusedWhenItsFunctionIsEmpty) {
 
 TYPED_TEST(TimeoutHandle, ATaskOnAWeakPointerTakesAToleranceAndATimePoint) {
     TypeParam timer{this->options()};
-    auto const living = std::make_shared<Session>();
-    auto dead = std::make_shared<Session>();
+    auto const living = std::make_shared<OwnedObject>();
+    auto dead = std::make_shared<OwnedObject>();
     std::weak_ptr const weak{living};
     Timeout const tolerant =
-        timer.newTimeout(ifAlive(weak, &Session::expire), 1001ms, {.tolerance = 400ms});
-    Timeout const at = timer.newTimeout(ifAlive(weak, &Session::expire), this->now() + 7ms);
+        timer.newTimeout(ifAlive(weak, &OwnedObject::expire), 1001ms, {.tolerance = 400ms});
+    Timeout const at = timer.newTimeout(ifAlive(weak, &OwnedObject::expire), this->now() + 7ms);
     Timeout const tolerantAt =
-        timer.newTimeout(ifAlive(weak, [](Session& s) { s.expirations += 10; }),
+        timer.newTimeout(ifAlive(weak, [](OwnedObject& s) { s.expirations += 10; }),
                          this->now() + 1001ms, {.tolerance = 400ms});
-    timer.newTimeout(ifAlive(dead, &Session::expire), this->now() + 1ms);
+    timer.newTimeout(ifAlive(dead, &OwnedObject::expire), this->now() + 1ms);
     EXPECT_EQ(tolerant.deadline(), Clock::TimePoint{1200ms});
     EXPECT_EQ(at.deadline(), Clock::TimePoint{7ms});
     EXPECT_EQ(tolerantAt.deadline(), Clock::TimePoint{1200ms});

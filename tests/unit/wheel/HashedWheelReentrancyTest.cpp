@@ -22,7 +22,7 @@ using All = std::vector<HandedOver>;
 // Every change that a callback can make, to every entry that it can make it to: what becomes of
 // that one and of all the others.
 
-enum class Target { self, earlierSibling, nextSibling, lastSibling, otherTurn, otherSlot };
+enum class FlatTarget { self, earlierSibling, nextSibling, lastSibling, otherTurn, otherSlot };
 
 constexpr std::int64_t kSlots = 8;
 constexpr std::int64_t kDeadline = 13;
@@ -31,26 +31,26 @@ constexpr int kOtherTurn = kSiblings;
 constexpr int kOtherSlot = kSiblings + 1;
 constexpr int kActing = 2;
 
-constexpr int idOf(Target target) {
+constexpr int idOf(FlatTarget target) {
     switch (target) {
-        case Target::self:
+        case FlatTarget::self:
             return kActing;
-        case Target::earlierSibling:
+        case FlatTarget::earlierSibling:
             return 0;
-        case Target::nextSibling:
+        case FlatTarget::nextSibling:
             return kActing + 1;
-        case Target::lastSibling:
+        case FlatTarget::lastSibling:
             return kSiblings - 1;
-        case Target::otherTurn:
+        case FlatTarget::otherTurn:
             return kOtherTurn;
-        case Target::otherSlot:
+        case FlatTarget::otherSlot:
             break;
     }
     return kOtherSlot;
 }
 
 // `ticks` from now on; nothing cancels.
-void play(Target target, std::optional<std::int64_t> ticks) {
+void play(FlatTarget target, std::optional<std::int64_t> ticks) {
     std::vector<Lease> leases;
     for (int id = 0; id <= kOtherSlot; ++id) leases.emplace_back(id);
     HashedWheel<Lease> wheel{{.ticksPerWheel = kSlots}};
@@ -94,8 +94,9 @@ void play(Target target, std::optional<std::int64_t> ticks) {
 }
 
 TEST(HashedWheelReentrancy, ACallbackChangesOneEntryAndNoOther) {
-    for (Target target : {Target::self, Target::earlierSibling, Target::nextSibling,
-                          Target::lastSibling, Target::otherTurn, Target::otherSlot}) {
+    for (FlatTarget target :
+         {FlatTarget::self, FlatTarget::earlierSibling, FlatTarget::nextSibling,
+          FlatTarget::lastSibling, FlatTarget::otherTurn, FlatTarget::otherSlot}) {
         SCOPED_TRACE(testing::Message() << "target " << static_cast<int>(target));
         play(target, std::nullopt);
         for (std::int64_t ticks : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, kSlots - 1,
