@@ -19,7 +19,7 @@ void runLoop(int loop) {
     epoll_event interest{.events = EPOLLIN, .data = {.fd = timer.nativeHandle()}};
     epoll_ctl(loop, EPOLL_CTL_ADD, timer.nativeHandle(), &interest);
 
-    timer.newTimeout([&] { isOver = true; }, 200ms);  // from any thread
+    timer.newTimeout([&] { isOver = true; }, 2s);  // from any thread
     while (!isOver) {
         epoll_event event;
         if (epoll_wait(loop, &event, 1, -1) != 1) continue;

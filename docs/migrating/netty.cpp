@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Either timer.
+/// Either timer. The clock is this test's.
 void request(timingwheel::Timer& timer, timingwheel::ManualClock& clock) {
     auto const giveUp = [] { std::puts("no answer"); };
     timingwheel::Timeout const timeout = timer.newTimeout(giveUp, 5s);

@@ -138,7 +138,7 @@ class Performance(Page):
     def readme(self):
         """What a user of C++ compares, of the same run."""
         columns = *self.costs[:4], self.whileWaiting[0]
-        rows = [[self.title(who), *(number(round(found[0], found[0] >= 1)) if found else ""
+        rows = [[self.title(who), *(number(found[0]) if found else ""
                                     for found in (one.of(self.record, who) for one in columns))]
                 for who in (OURS, HOOKS, "Multimap", "libevent", "libuv", "Asio")]  # fmt: skip
         quick = ", a quick run" if self.record["size"] == "quick" else ""
