@@ -31,6 +31,14 @@ endif()
 add_executable(program program.cpp)
 target_link_libraries(program PRIVATE timingwheel::timingwheel)
 END
+# took <way>: says so, of what has passed since it was called last.
+began=$(date +%s)
+took() {
+    { set +x; } 2>/dev/null
+    echo "== $1: $(($(date +%s) - began)) s"
+    began=$(date +%s)
+    set -x
+}
 # built <folder> <option of CMake>...: the program says that it runs.
 built() {
     folder=$1
@@ -46,10 +54,12 @@ sed 's|<timingwheel/timingwheel.h>|"timingwheel.hpp"|' program.cpp >header/progr
 printf '#define TIMINGWHEEL_IMPLEMENTATION\n#include "timingwheel.hpp"\n' >header/timingwheel.cpp
 g++ -std=c++20 -O2 -pthread -Wall -Wextra -I "$release" header/*.cpp -o header/program
 header/program | grep 'it runs'
+took "one header"
 
 : the archive
 archive=$(echo "$release"/timingwheel-[0-9]*.tar.gz)
 built archive -DARCHIVE="$archive"
+took "CMake, from the archive"
 
 : Conan. The archive may not be yet where the recipe says
 python3 -m venv venv
@@ -66,6 +76,7 @@ set -- -s compiler.cppstd=20 --build=missing
 venv/bin/conan create recipe --version="$version" "$@"
 venv/bin/conan install --requires="timingwheel/$version" "$@" -g CMakeDeps -g CMakeToolchain -of conan
 built with-conan -DCMAKE_TOOLCHAIN_FILE=conan/conan_toolchain.cmake
+took "Conan, with its installation"
 
 : the Debian packages
 apt-get install -y -q "$release"/*.deb
@@ -75,4 +86,5 @@ g++ -std=c++20 program.cpp $(pkg-config --cflags --libs timingwheel) -o by-pkg-c
 ./by-pkg-config | grep 'it runs'
 timingwheel-kafka --version
 systemd-analyze verify /usr/lib/systemd/system/timingwheel-kafka.service || [ $? -eq 127 ]
+took "Debian packages"
 : all ways lead there
