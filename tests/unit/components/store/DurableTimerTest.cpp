@@ -961,7 +961,9 @@ TEST_F(DurableTimerTest, ReadsOnBehindATimeoutWhoseHandlerAlwaysThrows) {
         steady.advance(1s);
         return timer->pendingTimeouts() == 1 || errors > 20;
     });
-    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"b", "c"}));
+    std::vector<std::string> ids = deliveries.ids();
+    std::sort(ids.begin(), ids.end());  // both were overdue
+    EXPECT_EQ(ids, (std::vector<std::string>{"b", "c"}));
     EXPECT_TRUE(errors > 0);
 }
 
