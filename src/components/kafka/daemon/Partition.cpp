@@ -186,12 +186,12 @@ void Partition::takeOver() {
 
     // Ends what a former owner has left open, and fences it.
     producer_ = std::make_unique<Producer>(shared_.options, number_, isStopping_);
-    measureCommands();
+    Range const commands = rangeOfCommands();
     std::int64_t const ofGroup = offsetOfGroup();
-    metrics_->lag = high_ - std::clamp(ofGroup, low_, high_);
+    metrics_->lag = commands.high - std::clamp(ofGroup, commands.low, commands.high);
     timers_.emplace(nowInMilliseconds());
     // The group's is the later one only if somebody has set it by hand.
-    next_ = beginAt(std::max(ofGroup, readState()));
+    next_ = firstUnread(std::max(ofGroup, readState()), commands);
     intake_.emplace(
         *timers_,
         Intake::Rules{
@@ -237,16 +237,17 @@ bool Partition::isMisplaced() {
     return true;
 }
 
-void Partition::measureCommands() {
-    char const* const commands = shared_.options.commands.c_str();
-    check(rd_kafka_query_watermark_offsets(shared_.consumer, commands, number_, &low_, &high_,
-                                           kOffsetTimeout),
+Partition::Range Partition::rangeOfCommands() const {
+    Range range{};
+    check(rd_kafka_query_watermark_offsets(shared_.consumer, shared_.options.commands.c_str(),
+                                           number_, &range.low, &range.high, kOffsetTimeout),
           "to ask where " + shared_.options.commands + " begins");
+    return range;
 }
 
 /// What the group has committed, once no transaction is open that would change it. A broker that
 /// was replaced a moment ago may answer with an earlier one, or with none: the state knows better.
-std::int64_t Partition::offsetOfGroup() {
+std::int64_t Partition::offsetOfGroup() const {
     PartitionList const list = partitionList(shared_.options.commands, number_);
     check(rd_kafka_committed(shared_.consumer, list.get(), kOffsetTimeout),
           "to ask for the offset");
@@ -254,14 +255,13 @@ std::int64_t Partition::offsetOfGroup() {
     return std::max(list->elems[0].offset, kNoOffset);
 }
 
-std::int64_t Partition::beginAt(std::int64_t offset) {
-    std::string const& commands = shared_.options.commands;
-    if (offset > high_)
-        throw std::runtime_error{"the offset " + std::to_string(offset) + " is beyond " + commands +
-                                 ", which ends at " + std::to_string(high_) +
-                                 ": was the topic made anew?"};
-    if (offset != kNoOffset && offset < low_) lostToRetention(offset, low_);
-    return std::max(offset, low_);
+std::int64_t Partition::firstUnread(std::int64_t offset, Range commands) const {
+    if (offset > commands.high)
+        throw std::runtime_error{"the offset " + std::to_string(offset) + " is beyond " +
+                                 shared_.options.commands + ", which ends at " +
+                                 std::to_string(commands.high) + ": was the topic made anew?"};
+    if (offset != kNoOffset && offset < commands.low) lostToRetention(offset, commands.low);
+    return std::max(offset, commands.low);
 }
 
 /// Reads what is committed, up to a mark that is written now. What is open at that mark is waited

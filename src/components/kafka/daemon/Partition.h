@@ -70,10 +70,14 @@ private:
     bool isOurs(std::string_view key) const noexcept;
     bool isMisplaced();
     void requireUnchanged(std::int32_t partitions) const;
-    void measureCommands();
-    std::int64_t offsetOfGroup();
+    struct Range {
+        std::int64_t low;
+        std::int64_t high;
+    };
+    Range rangeOfCommands() const;
+    std::int64_t offsetOfGroup() const;
     std::int64_t readState();
-    std::int64_t beginAt(std::int64_t offset);
+    std::int64_t firstUnread(std::int64_t offset, Range commands) const;
     void work();
     using Gaps = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to
     bool countLost(Gaps const& gaps);
@@ -111,8 +115,6 @@ private:
     std::optional<Intake> intake_;
     std::unique_ptr<Producer> producer_;  // none after an abort
     std::int32_t partitions_ = 1;
-    std::int64_t low_ = 0;  // where the commands began and ended, at the take-over
-    std::int64_t high_ = 0;
     std::int64_t next_ = 0;    // all before this offset is taken in
     Steady::time_point read_;  // when the commands that are taken in were read
     Outputs outputs_;

@@ -281,9 +281,9 @@ void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t pa
     // with a change of the metadata, so these are of a member that still owned it.
     Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
     if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
+    send(options_.state, partition_, kPositionKey, std::to_string(offset), nullptr, kPosition);
     // Always an offset, also when no command was read: without one, librdkafka would not ask the
     // group, and nobody would be fenced.
-    send(options_.state, partition_, kPositionKey, std::to_string(offset), nullptr, kPosition);
     PartitionList const offsets = partitionList(options_.commands, partition_, offset);
     note(offsets->elems[0], partitions);
     auto const sendOffset = [&] {

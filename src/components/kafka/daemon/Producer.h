@@ -49,9 +49,9 @@ public:
 
     Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
 
-    /// Where the state ends. No broker is asked for it: one that was replaced a moment ago might
-    /// give an old one. A record is written there instead, and its transaction aborted:
-    /// the brokers have agreed on the record's offset, and nobody ever reads it.
+    /// Where the state ends. No broker is asked: one that was replaced a moment ago might name an
+    /// old end. Instead a record is written there, whose transaction is aborted. Replicas have
+    /// confirmed its offset, and nobody ever reads it.
     std::int64_t endOfState();
 
     void begin();
@@ -97,7 +97,7 @@ private:
         rd_kafka_resp_err_t error;
         std::int64_t offset;
     };
-    std::optional<Mark> mark_;  // what became of it
+    std::optional<Mark> mark_;  // once it is answered
     bool hasFailed_ = false;    // the transaction: librdkafka takes no more records for it
 };
 
