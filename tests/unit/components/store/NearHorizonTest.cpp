@@ -1,6 +1,7 @@
 // What is near, in memory and in the wheel: without a file or a thread.
 
 #include "components/store/NearHorizon.h"
+#include "core/base/TimeArithmetic.h"
 
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
@@ -27,9 +28,8 @@ protected:
     static constexpr DurableTimer::TimePoint kNoon{20'000 * 24h + 12h};
 
     static SharedRow row(Key key, std::chrono::milliseconds after, std::string payload = {}) {
-        std::int64_t const deadline = std::chrono::milliseconds{kNoon.time_since_epoch()}.count();
-        return std::make_shared<Row const>(
-            Row{key, deadline + after.count(), "", std::move(payload)});
+        std::int64_t const deadline = detail::deadlineToMilliseconds(kNoon + after);
+        return std::make_shared<Row const>(Row{key, deadline, "", std::move(payload)});
     }
     /// What is due, and waits for a thread.
     Keys takeDue() {
