@@ -100,7 +100,7 @@ public:
         notify();
     }
 
-    // Whoever stops the timer.
+    // The thread that stops the timer.
 
     /// Refuses callers from now on.
     void close() {
