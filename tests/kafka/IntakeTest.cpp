@@ -90,6 +90,18 @@ TEST_F(IntakeTest, WritesWhatACommandMakesOfATimer) {
     EXPECT_EQ(tally.cancelled, 1U);
 }
 
+TEST_F(IntakeTest, CancelsAndReplacesWhatIsFar) {
+    for (char const* const id : {"a", "b"}) timers.addFar(scheduleCommand(id, kNow + 100), 1);
+    take(asking(cancel("a")));
+    EXPECT_EQ(outcome(), "cancelled");
+    ASSERT_THAT(written(), ElementsAre(Output::Kind::tombstone, Output::Kind::reply));
+    EXPECT_EQ(outputs.all()[0].timer->id(), "a");
+    take(asking(schedule("b", "1000200")));
+    EXPECT_EQ(outcome(), "replaced");
+    EXPECT_EQ(timers.size(), 1U);
+    EXPECT_EQ(timers.far().size(), 0U);
+}
+
 TEST_F(IntakeTest, RepliesToWhoeverAsks) {
     take(asking(schedule("a", "1000100")));
     EXPECT_EQ(outcome(), "scheduled");

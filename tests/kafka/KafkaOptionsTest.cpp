@@ -46,6 +46,7 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--memory-mb", "1000001"}, "--memory-mb: is 1000001: it must be 1 to 1000000 MB"},
         {{"--session-timeout-ms", "999"}, "is 999: it must be 1000 to 3600000 ms"},
         {{"--transaction-timeout-ms", "900001"}, "is 900001: it must be 1000 to 900000 ms"},
+        {{"--horizon-s", "0"}, "--horizon-s: is 0: it must be 1 to 31622400 s"},
         {{"--max-delay-days", "-1"}, "is -1: it must be 1 to 36600 days"},
         {{"--max-past-days", "10001"}, "is 10001: it must be 1 to 10000 days"},
         {{"--create-topics", "0"}, "is 0: it must be 1 to 10000 partitions"},

@@ -197,16 +197,39 @@ TEST(PendingTimers, DoWhatAMapDoes) {
     PendingTimers timers{kNow};
     std::map<std::string, std::int64_t> expected;
     std::int64_t now = kNow;
+    std::map<std::string, std::int64_t> far;  // by id, the offset
+    auto const bringNear = [&](std::string const& id) {
+        auto const found = far.find(id);
+        if (found == far.end()) return;
+        ASSERT_FALSE(timers.bringNear(scheduleCommand(id, expected[id]), found->second - 1));
+        ASSERT_TRUE(timers.bringNear(scheduleCommand(id, expected[id]), found->second));
+        far.erase(found);
+    };
     for (int step = 0; step < 20'000; ++step) {
         std::string const id = std::to_string(below(200));
         std::int64_t const at = now + below(8) * below(100'000) - 1'000;
+        ASSERT_EQ(timers.contains(id), expected.contains(id));
+        if (below(2) == 0) bringNear(id);
         PendingTimer* const timer = timers.find(id);
-        ASSERT_EQ(timer != nullptr, expected.contains(id));
-        switch (below(5)) {
+        ASSERT_EQ(timer == nullptr, !expected.contains(id) || far.contains(id));
+        ASSERT_EQ(timers.far().find(id).has_value(), far.contains(id));
+        switch (below(7)) {
             case 0:
             case 1:
-                timers.schedule(scheduleCommand(id, at));
+                ASSERT_EQ(timers.schedule(scheduleCommand(id, at)).hasReplaced,
+                          expected.contains(id));
+                far.erase(id);
                 expected[id] = at;
+                break;
+            case 4:
+                if (timer == nullptr) break;
+                timers.putAway(*timer, step);
+                far[id] = step;
+                break;
+            case 5:
+                ASSERT_EQ(timers.takeOut(id) != nullptr, expected.contains(id));
+                far.erase(id);
+                expected.erase(id);
                 break;
             case 2:
                 if (timer == nullptr) break;
@@ -228,6 +251,7 @@ TEST(PendingTimers, DoWhatAMapDoes) {
         }
         ASSERT_EQ(timers.size(), expected.size());
     }
+    for (auto const& [id, at] : expected) bringNear(id);
     auto const isEarlier = [](auto const& one, auto const& other) {
         return one.second < other.second;
     };

@@ -46,6 +46,7 @@ protected:
     /// How many records it reads before it comes to the end.
     std::int64_t read() {
         StateReader reader{options, 0};
+        reader.goTo(RD_KAFKA_OFFSET_BEGINNING);
         std::int64_t count = 0;
         auto const giveUpAt = std::chrono::steady_clock::now() + 60s;
         while (std::chrono::steady_clock::now() < giveUpAt) {

@@ -33,6 +33,7 @@ BEGIN = "\n[[attack]]\n"
 PATIENCE = 300  # seconds without anything new
 SETTLES = 10  # seconds for what should not come
 FARTHEST = 60_000  # milliseconds to what is due
+HORIZON = 8  # seconds: the workers read most of it back from the state
 RECENT = 50_000  # timers that users still think of
 QUORUM_LOST = 8  # once in so many times two brokers are paused together
 SHOWN = 5  # seconds from one line that says how it stands to the next
@@ -229,7 +230,8 @@ class Attack:
         number = next(n for n in itertools.count(1) if reserve(f"{self.NAME} {n}"))
         self.cluster = Cluster(options.build / f"{self.NAME}-{number}", options.build / "jars",
                                self.BROKERS)  # fmt: skip
-        self.workers = [Worker(options.program, number, self.cluster.folder, self.cluster.addresses)
+        self.workers = [Worker(options.program, number, self.cluster.folder, self.cluster.addresses,
+                               ("--replies", REPLIES, "--horizon-s", HORIZON))
                         for number in range(1, self.WORKERS + 1)]  # fmt: skip
         self.luck = BadLuck(self.cluster, self.workers, options.seed, options.hasty, self.say)
 

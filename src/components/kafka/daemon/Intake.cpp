@@ -2,6 +2,7 @@
 
 #include "components/kafka/client/Headers.h"
 
+#include <stdexcept>
 #include <utility>
 #include <variant>
 
@@ -61,23 +62,24 @@ void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tall
     }
 
     auto const& command = std::get<Command>(read);
-    PendingTimer* const timer = timers_.find(command.id);
     if (command.kind == Command::Kind::schedule) {
-        auto [added, replaced] = timers_.schedule(command);
+        auto [added, hasReplaced, replaced] = timers_.schedule(command);
         outputs.state(*added);
-        reply(record, replaced ? kReplaced : kScheduled, {}, outputs);
+        reply(record, hasReplaced ? kReplaced : kScheduled, {}, outputs);
         outputs.keep(std::move(replaced));
         ++tally.scheduled;
-    } else if (timer == nullptr) {
+    } else if (!timers_.contains(command.id)) {
         reply(record, kTooLate, {}, outputs);
         ++tally.tooLate;
     } else if (command.kind == Command::Kind::pushBack) {
+        PendingTimer* const timer = timers_.find(command.id);
+        if (timer == nullptr) throw std::logic_error{"a far timer is pushed back"};
         timers_.pushBack(*timer, command.at);
         outputs.state(*timer);
         reply(record, kPushedBack, {}, outputs);
         ++tally.pushedBack;
     } else {
-        outputs.tombstone(timers_.remove(*timer));
+        outputs.tombstone(timers_.takeOut(command.id));
         reply(record, kCancelled, {}, outputs);
         ++tally.cancelled;
     }

@@ -44,6 +44,7 @@ public:
     Intake(PendingTimers& timers, Rules rules) : timers_{timers}, rules_{std::move(rules)} {}
 
     /// Takes a command in, by the clock `now`, and adds to the outputs what is to be written.
+    /// REQUIRES: what it pushes back is not far.
     void take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally);
 
 private:

@@ -157,7 +157,8 @@ void addCluster(CLI::App& app, Options& options, std::vector<std::string>& setti
                         "key=value, for librdkafka: security.protocol=ssl and so on; repeatable");
 }
 
-void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int64_t& transaction) {
+void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int64_t& transaction,
+               std::int64_t& horizon) {
     auto* const limits = app.add_option_group("Limits");
     limits
         ->add_option("--session-timeout-ms", session,
@@ -175,6 +176,11 @@ void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int6
             "Memory for pending timers. If it is full, schedules wait until something is due or "
             "cancelled")
         ->check(between(1, 1'000'000, " MB"));
+    limits
+        ->add_option("--horizon-s", horizon,
+                     "Of what is due later than in this time memory holds 40 bytes; the state has "
+                     "the rest, which is read when it comes near")
+        ->check(between(1, 31'622'400, " s"));
     limits
         ->add_option("--max-delay-days", options.maxDelayDays,
                      "A timer that is due later than this is refused")
@@ -224,6 +230,7 @@ CommandLine parse(int argc, char const* const* argv) {
     std::vector<std::string> settings;
     std::int64_t session = options.sessionTimeout.count();
     std::int64_t transaction = options.transactionTimeout.count();
+    std::int64_t horizon = std::chrono::floor<std::chrono::seconds>(options.horizon).count();
 
     CLI::App app{kAbout, "timingwheel-kafka"};
     app.set_version_flag("--version",
@@ -232,7 +239,7 @@ CommandLine parse(int argc, char const* const* argv) {
     app.config_formatter(std::make_shared<ConfigurationFile>(app));
     app.option_defaults()->always_capture_default();
     addCluster(app, options, settings);
-    addLimits(app, options, session, transaction);
+    addLimits(app, options, session, transaction, horizon);
     addTheRest(app, options);
     try {
         app.parse(argc, argv);
@@ -244,6 +251,7 @@ CommandLine parse(int argc, char const* const* argv) {
     }
     options.sessionTimeout = std::chrono::milliseconds{session};
     options.transactionTimeout = std::chrono::milliseconds{transaction};
+    options.horizon = std::chrono::seconds{horizon};
     return line;
 }
 

@@ -41,6 +41,7 @@ struct Output {
     std::unique_ptr<OwnRecord> record;    // of reply, deadLetter
     std::int64_t next = 0;                // the offset behind the commands up to this
     std::uint32_t step = 0;               // what belongs together has the same, and stands together
+    std::int64_t offset = -1;             // of state, once it is committed: where it stands there
 
     /// Keeps its place and step.
     void turnInto(Kind newKind, std::unique_ptr<OwnRecord> newRecord = {}) {
@@ -76,6 +77,7 @@ public:
     }
 
     std::vector<Output>& all() noexcept { return outputs_; }
+    std::vector<Output> const& all() const noexcept { return outputs_; }
     bool empty() const noexcept { return outputs_.empty(); }
     void clear() noexcept {
         outputs_.clear();

@@ -47,6 +47,8 @@ public:
 
     /// When it is due: milliseconds since 1970. The wheel's entry may say later.
     std::int64_t at;
+    /// It was pushed back, and will be again.
+    bool isMoved = false;
 
 private:
     PendingTimer(Command const& command, std::uint32_t target) noexcept;

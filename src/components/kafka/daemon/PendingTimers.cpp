@@ -17,7 +17,8 @@ PendingTimers::~PendingTimers() {
 }
 
 std::size_t PendingTimers::bytes() const noexcept {
-    return bytes_ + buckets_.size() * sizeof buckets_.front() + overdue_.size() * kOverdueNode;
+    return bytes_ + buckets_.size() * sizeof buckets_.front() + overdue_.size() * kOverdueNode +
+           far_.bytes();
 }
 
 PendingTimer* PendingTimers::find(std::string_view id) noexcept {
@@ -38,7 +39,36 @@ PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
     table_.insert(*timer);
     PendingTimer* const added = timer.release();
     place(*added, std::move(node));
-    return {added, std::move(replaced)};
+    bool const hasReplaced = replaced != nullptr || far_.remove(command.id);
+    return {added, hasReplaced, std::move(replaced)};
+}
+
+PendingTimer::Owner PendingTimers::takeOut(std::string_view id) {
+    if (PendingTimer* const near = find(id)) return remove(*near);
+    if (!far_.find(id)) return {};
+    Command command;
+    command.id = id;
+    PendingTimer::Owner timer = PendingTimer::make(command, 0);
+    far_.remove(id);
+    return timer;
+}
+
+void PendingTimers::addFar(Command const& command, std::int64_t offset) {
+    if (PendingTimer* const near = find(command.id)) (void)remove(*near);
+    far_.remove(command.id);
+    far_.add(command.id, {command.at, offset});
+}
+
+void PendingTimers::putAway(PendingTimer& timer, std::int64_t offset) {
+    far_.add(timer.id(), {timer.at, offset});
+    (void)remove(timer);
+}
+
+bool PendingTimers::bringNear(Command const& command, std::int64_t offset) {
+    auto const far = far_.find(command.id);
+    if (!far || far->offset != offset) return false;
+    schedule(command);
+    return true;
 }
 
 void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
@@ -46,6 +76,7 @@ void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
     Overdue::node_type node = nodeFor(timer, at);
     unplace(timer);
     timer.at = at;
+    timer.isMoved = true;
     place(timer, std::move(node));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "components/kafka/daemon/FarTimers.h"
 #include "components/kafka/daemon/PendingTimer.h"
 
 #include <timingwheel/wheel/TimingWheel.h>
@@ -26,11 +27,13 @@ namespace kafka {
 ///
 /// Knows nothing of Kafka: it is given commands and the time. A clock that was set back turns the
 /// wheel back with it, so that nothing is early by the clock as it is now. What is due on arrival
-/// stands beside the wheel, in the order of time: a backlog comes the earliest first.
+/// stands beside the wheel, in the order of time: a backlog comes the earliest first. Of a timer
+/// that is far it keeps only when it is due and where the state has it: see Horizon.
 ///
 /// Complexity     each call O(1); for what was due on arrival O(log(such)); for a clock that was
 ///                set back O(pending)
-/// Memory         a block for each timer, a word for each bucket of the table
+/// Memory         a block for each near timer and a word for each bucket of the table; at most 40
+///                bytes for each far one
 /// Thread safety  none: one thread at a time
 class PendingTimers {
 public:
@@ -39,23 +42,40 @@ public:
     PendingTimers& operator=(PendingTimers const&) = delete;
     ~PendingTimers();
 
-    std::size_t size() const noexcept { return table_.size(); }
-    /// Memory used by all timers and the table.
+    std::size_t size() const noexcept { return table_.size() + far_.size(); }
+    /// Memory used by all timers and the tables.
     std::size_t bytes() const noexcept;
 
+    /// Null if none of that id is pending, or if it is far.
     PendingTimer* find(std::string_view id) noexcept;
+    bool contains(std::string_view id) noexcept { return find(id) != nullptr || far_.find(id); }
     std::string const& topicOf(PendingTimer const& timer) const { return topics_[timer.target()]; }
 
-    /// Adds a timer and returns the one of the same id that it replaces, if there is one. Strong
-    /// exception safety.
+    /// Adds a timer, in place of one of the same id if there is one. Strong exception safety.
     struct Scheduled {
         PendingTimer* timer;
-        PendingTimer::Owner replaced;
+        bool hasReplaced;
+        PendingTimer::Owner replaced;  // null if that was far
     };
     Scheduled schedule(Command const& command);
+    /// Takes the timer of that id out, near or far. Of a far one only the id is known. Null if it
+    /// is not pending.
+    [[nodiscard]] PendingTimer::Owner takeOut(std::string_view id);
     /// REQUIRES of both: it is pending here.
     void pushBack(PendingTimer& timer, std::int64_t at);
     [[nodiscard]] PendingTimer::Owner remove(PendingTimer& timer) noexcept;
+
+    FarTimers const& far() const noexcept { return far_; }
+    /// Adds a far timer, whose record the state has at `offset`, in place of one of the same id.
+    void addFar(Command const& command, std::int64_t offset);
+    /// Makes a near timer a far one. REQUIRES: it is pending here.
+    void putAway(PendingTimer& timer, std::int64_t offset);
+    /// Makes a far timer a near one. False if the one of that id is not far, or not of `offset`.
+    bool bringNear(Command const& command, std::int64_t offset);
+    /// FarTimers::collect.
+    bool collectFar(std::int64_t time, std::size_t atMost, std::vector<std::int64_t>& offsets) {
+        return far_.collect(time, atMost, offsets);
+    }
 
     /// Follows the clock, and takes what is due by it, the earliest first: at most `atMost`, and
     /// none once they have `atMostBytes`.
@@ -65,7 +85,7 @@ public:
 
     /// When takeDue will have something to do, at the earliest.
     std::optional<std::int64_t> nextExpiration() const noexcept;
-    /// When the earliest is due, exactly. O(pending).
+    /// When the earliest near one is due, exactly. O(pending).
     std::optional<std::int64_t> earliest() const noexcept;
 
 private:
@@ -96,6 +116,7 @@ private:
     Table table_;
     std::optional<TimingWheel<PendingTimer>> wheel_;
     Overdue overdue_;  // what was due on arrival: not in the wheel
+    FarTimers far_;    // of no id that the table has
     std::vector<std::string> topics_;
     std::unordered_map<std::string, std::uint32_t> targets_;
     std::size_t bytes_ = 0;

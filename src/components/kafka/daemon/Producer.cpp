@@ -145,6 +145,7 @@ std::int64_t Producer::endOfState() {
 
 void Producer::begin() {
     failures_.clear();
+    offsets_.clear();
     ofBatches_.clear();
     hasFailed_ = false;
     check(rd_kafka_begin_transaction(client_.get()), "to begin a transaction");
@@ -254,6 +255,9 @@ void Producer::onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* 
         producer.mark_ = {message->err, message->offset};
         return;
     }
+    bool const isOfState = message->rkt == producer.topic(producer.options_.state);
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && isOfState && number != kPosition)
+        producer.offsets_.emplace_back(number, message->offset);
     // If one fails, librdkafka has the others fail as well, by other errors.
     if (!isPermanent(message->err)) return;
     Failure const failure{number, message->err};

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace timingwheel {
@@ -66,6 +67,9 @@ public:
 
     /// What failed for good since the last begin(). REQUIRES: the transaction is aborted.
     std::vector<Failure> failures() const;
+    /// Where the state has what was written there since the last begin(): by the number of the
+    /// output, the offset. REQUIRES: the transaction is committed.
+    std::vector<std::pair<std::size_t, std::int64_t>> const& offsets() const { return offsets_; }
 
 private:
     static void onDelivery(rd_kafka_t*, rd_kafka_message_t const* message, void* self);
@@ -86,6 +90,7 @@ private:
     using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
     std::unordered_map<std::string, Topic> topics_;  // go before the client
     std::vector<Failure> failures_;
+    std::vector<std::pair<std::size_t, std::int64_t>> offsets_;
     /// A broker that rejects one record rejects its whole batch.
     struct Report {
         Failure failure;

@@ -20,7 +20,8 @@ bool isPassing(rd_kafka_resp_err_t error) {
 
 }  // namespace
 
-StateReader::StateReader(Options const& options, std::int32_t partition) : partition_{partition} {
+StateReader::StateReader(Options const& options, std::int32_t partition)
+    : topic_{options.state}, partition_{partition} {
     Settings settings = options.librdkafka;
     settings["bootstrap.servers"] = options.brokers;
     settings["group.id"] = options.group;  // librdkafka requires one; it joins none
@@ -37,9 +38,14 @@ StateReader::StateReader(Options const& options, std::int32_t partition) : parti
     logTo(configuration);
     client_ = configuration.makeClient(RD_KAFKA_CONSUMER);
     check(rd_kafka_poll_set_consumer(client_.get()), "to read the state");
-    PartitionList const list = partitionList(options.state, partition, RD_KAFKA_OFFSET_BEGINNING);
+}
+
+void StateReader::goTo(std::int64_t offset) {
+    PartitionList const list = partitionList(topic_, partition_, offset);
     check(rd_kafka_assign(client_.get(), list.get()), "to read the state");
 }
+
+void StateReader::rest() { check(rd_kafka_assign(client_.get(), nullptr), "to read the state"); }
 
 Message StateReader::next(std::chrono::milliseconds patience) {
     Message message{rd_kafka_consumer_poll(client_.get(), static_cast<int>(patience.count()))};

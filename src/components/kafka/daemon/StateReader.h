@@ -5,23 +5,30 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// Reads a partition of the state from its beginning: committed records, and where it ends. Never
-/// goes on elsewhere than where it was: a state that was read in part would lose timers.
+/// Reads a partition of the state: committed records, and where it ends. Never goes on elsewhere
+/// than where it was: a state that was read in part would lose timers.
 class StateReader {
 public:
     StateReader(Options const& options, std::int32_t partition);
+
+    /// What next() returns begins there.
+    void goTo(std::int64_t offset);
+    /// Reads nothing more, until goTo() is called.
+    void rest();
 
     /// The next record; one with the error __PARTITION_EOF at the end; or nothing, after a while.
     /// Throws ClientError for all that does not pass by itself.
     Message next(std::chrono::milliseconds patience);
 
 private:
-    std::int32_t partition_;
+    std::string const topic_;
+    std::int32_t const partition_;
     Client client_;
 };
 

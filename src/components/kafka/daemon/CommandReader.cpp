@@ -1,0 +1,95 @@
+#include "components/kafka/daemon/CommandReader.h"
+
+#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Command.h"
+#include "components/kafka/daemon/Messages.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+using std::chrono::milliseconds;
+
+CommandReader::CommandReader(Assignment& assignment, Inbox& inbox, std::int64_t offset, Range log)
+    : assignment_{assignment}, inbox_{inbox}, next_{std::max(offset, log.low)} {
+    if (offset > log.high)
+        throw std::runtime_error{"the offset " + std::to_string(offset) + " is beyond " +
+                                 assignment.shared.options.commands + ", which ends at " +
+                                 std::to_string(log.high) + ": was the topic made anew?"};
+    if (offset >= 0 && offset < log.low) reportLost(offset, log.low);
+    inbox_.openAt(next_);
+}
+
+CommandReader::Batch CommandReader::read(milliseconds patience) {
+    // Cancels and what is due make room.
+    bool const isFull = assignment_.shared.isFull();
+    if (isFull) assignment_.pause(std::min(patience, milliseconds{100}));
+    Batch batch;
+    batch.messages = inbox_.take(
+        assignment_.shared.options.batch, isFull ? milliseconds{0} : patience,
+        [isFull](rd_kafka_message_t const& message) {
+            return isFull && lastHeader(recordOf(message), header::kCommand) == header::kSchedule;
+        });
+    readAt_ = std::chrono::steady_clock::now();
+    Gaps gaps;
+    for (Message const& message : batch.messages) {
+        if (message->offset > next_) gaps.emplace_back(next_, message->offset);
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            next_ = std::max(next_, message->offset);
+            continue;
+        }
+        if (message->offset < next_)
+            throw std::runtime_error{"the command at offset " + std::to_string(message->offset) +
+                                     " was read again"};
+        batch.commands.push_back(recordOf(*message));
+        next_ = message->offset + 1;
+    }
+    batch.hasLost = !gaps.empty() && reportLost(gaps);
+    return batch;
+}
+
+/// Offsets without a command are of transactions, or of commands that retention has removed. True
+/// if any of them are. Brokers say with all that they send where the log begins.
+bool CommandReader::reportLost(Gaps const& gaps) const {
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    Shared const& shared = assignment_.shared;
+    char const* const commands = shared.options.commands.c_str();
+    rd_kafka_get_watermark_offsets(shared.consumer, commands, assignment_.number, &low, &high);
+    if (low < 0)  // unless they said last that they cannot
+        check(rd_kafka_query_watermark_offsets(shared.consumer, commands, assignment_.number, &low,
+                                               &high, kOffsetTimeout),
+              "to ask where " + shared.options.commands + " begins");
+    bool areLost = false;
+    for (auto const& [from, to] : gaps) {
+        if (from >= low) continue;
+        reportLost(from, std::min(to, low));
+        areLost = true;
+    }
+    return areLost;
+}
+
+void CommandReader::reportLost(std::int64_t from, std::int64_t to) const {
+    spdlog::error("partition {}: commands {} to {} are lost: retention removed them unread",
+                  assignment_.number, from, to - 1);
+    assignment_.shared.metrics.lostToRetention(to - from);
+}
+
+void CommandReader::showLag() const {
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    Shared const& shared = assignment_.shared;
+    rd_kafka_get_watermark_offsets(shared.consumer, shared.options.commands.c_str(),
+                                   assignment_.number, &low, &high);
+    if (high >= 0) assignment_.metrics->lag = std::max<std::int64_t>(high - next_, 0);
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

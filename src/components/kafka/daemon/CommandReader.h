@@ -1,0 +1,63 @@
+#pragma once
+
+#include "components/kafka/daemon/Assignment.h"
+#include "components/kafka/daemon/Inbox.h"
+#include "components/kafka/daemon/Record.h"
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// The commands of a partition, each once and in their order. Reports those that retention removed
+/// unread.
+class CommandReader {
+public:
+    /// Where the log of the commands begins, and where it ends.
+    struct Range {
+        std::int64_t low;
+        std::int64_t high;
+    };
+
+    /// Begins at `offset`, or where the log begins. Throws std::runtime_error if it ends before.
+    CommandReader(Assignment& assignment, Inbox& inbox, std::int64_t offset, Range log);
+    CommandReader(CommandReader const&) = delete;
+    CommandReader& operator=(CommandReader const&) = delete;
+    ~CommandReader() { inbox_.close(); }
+
+    /// Commands as views of what the consumer has read.
+    struct Batch {
+        std::vector<Record> commands;
+        std::vector<Message> messages;
+        bool hasLost = false;
+    };
+    /// The next commands, at most as many as a transaction takes. Waits for `patience` if there are
+    /// none. If memory is full, a schedule waits, and all behind it.
+    Batch read(std::chrono::milliseconds patience);
+
+    /// All before this offset is read.
+    std::int64_t next() const noexcept { return next_; }
+    /// When the last batch was read.
+    std::chrono::steady_clock::time_point readAt() const noexcept { return readAt_; }
+    /// The offsets up to the end of the log, committed or not: a transaction that stays open counts.
+    void showLag() const;
+
+private:
+    using Gaps = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to
+
+    bool reportLost(Gaps const& gaps) const;
+    void reportLost(std::int64_t from, std::int64_t to) const;
+
+    Assignment& assignment_;
+    Inbox& inbox_;
+    std::int64_t next_;
+    std::chrono::steady_clock::time_point readAt_;
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,200 @@
+#include "components/kafka/daemon/Committer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstRest{50};
+constexpr milliseconds kLongestRest{1'000};
+constexpr auto kMayNotWrite = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+
+/// True if it would pass once brokers answer.
+bool isTransient(ClientError const& error) {
+    return error.isRetriable() || error.code() == RD_KAFKA_RESP_ERR__QUEUE_FULL;
+}
+
+}  // namespace
+
+bool isFenced(rd_kafka_resp_err_t code) {
+    return code == RD_KAFKA_RESP_ERR__FENCED || code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
+           code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH ||
+           code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
+}
+
+void Committer::commit(std::int64_t next) {
+    auto const began = Steady::now();
+    Batch all{std::vector<std::size_t>(outputs_.all().size()), next};
+    std::iota(all.outputs.begin(), all.outputs.end(), std::size_t{0});
+    Batches work;  // the last of them is next
+    work.push_back(std::move(all));
+    while (!work.empty()) {
+        Batch batch = std::move(work.back());
+        work.pop_back();
+        Batches left = write(std::move(batch));
+        std::move(left.rbegin(), left.rend(), std::back_inserter(work));
+    }
+    account(Steady::now() - began);
+    refusals_.forgetBefore(next);
+}
+
+void Committer::account(Steady::duration took) {
+    auto const now = std::chrono::system_clock::now().time_since_epoch();
+    Metrics& metrics = assignment_.shared.metrics;
+    for (Output const& output : outputs_.all())
+        if (output.kind == Output::Kind::delivery)
+            metrics.delivered(std::max(
+                std::chrono::floor<milliseconds>(now) - milliseconds{output.at}, milliseconds{0}));
+    metrics.committed(took);
+    metrics.add(std::exchange(tally_, {}));
+}
+
+/// Makes one transaction. Returns what is left to write, in its order: nothing; the same again; or
+/// its parts, apart.
+Committer::Batches Committer::write(Batch batch) {
+    // A new one fences a new owner, if there is one by now. The offset keeps out what is in memory
+    // here.
+    if (!producer_) {
+        if (assignment_.isStopping) throw std::runtime_error{"the worker stops after an abort"};
+        producer_ = std::make_unique<Producer>(assignment_.shared.options, assignment_.number,
+                                               assignment_.isStopping);
+    }
+    try {
+        producer_->begin();
+        for (std::size_t const i : batch.outputs)
+            if (!producer_->write(at(i), timers_, i)) break;
+        producer_->commit(assignment_.shared.consumer, batch.next, partitions_);
+        for (auto const& [i, offset] : producer_->offsets()) outputs_.all()[i].offset = offset;
+        assignment_.metrics->worked = Steady::now();
+        return {};
+    } catch (ClientError const& error) {
+        if (error.isFatal() || isFenced(error.code())) throw;
+        // Brokers are away, and have been waited for. The next owner ends the transaction.
+        if (assignment_.isStopping && isTransient(error)) throw;
+        auto const failures = abort();
+        if (!failures.empty()) return withoutFailures(batch, failures);
+        if (error.code() == kMayNotWrite) return eachTargetApart(batch);
+        if (++batch.failed > 1 && giveUpWhatIsGone(batch)) return {batch};
+        spdlog::warn("partition {}: a transaction is made again: {}", assignment_.number,
+                     error.what());
+        assignment_.pause(
+            std::min(kFirstRest * (1 << std::min(batch.failed - 1, 8)), kLongestRest));
+        return {batch};
+    }
+}
+
+/// Aborts, and ends the producer: the next has a new epoch. librdkafka would give the sequence
+/// numbers of what was purged to the next transaction. If a broker has written such a batch and has
+/// not answered, it takes the new one for the old one: it says yes, and writes nothing.
+std::vector<Producer::Failure> Committer::abort() {
+    producer_->abort();
+    assignment_.shared.metrics.aborted();
+    auto failures = producer_->failures();
+    producer_.reset();
+    return failures;
+}
+
+/// Gives up what failed. If a broker has refused several records, for one of them or for their sum,
+/// their batch is divided, until what is refused stands alone.
+Committer::Batches Committer::withoutFailures(Batch const& batch,
+                                              std::vector<Producer::Failure> const& failures) {
+    bool const isOneStep = at(batch.outputs.front()).step == at(batch.outputs.back()).step;
+    bool areAllCertain = true;
+    for (auto const& [output, error, isCertain] : failures)
+        if (isCertain || isOneStep)
+            giveUp(output, error);
+        else
+            areAllCertain = false;
+    if (!areAllCertain) return inHalves(batch);
+    return {batch};
+}
+
+/// REQUIRES more than one step. The middle moves to the beginning of a step, up or down.
+Committer::Batches Committer::inHalves(Batch const& batch) const {
+    auto const& all = batch.outputs;
+    auto const isInAStep = [&](std::size_t i) { return at(all[i]).step == at(all[i - 1]).step; };
+    std::size_t middle = all.size() / 2;
+    while (middle < all.size() && isInAStep(middle)) ++middle;
+    if (middle == all.size()) do
+            --middle;
+        while (isInAStep(middle));
+    auto const cut = all.begin() + static_cast<std::ptrdiff_t>(middle);
+    return {{{all.begin(), cut}, at(all[middle - 1]).next, batch.isApart},
+            {{cut, all.end()}, batch.next, batch.isApart}};
+}
+
+/// For a topic that may not be written to, and no broker says which: what is due there goes to the
+/// dead letters, and the rest where it should.
+Committer::Batches Committer::eachTargetApart(Batch const& batch) {
+    if (batch.isApart) {
+        bool hasDeliveries = false;
+        for (std::size_t const i : batch.outputs)
+            if (at(i).kind == Output::Kind::delivery) {
+                giveUp(i, kMayNotWrite);
+                hasDeliveries = true;
+            }
+        if (hasDeliveries) return {batch};
+        throw ClientError{
+            "workers must have the right to write to the state, the dead letters and the replies",
+            kMayNotWrite};
+    }
+    Batch rest{{}, batch.next, true};
+    std::map<std::uint32_t, Batch> deliveries;
+    for (auto i = batch.outputs.begin(); i != batch.outputs.end(); ++i) {
+        if (at(*i).kind != Output::Kind::delivery) {
+            rest.outputs.push_back(*i);
+            continue;
+        }
+        auto& ofTarget = deliveries.try_emplace(at(*i).timer->target(), Batch{{}, batch.next, true})
+                             .first->second.outputs;
+        ofTarget.push_back(*i);
+        ofTarget.push_back(*++i);  // what the state says then
+    }
+    Batches apart;
+    if (!rest.outputs.empty()) apart.push_back(std::move(rest));
+    for (auto& [target, ofTarget] : deliveries) apart.push_back(std::move(ofTarget));
+    return apart;
+}
+
+/// If somebody removes a topic that a producer knows, the producer reports only that it looks for
+/// the leader.
+bool Committer::giveUpWhatIsGone(Batch const& batch) {
+    auto const asked = Steady::now();
+    std::map<std::uint32_t, bool> isGone;
+    bool any = false;
+    for (std::size_t const i : batch.outputs) {
+        if (at(i).kind != Output::Kind::delivery) continue;
+        auto const [found, isNew] = isGone.try_emplace(at(i).timer->target(), false);
+        if (isNew)
+            found->second =
+                !assignment_.shared.topics.refusalOfTopic(timers_.topicOf(*at(i).timer), asked, {})
+                     .empty();
+        if (!found->second) continue;
+        giveUp(i, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        any = true;
+    }
+    return any;
+}
+
+void Committer::giveUp(std::size_t output, rd_kafka_resp_err_t error) {
+    if (output == Producer::kPosition) Refusals::fail(error);
+    refusals_.giveUp(outputs_.all()[output], error, timers_, tally_);
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "components/kafka/client/Client.h"
+#include "components/kafka/daemon/Assignment.h"
+#include "components/kafka/daemon/Intake.h"
+#include "components/kafka/daemon/Outputs.h"
+#include "components/kafka/daemon/PendingTimers.h"
+#include "components/kafka/daemon/Producer.h"
+#include "components/kafka/daemon/Refusals.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// True if the group gave the partition to another worker. A generation that has passed is no such
+/// sign: the group has a new one each time that a member comes or goes.
+bool isFenced(rd_kafka_resp_err_t code);
+
+/// Writes what has come together, in one transaction; if a broker refuses it, in several, in their
+/// order. Each of them is right by itself: this may end anywhere.
+class Committer {
+public:
+    Committer(Assignment& assignment, PendingTimers const& timers, Outputs& outputs, Tally& tally,
+              Refusals& refusals, std::unique_ptr<Producer> producer, std::int32_t partitions)
+        : assignment_{assignment},
+          timers_{timers},
+          outputs_{outputs},
+          tally_{tally},
+          refusals_{refusals},
+          producer_{std::move(producer)},
+          partitions_{partitions} {}
+
+    /// Writes all outputs. `next` is the offset behind the commands that they are of. Throws if the
+    /// partition has to begin anew.
+    void commit(std::int64_t next);
+
+private:
+    /// What one transaction is to write: outputs by number, in the order of their steps.
+    struct Batch {
+        std::vector<std::size_t> outputs;
+        std::int64_t next;
+        bool isApart = false;  // the deliveries to one target, or what is no delivery
+        int failed = 0;
+    };
+    using Batches = std::vector<Batch>;
+
+    [[nodiscard]] Batches write(Batch batch);
+    std::vector<Producer::Failure> abort();
+    Batches withoutFailures(Batch const& batch, std::vector<Producer::Failure> const& failures);
+    Batches inHalves(Batch const& batch) const;
+    Batches eachTargetApart(Batch const& batch);
+    bool giveUpWhatIsGone(Batch const& batch);
+    void giveUp(std::size_t output, rd_kafka_resp_err_t error);
+    void account(std::chrono::steady_clock::duration took);
+
+    Output const& at(std::size_t output) const { return outputs_.all()[output]; }
+
+    Assignment& assignment_;
+    PendingTimers const& timers_;
+    Outputs& outputs_;
+    Tally& tally_;
+    Refusals& refusals_;
+    std::unique_ptr<Producer> producer_;  // none after an abort
+    std::int32_t const partitions_;
+};
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

@@ -1,0 +1,86 @@
+#include "components/kafka/daemon/Refusals.h"
+
+#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Producer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers const& timers,
+                      Tally& tally) {
+    std::string const reason = rd_kafka_err2str(error);
+    switch (output.kind) {
+        case Output::Kind::delivery:
+            spdlog::error("partition {}: a timer could not be delivered to {}: {}",
+                          assignment_.number, timers.topicOf(*output.timer), reason);
+            output.turnInto(Output::Kind::deadLetter,
+                            std::make_unique<OwnRecord>(letterOf(output, reason, timers)));
+            --tally.delivered;
+            ++tally.failed;
+            return;
+        case Output::Kind::state:
+            if (!isRecordFault(error)) break;
+            // Its reply and later commands are of a timer that will not be. So they are taken in
+            // anew, without it.
+            refused_[output.next - 1] = "the state does not take the timer: " + reason;
+            throw std::runtime_error{"the command at offset " + std::to_string(output.next - 1) +
+                                     " is refused: the state does not take the timer: " + reason};
+        case Output::Kind::deadLetter:
+            if (!isTooLarge(error)) break;
+            if (output.record->value) {  // goes without it
+                output.record->value.reset();
+                return;
+            }
+            [[fallthrough]];
+        case Output::Kind::reply:
+            spdlog::error("partition {}: given up, and not written: {}", assignment_.number,
+                          reason);
+            output.turnInto(Output::Kind::nothing);
+            return;
+        case Output::Kind::tombstone:
+            break;
+        case Output::Kind::nothing:
+            return;
+    }
+    fail(error);
+}
+
+void Refusals::fail(rd_kafka_resp_err_t error) {
+    throw std::runtime_error{
+        std::string{"the state and the dead letters must be written, and cannot be: "} +
+        rd_kafka_err2str(error)};
+}
+
+std::string Refusals::reasonOf(std::int64_t offset) const {
+    auto const found = refused_.find(offset);
+    return found == refused_.end() ? std::string{} : found->second;
+}
+
+OwnRecord Refusals::letterOf(Output const& output, std::string const& reason,
+                             PendingTimers const& timers) const {
+    PendingTimer const& timer = *output.timer;
+    OwnRecord record;
+    record.key.emplace(timer.key().value_or(timer.id()));
+    if (timer.value()) record.value.emplace(*timer.value());
+    record.headers.emplace_back(std::string{header::kId}, std::string{timer.id()});
+    record.headers.emplace_back(std::string{header::kAt}, std::to_string(output.at));
+    record.headers.emplace_back(std::string{header::kTo}, timers.topicOf(timer));
+    for (auto const& [name, value] : timer.headers()) {
+        auto& header = record.headers.emplace_back(std::string{name}, std::nullopt);
+        if (value) header.second.emplace(*value);
+    }
+    std::string const source =
+        assignment_.shared.options.state + "/" + std::to_string(assignment_.number);
+    return deadLetter(std::move(record), source, reason);
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel
