@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using timingwheel::kafka::CommandLimits;
 using timingwheel::kafka::readCommand;
 using timingwheel::kafka::readPosition;
@@ -125,6 +126,71 @@ TEST(Command, ThatIsMalformedIsRefusedWithTheReason) {
         {schedule("a", "1", "__share_group_state"), "__share_group_state: that is a topic of"},
         {schedule("a", "1", "__cluster_metadata"), "__cluster_metadata: that is a topic of"}};
     for (Case const& each : cases) EXPECT_THAT(refusalOf(each.record), HasSubstr(each.reason));
+}
+
+Record recurring(std::vector<Header> headers) {
+    headers.push_back({"timingwheel-command", "schedule"});
+    headers.push_back({"timingwheel-to", "orders"});
+    return record("a", std::move(headers));
+}
+
+TEST(Command, OfATimerThatRecursSaysWhenFirstOrItsRuleDoes) {
+    CommandLimits const limits{.now = 500'000, .earliest = 400'000, .latest = 1'000'000};
+    Record record = recurring({{"timingwheel-every", "60000"}});
+    EXPECT_EQ(std::get<Command>(readCommand(record, limits)).at, 560'000);
+    EXPECT_THAT(std::get<Command>(readCommand(record, limits)).rule,
+                ElementsAre(Header{"timingwheel-every", "60000"}));
+    EXPECT_THAT(std::get<Command>(readCommand(record, limits)).headers, IsEmpty());
+    record.headers.push_back({"timingwheel-at", "450001"});
+    EXPECT_EQ(std::get<Command>(readCommand(record, limits)).at, 450'001);
+    record = recurring({{"timingwheel-cron", "*/5 * * * *"}, {"timingwheel-zone", "UTC"}});
+    EXPECT_EQ(std::get<Command>(readCommand(record, limits)).at, 600'000);
+    EXPECT_EQ(std::get<Command>(readCommand(record, limits)).rule.size(), 2U);
+    // The last time of a rule, as it is copied from a state into other topics.
+    record =
+        recurring({{"timingwheel-calendar", "1970-01-01 00:10"}, {"timingwheel-at", "600000"}});
+    EXPECT_EQ(std::get<Command>(readCommand(record, limits)).at, 600'000);
+}
+
+TEST(Command, OfATimerThatRecursIsRefusedWithTheReason) {
+    CommandLimits const limits{.now = 500'000, .earliest = 400'000, .latest = 1'000'000};
+    auto const refusal = [&](std::vector<Header> headers) {
+        return refusalOf(recurring(std::move(headers)), limits);
+    };
+    EXPECT_THAT(refusal({{"timingwheel-every", "500001"}}),
+                HasSubstr("timingwheel-every is \"500001\": it must be a whole number of "
+                          "milliseconds, 1000 to 500000 (--max-delay-days)"));
+    EXPECT_EQ(refusal({{"timingwheel-every", "500000"}}), "it was accepted");
+    EXPECT_THAT(refusal({{"timingwheel-every", "1000"}, {"timingwheel-at", "399999"}}),
+                HasSubstr("timingwheel-at is 399999: the earliest is 400000"));
+    EXPECT_THAT(refusal({{"timingwheel-every", "1000"}, {"timingwheel-at", "soon"}}),
+                HasSubstr("timingwheel-at is \"soon\""));
+    EXPECT_THAT(refusal({{"timingwheel-cron", "17 0 * * *"}}),
+                HasSubstr("timingwheel-cron is \"17 0 * * *\": it comes first at 1020000: the "
+                          "latest is 1000000 (--max-delay-days)"));
+    EXPECT_THAT(refusal({{"timingwheel-calendar", "1970-01-01 00:08"}}),
+                HasSubstr("timingwheel-calendar is \"1970-01-01 00:08\": it does not come after "
+                          "500000"));
+    EXPECT_THAT(
+        refusal({{"timingwheel-calendar", "1970-01-01 00:10"}, {"timingwheel-at", "600001"}}),
+        HasSubstr("it does not come after 600000"));
+    EXPECT_THAT(refusal({{"timingwheel-zone", "UTC"}, {"timingwheel-at", "600000"}}),
+                HasSubstr("timingwheel-zone is \"UTC\": it belongs to"));
+    for (char const* const command : {"push-back", "cancel"})
+        EXPECT_THAT(refusalOf(record("a", {{"timingwheel-command", command},
+                                           {"timingwheel-at", "600000"},
+                                           {"timingwheel-every", "1000"}}),
+                              limits),
+                    HasSubstr("timingwheel-every is for schedule"));
+}
+
+TEST(Command, OfTheStateHasTheRuleThatWasAccepted) {
+    std::vector<Header> const rule{{"timingwheel-cron", "@daily"},
+                                   {"timingwheel-zone", "Mars/Olympus"}};
+    std::vector<Header> headers{{"timingwheel-at", "1"}, {"timingwheel-to", "orders"}};
+    EXPECT_THAT(std::get<Command>(readState(record("a", headers))).rule, IsEmpty());
+    headers.insert(headers.end(), rule.begin(), rule.end());
+    EXPECT_EQ(std::get<Command>(readState(record("a", headers))).rule, rule);
 }
 
 TEST(Command, OfTheStateIsWhatAScheduleWas) {

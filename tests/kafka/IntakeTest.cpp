@@ -179,6 +179,22 @@ TEST_F(IntakeTest, KeepsTogetherWhatACommandMakes) {
     EXPECT_EQ(all[0].next, 8);  // the command's offset is 7
 }
 
+TEST_F(IntakeTest, KeepsTheRuleOfATimerUntilItIsScheduledAgain) {
+    Record every = schedule("a", "1000100");
+    every.headers.push_back({"timingwheel-every", "5000"});
+    take(every);
+    EXPECT_THAT(outputs.all()[0].timer->rule(), ElementsAre(Header{"timingwheel-every", "5000"}));
+    take(pushBack("a", "1000200"));
+    EXPECT_THAT(timers.find("a")->rule(), ElementsAre(Header{"timingwheel-every", "5000"}));
+    every.headers.back().value = "5001";  // longer than the longest delay
+    outputs.clear();
+    take(every);
+    EXPECT_THAT(written(), ElementsAre(Output::Kind::deadLetter));
+    EXPECT_THAT(timers.find("a")->rule(), ElementsAre(Header{"timingwheel-every", "5000"}));
+    take(schedule("a", "1000300"));
+    EXPECT_THAT(timers.find("a")->rule(), IsEmpty());
+}
+
 TEST_F(IntakeTest, KeepsATimerWhenACommandForItIsRefused) {
     take(schedule("a", "1000100"));
     take(pushBack("a", "soon"));

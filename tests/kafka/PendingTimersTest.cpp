@@ -38,8 +38,18 @@ TEST(PendingTimers, KeepWhatWillBeDelivered) {
     EXPECT_EQ(timer.value(), (std::string_view{"pay\0load", 8}));
     EXPECT_EQ(timer.headers(), command.headers);
     EXPECT_EQ(timers.topicOf(timer), "orders");
+    EXPECT_THAT(timer.rule(), IsEmpty());
     // Id, key, value, and three headers: two lengths, name and value.
     EXPECT_GE(timer.size(), sizeof(PendingTimer) + 4 + 8 + 8 + 3 * 8 + 14 + 3);
+
+    command.id = "with a rule";
+    command.rule = {{"timingwheel-every", "5000"}, {"timingwheel-missed", "catch-up"}};
+    PendingTimer const& recurring = *timers.schedule(command).timer;
+    EXPECT_EQ(recurring.headers(), command.headers);
+    EXPECT_EQ(recurring.rule(), command.rule);
+    EXPECT_EQ(recurring.value(), command.value);
+    EXPECT_GE(recurring.size(), timer.size() + 2 * 8 + 21 + 26);
+    command.rule.clear();
 
     command.id = "without a value";
     command.value.reset();
@@ -155,6 +165,27 @@ TEST(PendingTimers, AreNotEarlyByAClockThatWasSetBack) {
     EXPECT_THAT(idsOf(timers.takeDue(kNow + 100'000, 10)), ElementsAre("far"));
 }
 
+TEST(PendingTimers, TakeATimerBack) {
+    PendingTimers timers{kNow};
+    Command command = scheduleCommand("a", kNow + 5);
+    command.rule = {{"timingwheel-every", "5000"}};
+    timers.schedule(command);
+    std::size_t const bytes = timers.bytes();
+    auto due = timers.takeDue(kNow + 5, 10);
+    ASSERT_EQ(due.size(), 1U);
+    PendingTimer const& back = timers.putBack(std::move(due.front()), kNow + 5'005);
+    EXPECT_EQ(&back, timers.find("a"));
+    EXPECT_EQ(back.at, kNow + 5'005);
+    EXPECT_EQ(back.rule(), command.rule);
+    EXPECT_EQ(timers.bytes(), bytes);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 5'004, 10)), IsEmpty());
+    due = timers.takeDue(kNow + 5'005, 10);
+    ASSERT_THAT(idsOf(due), ElementsAre("a"));
+    timers.putBack(std::move(due.front()), kNow + 6);  // it is due at once
+    EXPECT_EQ(timers.nextExpiration(), kNow + 6);
+    EXPECT_EQ(timers.schedule(scheduleCommand("a", kNow + 9)).replaced->at, kNow + 6);
+}
+
 TEST(PendingTimers, GiveBackTheirMemory) {
     PendingTimers timers{kNow};
     std::size_t const empty = timers.bytes();
@@ -243,10 +274,15 @@ TEST(PendingTimers, DoWhatAMapDoes) {
                 break;
             default:
                 now += below(3) * below(20'000) + 2 - (below(20) == 0 ? 500'000 : 0);
-                for (auto const& due : timers.takeDue(now, 1 + random() % 30)) {
-                    ASSERT_EQ(expected.at(std::string{due->id()}), due->at);
+                for (auto& due : timers.takeDue(now, 1 + random() % 30)) {
+                    std::string const id{due->id()};
+                    ASSERT_EQ(expected.at(id), due->at);
                     ASSERT_LE(due->at, now);
-                    expected.erase(std::string{due->id()});
+                    expected.erase(id);
+                    if (below(4) != 0) continue;
+                    std::int64_t const again = due->at + 1 + below(50'000);
+                    timers.putBack(std::move(due), again);
+                    expected[id] = again;
                 }
         }
         ASSERT_EQ(timers.size(), expected.size());

@@ -5,6 +5,8 @@
 #include "components/kafka/daemon/Command.h"
 #include "components/kafka/daemon/Record.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,5 +46,8 @@ inline Command scheduleCommand(std::string_view id, std::int64_t at) {
     command.to = "orders";
     return command;
 }
+
+/// For a test that is the first to load the zones, which stay.
+inline void keepsZones() { testing::Test::RecordProperty("keeps", "time zones"); }
 
 }  // namespace timingwheel::test::kafka

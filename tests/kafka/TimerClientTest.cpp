@@ -1,7 +1,10 @@
+#include "components/kafka/client/Client.h"
+
 #include <timingwheel/kafka/TimerClient.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <librdkafka/rdkafka_mock.h>
 
 #include <chrono>
 #include <functional>
@@ -17,9 +20,17 @@ namespace {
 
 using namespace std::chrono_literals;
 using std::chrono::system_clock;
+using ::testing::_;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
+using timingwheel::kafka::check;
+using timingwheel::kafka::Client;
+using timingwheel::kafka::Configuration;
 using timingwheel::kafka::DelayedRecord;
 using timingwheel::kafka::KafkaError;
+using timingwheel::kafka::Message;
+using timingwheel::kafka::RecurrenceRule;
 using timingwheel::kafka::TimerClient;
 
 std::string refusalOf(std::function<void()> const& call) {
@@ -86,6 +97,109 @@ TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
     EXPECT_THAT(refusalOf([&] { client.cancel("").wait(); }), HasSubstr("id is 0 bytes"));
     EXPECT_THAT(refusalOf([&] { client.pushBack("a", record.at - 600'000h).wait(); }),
                 HasSubstr("at is -"));
+}
+
+TEST(TimerClient, RefusesARuleThatWorkersWouldRefuse) {
+    TimerClient client = unreachable();
+    auto const refusal = [&client](RecurrenceRule const& rule) {
+        return refusalOf(
+            [&] { client.schedule({.id = "4711", .to = "orders", .rule = rule}).wait(); });
+    };
+    EXPECT_EQ(refusal({}), "kafka: rule is empty: it must be one of every, cron and onCalendar");
+    for (RecurrenceRule const& several : {RecurrenceRule{.every = 1h, .cron = "@daily"},
+                                          RecurrenceRule{.every = 1h, .onCalendar = "daily"},
+                                          RecurrenceRule{.cron = "@daily", .onCalendar = "daily"}})
+        EXPECT_EQ(refusal(several),
+                  "kafka: rule is several: it must be one of every, cron and onCalendar");
+    EXPECT_EQ(refusal({.every = 999ms}),
+              "kafka: every is 999 ms: it must be 1000 to 3162240000000 ms");
+    EXPECT_THAT(refusal({.every = -1s}), HasSubstr("every is -1000 ms"));
+    EXPECT_THAT(refusal({.every = 36'601 * 24h}), HasSubstr("every is 3162326400000 ms"));
+    for (RecurrenceRule const& byCalendar :
+         {RecurrenceRule{.every = 1h, .zone = "UTC"},
+          RecurrenceRule{.every = 1h, .gap = RecurrenceRule::Gap::skip},
+          RecurrenceRule{.every = 1h, .overlap = RecurrenceRule::Overlap::both}})
+        EXPECT_EQ(refusal(byCalendar),
+                  "kafka: zone, gap or overlap is set: it must be of cron or onCalendar");
+    std::string const longer(1'001, '*');
+    for (RecurrenceRule const& rule :
+         {RecurrenceRule{.cron = longer}, RecurrenceRule{.onCalendar = longer},
+          RecurrenceRule{.cron = "@daily", .zone = longer}})
+        EXPECT_THAT(refusal(rule), HasSubstr("is 1001 bytes: it must be at most 1000 bytes"));
+    EXPECT_THAT(refusalOf([&] {
+                    client
+                        .schedule({.id = "4711",
+                                   .at = system_clock::time_point{1s},
+                                   .to = "orders",
+                                   .rule = RecurrenceRule{.every = 1h}})
+                        .wait();
+                }),
+                HasSubstr("kafka: at is 1000 ms"));
+}
+
+TEST(TimerClient, WritesARuleAsHeaders) {
+    Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
+    Client const producer = configuration.makeClient(RD_KAFKA_PRODUCER);
+    std::string const brokers =
+        rd_kafka_mock_cluster_bootstraps(rd_kafka_handle_mock_cluster(producer.get()));
+    TimerClient client{{.brokers = brokers, .librdkafka = {{"log_level", "2"}}}};
+    using Rule = RecurrenceRule;
+    client.schedule({.id = "a", .to = "orders", .rule = Rule{.every = 90s}}).get();
+    client
+        .schedule({.id = "a",
+                   .at = system_clock::now(),
+                   .to = "orders",
+                   .rule = Rule{.cron = "0 9 * * *",
+                                .zone = "Europe/Zurich",
+                                .gap = Rule::Gap::skip,
+                                .overlap = Rule::Overlap::last,
+                                .missed = Rule::Missed::catchUp}})
+        .get();
+    client
+        .schedule({.id = "a",
+                   .to = "orders",
+                   .rule = Rule{.onCalendar = "daily", .overlap = Rule::Overlap::both}})
+        .get();
+
+    Configuration ofReader{{{"bootstrap.servers", brokers},
+                            {"group.id", "reader"},
+                            {"auto.offset.reset", "earliest"},
+                            {"log_level", "2"}}};
+    Client const reader = ofReader.makeClient(RD_KAFKA_CONSUMER);
+    auto const list = timingwheel::kafka::partitionList("timers.commands", RD_KAFKA_PARTITION_UA);
+    check(rd_kafka_subscribe(reader.get(), list.get()), "to read");
+    std::vector<std::vector<std::pair<std::string, std::string>>> commands;
+    auto const giveUpAt = std::chrono::steady_clock::now() + 60s;
+    while (commands.size() < 3 && std::chrono::steady_clock::now() < giveUpAt) {
+        Message const message{rd_kafka_consumer_poll(reader.get(), 100)};
+        rd_kafka_headers_t* headers = nullptr;
+        if (!message || message->err != RD_KAFKA_RESP_ERR_NO_ERROR ||
+            rd_kafka_message_headers(message.get(), &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+            continue;
+        auto& command = commands.emplace_back();
+        char const* name = nullptr;
+        void const* value = nullptr;
+        std::size_t size = 0;
+        for (std::size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &size) ==
+                                RD_KAFKA_RESP_ERR_NO_ERROR;
+             ++i)
+            command.emplace_back(name, std::string{static_cast<char const*>(value), size});
+    }
+    ASSERT_EQ(commands.size(), 3U);
+    EXPECT_THAT(commands[0],
+                ElementsAre(Pair("timingwheel-command", "schedule"),
+                            Pair("timingwheel-every", "90000"), Pair("timingwheel-to", "orders")));
+    EXPECT_THAT(
+        commands[1],
+        ElementsAre(Pair("timingwheel-command", "schedule"), Pair("timingwheel-at", _),
+                    Pair("timingwheel-cron", "0 9 * * *"),
+                    Pair("timingwheel-zone", "Europe/Zurich"), Pair("timingwheel-gap", "skip"),
+                    Pair("timingwheel-overlap", "last"), Pair("timingwheel-missed", "catch-up"),
+                    Pair("timingwheel-to", "orders")));
+    EXPECT_THAT(
+        commands[2],
+        ElementsAre(Pair("timingwheel-command", "schedule"), Pair("timingwheel-calendar", "daily"),
+                    Pair("timingwheel-overlap", "both"), Pair("timingwheel-to", "orders")));
 }
 
 TEST(TimerClient, TellsOfACommandThatNoBrokerHasConfirmed) {

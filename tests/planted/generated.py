@@ -28,7 +28,7 @@ MUTATED = ["src/core/base/*", "src/core/wheel/*", "src/core/timeout/*", "src/cor
            "src/core/driver/**/*", "include/timingwheel/**/*.h", "src/components/calendar/*",
            "src/components/store/*",
            *(f"src/components/kafka/daemon/{name}.*" for name in (
-               "Command", "Intake", "PendingTimer", "PendingTimers", "StateReader"))]  # fmt: skip
+               "Command", "Delivery", "Intake", "Pending*", "Recurrence", "State*"))]  # fmt: skip
 PROGRAMS = ["base", "wheel", "timeout", "driver", "flat", "calendar", "kafka", "store", "asio",
             "model", "flow", "public", "facade", "trace", "threads", "simulation"]  # fmt: skip
 LOCK = Path("src/core/driver/lock/Lock.h")  # the one that a Hold takes

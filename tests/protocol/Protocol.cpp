@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <unordered_set>
@@ -459,6 +460,7 @@ private:
         if (worker.work != Work::none) return proceed(world, who);
         // The next begins when the one before it is over.
         if (!worker.isFenced && world.transactions[idOf(who)].phase != TxPhase::none) return;
+        if (worker.next != 0) return beginWork(world, who, Work::writeNext, worker.key);
         if (worker.position < world.produced)
             beginWork(world, who, Work::takeIn, scenario_.commands[indexOf(worker.position)].key);
         for (std::size_t key = 0; key < kKeys; ++key) {
@@ -508,8 +510,9 @@ private:
         else if (worker.hasWritten)
             worker.unanswered =
                 worker.work == Work::deliver ? Byte{kBatchOfState | kBatchOfTarget} : kBatchOfState;
-        worker.work = Work::none;
-        worker.key = worker.hasWritten = worker.hasSentOffset = worker.isDropped = 0;
+        if (mistakes(Mistake::movesOnAfterAbort) && worker.next != 0)
+            worker.timers[indexOf(worker.key)].due = worker.next;
+        endWork(worker);
         take(next, {"aborts a transaction that has failed", kNone, who});
     }
 
@@ -519,8 +522,12 @@ private:
         World next = world;
         Worker& worker = next.workers[who];
         bool const takesIn = worker.work == Work::takeIn;
-        Pending const timer = takesIn ? takenIn(worker)[indexOf(worker.key)] : Pending{};
-        if (takenForOld != kBatchOfState) {
+        if (worker.work == Work::deliver) worker.next = nextOf(worker, world.now);
+        bool const recurs = worker.work == Work::deliver && worker.next != 0;
+        Pending timer = takesIn ? takenIn(worker)[indexOf(worker.key)] : whatFollows(worker);
+        if (recurs && mistakes(Mistake::keepsNextInMemory)) timer = {};
+        bool const writesState = !(recurs && mistakes(Mistake::writesNextAlone));
+        if (takenForOld != kBatchOfState && writesState) {
             assert(indexOf(next.stateCount) < kStateRecords);
             next.state[indexOf(next.stateCount)] = {
                 next.stateEnd,      worker.key,        timer,
@@ -537,8 +544,12 @@ private:
         if (takesIn)
             return take(next,
                         {"writes to the state what it makes of command", worker.position, who});
+        if (worker.work == Work::writeNext)
+            return take(next, {"writes the next time alone of timer", worker.key, who});
         if (mistakes(Mistake::deliversOutsideTransaction)) deliver(next, worker);
-        take(next, {"writes a delivery and the tombstone of timer", worker.key, who});
+        take(next, {recurs ? "writes a delivery and the next time of timer"
+                           : "writes a delivery and the tombstone of timer",
+                    worker.key, who});
     }
 
     void sendOffset(World const& world, std::size_t who) {
@@ -566,12 +577,46 @@ private:
             worker.timers = takenIn(worker);
             ++worker.position;
         } else {
-            if (!mistakes(Mistake::deliversOutsideTransaction)) deliver(next, worker);
-            worker.timers[indexOf(worker.key)] = {};
+            bool const delivers = worker.work == Work::deliver;
+            if (delivers && !mistakes(Mistake::deliversOutsideTransaction)) deliver(next, worker);
+            worker.timers[indexOf(worker.key)] = whatFollows(worker);
+            if (delivers && worker.next != 0 && mistakes(Mistake::writesNextAlone)) {
+                Byte const key = worker.key, due = worker.next;
+                endWork(worker);
+                worker.key = key;
+                worker.next = due;
+                return take(next, {"commits", kNone, who});
+            }
         }
-        worker.work = Work::none;
-        worker.key = worker.hasWritten = worker.hasSentOffset = worker.isDropped = 0;
+        endWork(worker);
         take(next, {"commits", kNone, who});
+    }
+
+    static void endWork(Worker& worker) {
+        worker.work = Work::none;
+        worker.key = worker.next = worker.hasWritten = worker.hasSentOffset = worker.isDropped = 0;
+    }
+
+    /// When the timer that it delivers is due again. Its rule is that of the last schedule.
+    Byte nextOf(Worker const& worker, Byte now) const {
+        Pending const& timer = worker.timers[indexOf(worker.key)];
+        auto const isRule = [&](Command const& command) {
+            return command.key == worker.key && command.kind == Command::Kind::schedule;
+        };
+        auto const first =
+            std::make_reverse_iterator(scenario_.commands.begin() + timer.command + 1);
+        auto const rule = std::find_if(first, scenario_.commands.rend(), isRule);
+        if (rule->every == 0) return 0;
+        Byte due = timer.due;
+        do due = static_cast<Byte>(due + rule->every);
+        while (!rule->catchesUp && due <= now);
+        return due;
+    }
+
+    /// What its work leaves of the timer: the next time, or nothing.
+    static Pending whatFollows(Worker const& worker) {
+        if (worker.next == 0) return {};
+        return {worker.next, worker.timers[indexOf(worker.key)].command};
     }
 
     static Byte nextOffset(Worker const& worker) {
@@ -590,7 +635,7 @@ private:
         if (timer != pending) world.wrong = Wrong::notPending;
         if (pending.due > world.now) world.wrong = Wrong::early;
         if (worker.isDropped) world.wrong = Wrong::lost;
-        pending = {};
+        pending = whatFollows(worker);
         ++world.delivered;
     }
 
@@ -685,6 +730,7 @@ Explored explore(Scenario const& scenario) {
         Steps steps{scenario, [&](World const& next, Step step) { find(next, at, step); }};
         if (steps.from(world)) continue;
         ++explored.ends;
+        explored.delivered.insert(world.delivered);
         if (!isFinished(world, scenario)) {
             wrong = Wrong::stuck;
             if (isSought(wrong)) break;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ struct Command {
     Kind kind;
     Byte key;
     Byte due = 0;
+    Byte every = 0;          // of a schedule: from one delivery to the next; 0: there is one
+    bool catchesUp = false;  // or it skips times that have passed
 };
 
 /// What a command makes of the timers. For one that is not pending, push-backs and cancels are too
@@ -82,7 +85,7 @@ struct Worker {
         renewing,   // so it does, and makes a new producer after an abort
     };
     /// What its transaction is about.
-    enum class Work : Byte { none, takeIn, deliver };
+    enum class Work : Byte { none, takeIn, deliver, writeNext };
 
     Phase phase = Phase::idle;
     Byte isFenced = 0;  // another has begun with its id, or the broker has ended its transaction
@@ -93,6 +96,7 @@ struct Worker {
     Byte end = 0;
     Work work = Work::none;
     Byte key = 0;
+    Byte next = 0;  // when what it delivers is due again: 0, never
     Byte hasWritten = 0;
     Byte hasSentOffset = 0;
     Byte unanswered = 0;  // batches that it has aborted: the broker may know their sequence numbers
@@ -155,6 +159,9 @@ enum class Mistake {
     keepsTransactionsOpen,       // of a worker that was killed: none times out, and none is ended
     beginsLast,                  // with the partition's id, when it has read the state
     keepsProducerAfterAbort,     // so it uses sequence numbers again
+    keepsNextInMemory,           // the next time of what recurs, and writes a tombstone
+    writesNextAlone,             // the next time of what recurs, in a transaction of its own
+    movesOnAfterAbort,           // to the next time of what recurs
 };
 
 /// What is tried: commands of users, and how often luck may strike.
@@ -176,6 +183,7 @@ struct Scenario {
 struct Explored {
     std::size_t worlds = 0;
     std::size_t ends = 0;                      // worlds in which nothing more happens
+    std::set<int> delivered;                   // how much, in these
     std::map<std::string, std::size_t> steps;  // how often each was taken
     std::string wrong;                         // which promise was broken first, if one was
     std::vector<std::string> course;           // the shortest way there
@@ -187,6 +195,7 @@ struct Explored {
 /// - Each delivery is of a timer that is pending then, by the commands taken in and the deliveries
 ///   made before it, is not early, and is there. So none is lost, none comes twice, none after its
 ///   cancel was confirmed, none at a time that was pushed back.
+/// - What recurs is pending with its next time from then on: so its deliveries come in order.
 /// - Who reads the state, once no transaction is open, finds what is pending.
 /// - Where nothing more happens, all commands are taken in, and nothing is due.
 Explored explore(Scenario const& scenario);

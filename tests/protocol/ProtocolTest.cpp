@@ -10,6 +10,7 @@
 #include <array>
 #include <iostream>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,9 @@ namespace {
 using Kind = Command::Kind;
 
 constexpr Command schedule(Byte key, Byte due) { return {Kind::schedule, key, due}; }
+constexpr Command recurring(Byte key, Byte due, bool catchesUp) {
+    return {Kind::schedule, key, due, 1, catchesUp};
+}
 constexpr Command pushBack(Byte key, Byte due) { return {Kind::pushBack, key, due}; }
 constexpr Command cancel(Byte key) { return {Kind::cancel, key}; }
 
@@ -42,6 +46,7 @@ struct Story {
     std::string name;
     Id id;
     std::vector<Command> commands;
+    std::set<int> delivered;  // how many deliveries a course may end with
 
     friend void PrintTo(Story const& story, std::ostream* out) { *out << story.name; }
 };
@@ -76,7 +81,7 @@ TEST_P(Protocol, LosesNothingAndDeliversNothingTwiceOrEarly) {
         EXPECT_GT(explored.ends, 0U);
         // What may strike has struck.
         auto const happens = [&](char const* step) { return explored.steps.contains(step); };
-        EXPECT_TRUE(happens("writes a delivery and the tombstone of timer"));
+        EXPECT_EQ(explored.delivered, GetParam().delivered);
         EXPECT_EQ(happens("is killed"), kills > 0);
         EXPECT_EQ(happens("fetches of a broker that was replaced the offset"),
                   isOfPartition && oldAnswers > 0);
@@ -92,15 +97,20 @@ TEST_P(Protocol, LosesNothingAndDeliversNothingTwiceOrEarly) {
 
 std::vector<Story> stories() {
     std::vector<Story> stories;
-    auto const add = [&](char const* name, std::vector<Command> const& commands) {
-        stories.push_back({std::string{name} + "WithIdsOfPartitions", Id::partition, commands});
-        stories.push_back({std::string{name} + "WithIdsOfWorkers", Id::worker, commands});
+    auto const add = [&](char const* name, std::vector<Command> const& commands,
+                         std::set<int> const& delivered) {
+        for (auto const& [id, with] : {std::pair{Id::partition, "WithIdsOfPartitions"},
+                                       std::pair{Id::worker, "WithIdsOfWorkers"}})
+            stories.push_back({std::string{name} + with, id, commands, delivered});
     };
-    add("aPushBack", {schedule(0, 1), pushBack(0, 2)});
-    add("aCancel", {schedule(0, 1), cancel(0)});
-    add("aScheduleAnew", {schedule(0, 1), schedule(0, 2)});
-    add("twoTimers", {schedule(0, 1), schedule(1, 1)});
-    add("aPushBackAndACancel", {schedule(0, 1), pushBack(0, 2), cancel(0)});
+    add("aPushBack", {schedule(0, 1), pushBack(0, 2)}, {1});
+    add("aCancel", {schedule(0, 1), cancel(0)}, {0, 1});
+    add("aScheduleAnew", {schedule(0, 1), schedule(0, 2)}, {1, 2});
+    add("twoTimers", {schedule(0, 1), schedule(1, 1)}, {2});
+    add("aPushBackAndACancel", {schedule(0, 1), pushBack(0, 2), cancel(0)}, {0, 1});
+    // At the times 1 and 2.
+    add("aTimerThatRecurs", {recurring(0, 1, true)}, {2});
+    add("aTimerThatRecursAndACancel", {recurring(0, 1, false), cancel(0)}, {0, 1, 2});
     return stories;
 }
 
@@ -123,8 +133,10 @@ Scenario withMistakes(Id id, std::vector<Mistake> mistakes) {
             .mistakes = std::move(mistakes)};
 }
 
-void expectWrong(Id id, Planted const& planted, Byte failures = 0, Byte oldAnswers = 0) {
+void expectWrong(Id id, Planted const& planted, Byte failures = 0, Byte oldAnswers = 0,
+                 std::vector<Command> const& commands = {}) {
     Scenario scenario = withMistakes(id, planted.mistakes);
+    if (!commands.empty()) scenario.commands = commands;
     scenario.failures = failures;
     scenario.oldAnswers = oldAnswers;
     scenario.sought = planted.wrong;
@@ -238,6 +250,22 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongAfterAnAbort, testing::ValuesIn(
 TEST(ProtocolMistakes, OnlyTheOffsetFencesANewProducer) {
     expectWrong(Id::partition, {"", {Mistake::deliversWithoutOffset}, kNotPending}, 1);
 }
+
+// ---- a timer recurs -----------------------------------------------------------------------------
+
+std::vector<Planted> const kWrongIfATimerRecurs{
+    {"keepsNextInMemory", {Mistake::keepsNextInMemory}, kStateDiffers},
+    {"writesNextAlone", {Mistake::writesNextAlone}, kStateDiffers},
+    {"movesOnAfterAbort", {Mistake::movesOnAfterAbort}, kNotPending}};
+
+class ProtocolWrongIfATimerRecurs : public testing::TestWithParam<Planted> {};
+
+TEST_P(ProtocolWrongIfATimerRecurs, IsFound) {
+    expectWrong(Id::partition, GetParam(), 1, 0, {recurring(0, 1, true)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongIfATimerRecurs,
+                         testing::ValuesIn(kWrongIfATimerRecurs), kName);
 
 }  // namespace
 }  // namespace timingwheel::test::kafka

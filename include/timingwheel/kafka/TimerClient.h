@@ -29,13 +29,35 @@ private:
     int code_;
 };
 
+/// When a record is delivered again: every so often, or by the calendar.
+struct RecurrenceRule {
+    enum class Gap { atItsEnd, skip };
+    enum class Overlap { first, last, both };
+    enum class Missed { skip, catchUp };
+
+    /// One of these three. 1 s to 36,600 days; workers may refuse more (--max-delay-days).
+    std::chrono::milliseconds every = {};
+    /// Workers read the other two as calendar::CalendarExpression does, and refuse what they do not
+    /// understand. At most 1,000 bytes.
+    std::string cron = {};
+    std::string onCalendar = {};
+    /// Of cron and onCalendar: an IANA zone, UTC if it is empty, and what happens where its clocks
+    /// change, as calendar::CalendarPolicy.
+    std::string zone = {};
+    Gap gap = Gap::atItsEnd;
+    Overlap overlap = Overlap::first;
+    /// What becomes of times that have passed when the record is delivered.
+    Missed missed = Missed::skip;
+};
+
 /// A record that is to be delivered later.
 struct DelayedRecord {
     /// The timer's id, 1 to 1,000 bytes. Scheduling an id again replaces its time and record.
     std::string id;
     /// At most 10,000 days past and 36,600 ahead; workers may refuse more (--max-past-days,
-    /// --max-delay-days: 3,660 days by default).
-    std::chrono::system_clock::time_point at;
+    /// --max-delay-days: 3,660 days by default). With a rule, the first time; if it is left out,
+    /// the rule's first from now on.
+    std::chrono::system_clock::time_point at = {};
     /// The topic to deliver to.
     std::string to;
     std::optional<std::string> value = {};
@@ -43,6 +65,8 @@ struct DelayedRecord {
     std::optional<std::string> key = {};
     /// Delivered with the record. No name may begin with "timingwheel-". At most 100.
     std::vector<std::pair<std::string, std::string>> headers = {};
+    /// Delivers it again and again, until it is cancelled or replaced.
+    std::optional<RecurrenceRule> rule = {};
 };
 
 /// All are checked by the constructor, which throws std::invalid_argument with the option's name.
@@ -62,6 +86,10 @@ struct TimerClientOptions {
 ///                      .at = std::chrono::system_clock::now() + 30min,
 ///                      .to = "orders.unpaid"}).get();
 ///     timers.cancel("4711").get();
+///     timers.schedule({.id = "report",
+///                      .to = "reports.due",
+///                      .rule = kafka::RecurrenceRule{.cron = "0 9 * * MON",
+///                                                    .zone = "Europe/Zurich"}}).get();
 ///
 /// A call writes a command, with the right headers and into the right partition; any other client
 /// of Kafka can do the same. Its future is ready when the brokers have the command, on all replicas

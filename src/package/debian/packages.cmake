@@ -37,7 +37,8 @@ debian_package(
     "${same}, libboost-dev (>= 1.74)")
 debian_package(
     Daemon timingwheel-kafka net
-    "A worker that delivers records of Kafka later, and its unit for systemd." "${same}")
+    "A worker that delivers records of Kafka later, and its unit for systemd."
+    "${same}, tzdata")
 
 set(daemon COMPONENT timingwheel_Daemon)
 set(here ${PROJECT_SOURCE_DIR}/src/package/debian)

@@ -19,6 +19,7 @@ vcpkg_cmake_configure(
         ${FEATURE_OPTIONS}
         -DTIMINGWHEEL_BUILD_DEMO=OFF
         -DTIMINGWHEEL_BUILD_EXAMPLES=OFF
+        -DTIMINGWHEEL_BUILD_KAFKA_DAEMON=OFF
 )
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/timingwheel)

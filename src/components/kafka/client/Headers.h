@@ -30,6 +30,24 @@ inline constexpr std::string_view kNone = "none";
 /// The timer's id, in what is delivered.
 inline constexpr std::string_view kId = "timingwheel-id";
 
+/// The rule of a timer that recurs, one of these: milliseconds from one delivery to the next,
+/// decimal; a cron expression; what systemd calls OnCalendar.
+inline constexpr std::string_view kEvery = "timingwheel-every";
+inline constexpr std::string_view kCron = "timingwheel-cron";
+inline constexpr std::string_view kCalendar = "timingwheel-calendar";
+/// Of the latter two: the IANA zone, UTC by default, and what happens where its clocks change.
+inline constexpr std::string_view kZone = "timingwheel-zone";
+inline constexpr std::string_view kGap = "timingwheel-gap";
+inline constexpr std::string_view kAtItsEnd = "at-its-end";  // the default
+inline constexpr std::string_view kSkip = "skip";
+inline constexpr std::string_view kOverlap = "timingwheel-overlap";
+inline constexpr std::string_view kFirst = "first";  // the default
+inline constexpr std::string_view kLast = "last";
+inline constexpr std::string_view kBoth = "both";
+/// What becomes of times that have passed at a delivery: kSkip, the default, or this.
+inline constexpr std::string_view kMissed = "timingwheel-missed";
+inline constexpr std::string_view kCatchUp = "catch-up";
+
 /// Asks for a reply, and is in it.
 inline constexpr std::string_view kReply = "timingwheel-reply";
 inline constexpr std::string_view kOutcome = "timingwheel-outcome";
@@ -43,6 +61,10 @@ inline constexpr std::string_view kFrom = "timingwheel-from";
 /// Bytes of a timer's id, and headers of its user's own.
 inline constexpr std::size_t kMaxId = 1'000;
 inline constexpr std::size_t kMaxHeaders = 100;
+
+/// From one delivery to the next, in milliseconds; and the bytes of a header of a rule.
+inline constexpr std::int64_t kMinEvery = 1'000;
+inline constexpr std::size_t kMaxRule = 1'000;
 
 /// In the state, the key of a record that is no timer's: its value is the offset behind the
 /// commands that are taken in, decimal.

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -41,6 +43,40 @@ std::string inMilliseconds(TimerClient::TimePoint at) {
     std::int64_t const latest = now + kMaxDelayDays * kDay;
     requireWithin("kafka: at", time, earliest, latest, " ms since 1970");
     return std::to_string(time);
+}
+
+using HeaderPairs = std::vector<std::pair<std::string_view, std::string>>;
+
+/// What a rule says, as headers. A default has none.
+HeaderPairs headersOf(RecurrenceRule const& rule) {
+    using Rule = RecurrenceRule;
+    bool const isByCalendar = !rule.cron.empty() || !rule.onCalendar.empty();
+    if (isByCalendar ? rule.every.count() != 0 || (!rule.cron.empty() && !rule.onCalendar.empty())
+                     : rule.every.count() == 0)
+        refuseOption("kafka: rule", isByCalendar ? "several" : "empty",
+                     "one of every, cron and onCalendar");
+    HeaderPairs headers;
+    if (!isByCalendar) {
+        requireWithin("kafka: every", std::int64_t{rule.every.count()}, kMinEvery,
+                      kMaxDelayDays * kDay, " ms");
+        if (!rule.zone.empty() || rule.gap != Rule::Gap::atItsEnd ||
+            rule.overlap != Rule::Overlap::first)
+            refuseOption("kafka: zone, gap or overlap", "set", "of cron or onCalendar");
+        headers.emplace_back(header::kEvery, std::to_string(rule.every.count()));
+    }
+    for (auto const& [name, text] :
+         {std::pair{header::kCron, &rule.cron}, std::pair{header::kCalendar, &rule.onCalendar},
+          std::pair{header::kZone, &rule.zone}}) {
+        requireAtMost("kafka: the length of " + std::string{name}, text->size(), kMaxRule,
+                      " bytes");
+        if (!text->empty()) headers.emplace_back(name, *text);
+    }
+    if (rule.gap == Rule::Gap::skip) headers.emplace_back(header::kGap, header::kSkip);
+    if (rule.overlap == Rule::Overlap::last) headers.emplace_back(header::kOverlap, header::kLast);
+    if (rule.overlap == Rule::Overlap::both) headers.emplace_back(header::kOverlap, header::kBoth);
+    if (rule.missed == Rule::Missed::catchUp)
+        headers.emplace_back(header::kMissed, header::kCatchUp);
+    return headers;
 }
 
 void checkRecord(DelayedRecord const& record) {
@@ -142,10 +178,13 @@ TimerClient::~TimerClient() = default;
 
 std::future<void> TimerClient::schedule(DelayedRecord const& record, std::string_view reply) {
     checkRecord(record);
-    std::string const at = inMilliseconds(record.at);
-    Headers headers{rd_kafka_headers_new(record.headers.size() + 5)};
+    auto const rule = record.rule ? headersOf(*record.rule) : HeaderPairs{};
+    bool const hasAt = !record.rule || record.at != TimePoint{};
+    std::string const at = hasAt ? inMilliseconds(record.at) : std::string{};
+    Headers headers{rd_kafka_headers_new(record.headers.size() + rule.size() + 5)};
     add(headers.get(), header::kCommand, header::kSchedule);
-    add(headers.get(), header::kAt, at);
+    if (hasAt) add(headers.get(), header::kAt, at);
+    for (auto const& [name, value] : rule) add(headers.get(), name, value);
     add(headers.get(), header::kTo, record.to);
     if (record.key) add(headers.get(), header::kKey, *record.key);
     if (!reply.empty()) add(headers.get(), header::kReply, reply);

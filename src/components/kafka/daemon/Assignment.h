@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 
 namespace timingwheel {
@@ -41,6 +42,10 @@ struct Assignment {
     std::shared_ptr<Metrics::OfPartition> const metrics;
     std::atomic<bool> isStopping{false};
 
+    /// Where the dead letters of its timers come from: "topic/partition".
+    std::string sourceOfLetters() const {
+        return shared.options.state + "/" + std::to_string(number);
+    }
     /// Ends early if it is stopping.
     void pause(std::chrono::milliseconds length) const {
         using Steady = std::chrono::steady_clock;

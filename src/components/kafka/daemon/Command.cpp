@@ -1,6 +1,7 @@
 #include "components/kafka/daemon/Command.h"
 
 #include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Recurrence.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,15 +14,6 @@ inline namespace v1 {
 namespace kafka {
 
 namespace {
-
-/// For messages: what a stranger has written, in bounds.
-std::string quoted(std::string_view text) {
-    constexpr std::size_t kMost = 60;
-    std::string result = "\"";
-    for (char const letter : text.substr(0, kMost))
-        result += letter >= ' ' && letter <= '~' ? letter : '?';
-    return result + (text.size() > kMost ? "...\"" : "\"");
-}
 
 /// Kafka's own topics, where a record of a stranger's breaks groups and transactions.
 bool isOfKafka(std::string_view topic) {
@@ -56,6 +48,43 @@ std::optional<Refusal> readAt(Record const& record, CommandLimits limits, std::i
         return Refusal{"timingwheel-at is " + std::to_string(at) + ": the latest is " +
                        std::to_string(limits.latest) + " (--max-delay-days)"};
     return std::nullopt;
+}
+
+/// Fills in when a timer that recurs is due first, or returns what is wrong with that or its rule.
+/// A rule without a time from the first one on is a mistake.
+std::optional<Refusal> readRecurrence(Record const& record, CommandLimits limits,
+                                      Command& command) {
+    auto const read = Recurrence::read(command.rule, limits.latest - limits.now);
+    if (auto const* const refusal = std::get_if<Refusal>(&read)) return *refusal;
+    bool const hasAt = lastHeader(record, header::kAt).has_value();
+    if (hasAt)
+        if (auto refusal = readAt(record, limits, command.at)) return refusal;
+    std::int64_t const after = hasAt ? command.at - 1 : limits.now;
+    auto const first = std::get<Recurrence>(read).next(after, after);
+    // The header that is the rule itself comes first.
+    std::string const rule = std::string{command.rule.front().name} + " is " +
+                             quoted(command.rule.front().value.value_or(std::string_view{}));
+    if (!first)
+        return Refusal{rule + ": it does not come after " + std::to_string(after) +
+                       ", in milliseconds since 1970"};
+    if (hasAt) return std::nullopt;
+    if (*first > limits.latest)
+        return Refusal{rule + ": it comes first at " + std::to_string(*first) + ": the latest is " +
+                       std::to_string(limits.latest) + " (--max-delay-days)"};
+    command.at = *first;
+    return std::nullopt;
+}
+
+/// When it is due, and again.
+std::optional<Refusal> readTimes(Record const& record, CommandLimits limits, Command& command) {
+    command.rule = Recurrence::headersOf(record);
+    if (command.kind == Command::Kind::schedule && !command.rule.empty())
+        return readRecurrence(record, limits, command);
+    if (!command.rule.empty())
+        return Refusal{std::string{command.rule.front().name} +
+                       " is for schedule: a push-back moves the next delivery, a cancel ends all"};
+    if (command.kind == Command::Kind::cancel) return std::nullopt;
+    return readAt(record, limits, command.at);
 }
 
 /// What a schedule and a record of the state have.
@@ -103,18 +132,19 @@ std::optional<Refusal> readKind(Record const& record, Command& command) {
 
 }  // namespace
 
-std::optional<std::string_view> lastHeader(Record const& record, std::string_view name) noexcept {
-    for (auto header = record.headers.rbegin(); header != record.headers.rend(); ++header)
-        if (header->name == name) return header->value.value_or(std::string_view{});
-    return std::nullopt;
+std::string quoted(std::string_view text) {
+    constexpr std::size_t kMost = 60;
+    std::string result = "\"";
+    for (char const letter : text.substr(0, kMost))
+        result += letter >= ' ' && letter <= '~' ? letter : '?';
+    return result + (text.size() > kMost ? "...\"" : "\"");
 }
 
 std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits limits) {
     Command command;
     if (auto refusal = readId(record, command)) return *refusal;
     if (auto refusal = readKind(record, command)) return *refusal;
-    if (command.kind != Command::Kind::cancel)
-        if (auto refusal = readAt(record, limits, command.at)) return *refusal;
+    if (auto refusal = readTimes(record, limits, command)) return *refusal;
     if (command.kind == Command::Kind::schedule) {
         if (auto refusal = readTimer(record, command)) return *refusal;
         if (isOfKafka(command.to))
@@ -133,6 +163,7 @@ std::variant<Command, Refusal> readState(Record const& record) {
             readAt(record, {.latest = std::numeric_limits<std::int64_t>::max()}, command.at))
         return *refusal;
     if (auto refusal = readTimer(record, command)) return *refusal;
+    command.rule = Recurrence::headersOf(record);
     if (lastHeader(record, header::kValue) == header::kNone) command.value.reset();
     return command;
 }

@@ -20,6 +20,7 @@ struct CommandLimits {
     static constexpr std::size_t kMaxTopic = 249;
 
     // Milliseconds since 1970.
+    std::int64_t now = 0;
     std::int64_t earliest = 0;
     std::int64_t latest = 0;
 };
@@ -35,6 +36,7 @@ struct Command {
     std::optional<std::string_view> key;
     std::optional<std::string_view> value;
     std::vector<Header> headers;  // the user's own
+    std::vector<Header> rule;     // of a timer that recurs: see Recurrence
 };
 
 struct Refusal {
@@ -51,7 +53,13 @@ std::variant<Command, Refusal> readState(Record const& record);
 std::optional<std::int64_t> readPosition(Record const& record) noexcept;
 
 /// The header's value, if the record has that header once or more often: the last.
-std::optional<std::string_view> lastHeader(Record const& record, std::string_view name) noexcept;
+inline std::optional<std::string_view> lastHeader(Record const& record,
+                                                  std::string_view name) noexcept {
+    return lastHeader(record.headers, name);
+}
+
+/// For messages: what a stranger has written, in bounds.
+std::string quoted(std::string_view text);
 
 }  // namespace kafka
 }  // namespace v1

@@ -114,9 +114,9 @@ Committer::Batches Committer::withoutFailures(Batch const& batch,
                                               std::vector<Producer::Failure> const& failures) {
     bool const isOneStep = at(batch.outputs.front()).step == at(batch.outputs.back()).step;
     bool areAllCertain = true;
-    for (auto const& [output, error, isCertain] : failures)
-        if (isCertain || isOneStep)
-            giveUp(output, error);
+    for (Producer::Failure const& failure : failures)
+        if (failure.isCertain || isOneStep)
+            giveUp(failure);
         else
             areAllCertain = false;
     if (!areAllCertain) return inHalves(batch);
@@ -144,7 +144,7 @@ Committer::Batches Committer::eachTargetApart(Batch const& batch) {
         bool hasDeliveries = false;
         for (std::size_t const i : batch.outputs)
             if (at(i).kind == Output::Kind::delivery) {
-                giveUp(i, kMayNotWrite);
+                giveUp({i, kMayNotWrite});
                 hasDeliveries = true;
             }
         if (hasDeliveries) return {batch};
@@ -154,15 +154,14 @@ Committer::Batches Committer::eachTargetApart(Batch const& batch) {
     }
     Batch rest{{}, batch.next, true};
     std::map<std::uint32_t, Batch> deliveries;
-    for (auto i = batch.outputs.begin(); i != batch.outputs.end(); ++i) {
-        if (at(*i).kind != Output::Kind::delivery) {
-            rest.outputs.push_back(*i);
-            continue;
-        }
-        auto& ofTarget = deliveries.try_emplace(at(*i).timer->target(), Batch{{}, batch.next, true})
-                             .first->second.outputs;
-        ofTarget.push_back(*i);
-        ofTarget.push_back(*++i);  // what the state says then
+    Batch* of = &rest;  // where the outputs of this step go
+    for (std::size_t k = 0; k < batch.outputs.size(); ++k) {
+        Output const& output = at(batch.outputs[k]);
+        if (k == 0 || output.step != at(batch.outputs[k - 1]).step) of = &rest;
+        if (output.kind == Output::Kind::delivery)
+            of = &deliveries.try_emplace(output.timer->target(), Batch{{}, batch.next, true})
+                      .first->second;
+        of->outputs.push_back(batch.outputs[k]);
     }
     Batches apart;
     if (!rest.outputs.empty()) apart.push_back(std::move(rest));
@@ -184,15 +183,18 @@ bool Committer::giveUpWhatIsGone(Batch const& batch) {
                 !assignment_.shared.topics.refusalOfTopic(timers_.topicOf(*at(i).timer), asked, {})
                      .empty();
         if (!found->second) continue;
-        giveUp(i, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        giveUp({i, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART});
         any = true;
     }
     return any;
 }
 
-void Committer::giveUp(std::size_t output, rd_kafka_resp_err_t error) {
-    if (output == Producer::kPosition) Refusals::fail(error);
-    refusals_.giveUp(outputs_.all()[output], error, timers_, tally_);
+void Committer::giveUp(Producer::Failure const& failure) {
+    if (failure.output != Producer::kPosition)
+        return refusals_.giveUp(outputs_.all()[failure.output], failure.error, timers_, outputs_,
+                                tally_);
+    // Else what shares its batch is at fault.
+    if (failure.isCertain) Refusals::fail(failure.error);
 }
 
 }  // namespace kafka

@@ -27,7 +27,7 @@ bool isFenced(rd_kafka_resp_err_t code);
 /// order. Each of them is right by itself: this may end anywhere.
 class Committer {
 public:
-    Committer(Assignment& assignment, PendingTimers const& timers, Outputs& outputs, Tally& tally,
+    Committer(Assignment& assignment, PendingTimers& timers, Outputs& outputs, Tally& tally,
               Refusals& refusals, std::unique_ptr<Producer> producer, std::int32_t partitions)
         : assignment_{assignment},
           timers_{timers},
@@ -57,13 +57,13 @@ private:
     Batches inHalves(Batch const& batch) const;
     Batches eachTargetApart(Batch const& batch);
     bool giveUpWhatIsGone(Batch const& batch);
-    void giveUp(std::size_t output, rd_kafka_resp_err_t error);
+    void giveUp(Producer::Failure const& failure);
     void account(std::chrono::steady_clock::duration took);
 
     Output const& at(std::size_t output) const { return outputs_.all()[output]; }
 
     Assignment& assignment_;
-    PendingTimers const& timers_;
+    PendingTimers& timers_;
     Outputs& outputs_;
     Tally& tally_;
     Refusals& refusals_;

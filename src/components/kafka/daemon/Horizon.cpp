@@ -36,7 +36,9 @@ Horizon::Horizon(Assignment const& assignment, PendingTimers& timers)
 
 void Horizon::putAway(Outputs const& outputs, std::int64_t now) {
     for (Output const& output : outputs.all()) {
-        if (output.kind != Output::Kind::state || output.offset < 0) continue;
+        bool const isState =
+            output.kind == Output::Kind::state || output.kind == Output::Kind::recurrence;
+        if (!isState || output.offset < 0) continue;
         if (!isBeyond(output.at, now) || output.timer->isMoved) continue;
         PendingTimer* const timer = timers_.find(output.timer->id());
         // Later commands may have moved or ended it.

@@ -40,8 +40,8 @@ OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string co
 
 void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally) {
     outputs.beginStep(record.offset + 1);
-    auto const read =
-        readCommand(record, {.earliest = now - rules_.maxPast, .latest = now + rules_.maxDelay});
+    auto const read = readCommand(
+        record, {.now = now, .earliest = now - rules_.maxPast, .latest = now + rules_.maxDelay});
     std::string reason;
     if (auto const* const refusal = std::get_if<Refusal>(&read)) {
         reason = refusal->reason;

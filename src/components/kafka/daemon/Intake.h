@@ -21,7 +21,7 @@ struct Tally {
     std::uint64_t tooLate = 0;
     std::uint64_t refused = 0;
     std::uint64_t delivered = 0;
-    std::uint64_t failed = 0;  // deliveries that went to the dead letters
+    std::uint64_t failed = 0;  // deliveries, and rules, that went to the dead letters
 };
 
 /// What commands make of the timers of one partition, and what a transaction has to write for it.

@@ -27,17 +27,18 @@ struct OwnRecord {
 /// one that was aborted is made again.
 struct Output {
     enum class Kind {
-        state,      // a timer as it is now
-        tombstone,  // it is pending no more
-        delivery,   // to the timer's topic
+        state,       // a timer as it is now
+        tombstone,   // it is pending no more
+        delivery,    // to the timer's topic
+        recurrence,  // of a timer that is delivered: as it is now, with its next time
         reply,
         deadLetter,
         nothing,  // it was given up
     };
 
     Kind kind;
-    PendingTimer const* timer = nullptr;  // of state, tombstone, delivery
-    std::int64_t at = 0;                  // of state, delivery
+    PendingTimer const* timer = nullptr;  // of state, tombstone, delivery, recurrence
+    std::int64_t at = 0;                  // the timer's, when the output was added
     std::unique_ptr<OwnRecord> record;    // of reply, deadLetter
     std::int64_t next = 0;                // the offset behind the commands up to this
     std::uint32_t step = 0;               // what belongs together has the same, and stands together
@@ -65,10 +66,9 @@ public:
         add(Output::Kind::tombstone, timer.get());
         keep(std::move(timer));
     }
-    void delivery(PendingTimer::Owner timer) {
-        add(Output::Kind::delivery, timer.get());
-        tombstone(std::move(timer));
-    }
+    /// A tombstone or a recurrence follows in the same step.
+    void delivery(PendingTimer const& timer) { add(Output::Kind::delivery, &timer); }
+    void recurrence(PendingTimer const& timer) { add(Output::Kind::recurrence, &timer); }
     void reply(OwnRecord record) { add(Output::Kind::reply, std::move(record)); }
     void deadLetter(OwnRecord record) { add(Output::Kind::deadLetter, std::move(record)); }
     /// A timer that an earlier output names.

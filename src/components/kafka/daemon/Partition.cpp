@@ -3,6 +3,7 @@
 #include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/CommandReader.h"
 #include "components/kafka/daemon/Committer.h"
+#include "components/kafka/daemon/Delivery.h"
 #include "components/kafka/daemon/Horizon.h"
 #include "components/kafka/daemon/Intake.h"
 #include "components/kafka/daemon/Outputs.h"
@@ -44,16 +45,6 @@ milliseconds untilNextOf(PendingTimers const& timers) {
     auto const next = timers.nextExpiration();
     if (!next) return kGlance;
     return std::clamp(milliseconds{*next - nowInMilliseconds()}, milliseconds{0}, kGlance);
-}
-
-/// One step for each timer that is due.
-void deliver(PendingTimers& timers, std::size_t atMost, std::int64_t offset, Outputs& outputs,
-             Tally& tally) {
-    for (PendingTimer::Owner& timer : timers.takeDue(nowInMilliseconds(), atMost, kMaxBytesDue)) {
-        ++tally.delivered;
-        outputs.beginStep(offset);
-        outputs.delivery(std::move(timer));
-    }
 }
 
 }  // namespace
@@ -148,7 +139,8 @@ void Partition::own() {
         horizon.bringNear(batch.commands);
         for (Record const& command : batch.commands)
             intake.take(command, nowInMilliseconds(), outputs, tally);
-        deliver(timers, shared.options.batch, commands.next(), outputs, tally);
+        deliverDue(timers, {assignment_.sourceOfLetters(), shared.options.batch, kMaxBytesDue},
+                   nowInMilliseconds(), commands.next(), outputs, tally);
         gauges.updateEarliest();
         if (!batch.commands.empty() || batch.hasLost || !outputs.empty()) {
             committer.commit(commands.next());

@@ -30,10 +30,36 @@ char* put(char* to, std::uint32_t number) {
     return to + sizeof number;
 }
 
+char* put(char* to, std::vector<Header> const& headers) {
+    for (Header const& header : headers) {
+        std::string_view const text = header.value.value_or(std::string_view{});
+        to = put(to, static_cast<std::uint32_t>(header.name.size()));
+        to = put(to, header.value ? static_cast<std::uint32_t>(text.size()) : kNone);
+        to = put(put(to, header.name), text);
+    }
+    return to;
+}
+
 std::uint32_t numberAt(char const* from) {
     std::uint32_t number = 0;
     std::memcpy(&number, from, sizeof number);
     return number;
+}
+
+std::vector<Header> headersIn(char const* from, std::size_t size) {
+    std::vector<Header> headers;
+    char const* const end = from + size;
+    while (from != end) {
+        std::uint32_t const nameSize = numberAt(from);
+        std::uint32_t const valueSize = numberAt(from + sizeof nameSize);
+        char const* const name = from + 2 * sizeof nameSize;
+        char const* const value = name + nameSize;
+        Header header{{name, nameSize}, std::nullopt};
+        if (valueSize != kNone) header.value = std::string_view{value, valueSize};
+        headers.push_back(header);
+        from = value + (valueSize == kNone ? 0 : valueSize);
+    }
+    return headers;
 }
 
 }  // namespace
@@ -46,24 +72,19 @@ PendingTimer::PendingTimer(Command const& command, std::uint32_t target) noexcep
       target_{target},
       keySize_{static_cast<std::uint32_t>(command.key.value_or(std::string_view{}).size())},
       headersSize_{static_cast<std::uint32_t>(sizeOf(command.headers))},
+      ruleSize_{static_cast<std::uint32_t>(sizeOf(command.rule))},
       valueSize_{static_cast<std::uint32_t>(command.value.value_or(std::string_view{}).size())} {}
 
 PendingTimer::Owner PendingTimer::make(Command const& command, std::uint32_t target) {
     std::string_view const key = command.key.value_or(std::string_view{});
     std::string_view const value = command.value.value_or(std::string_view{});
     std::size_t const size = sizeof(PendingTimer) + command.id.size() + key.size() +
-                             sizeOf(command.headers) + value.size();
+                             sizeOf(command.headers) + sizeOf(command.rule) + value.size();
     void* const memory = ::operator new(size);
     Owner timer{new (memory) PendingTimer{command, target}};
     char* to = static_cast<char*>(memory) + sizeof(PendingTimer);
     to = put(put(to, command.id), key);
-    for (Header const& header : command.headers) {
-        std::string_view const text = header.value.value_or(std::string_view{});
-        to = put(to, static_cast<std::uint32_t>(header.name.size()));
-        to = put(to, header.value ? static_cast<std::uint32_t>(text.size()) : kNone);
-        to = put(put(to, header.name), text);
-    }
-    put(to, value);
+    put(put(put(to, command.headers), command.rule), value);
     return timer;
 }
 
@@ -80,29 +101,18 @@ std::optional<std::string_view> PendingTimer::key() const noexcept {
 
 std::optional<std::string_view> PendingTimer::value() const noexcept {
     if (!hasValue_) return std::nullopt;
-    return std::string_view{bytes() + headersAt() + headersSize_, valueSize_};
+    return std::string_view{bytes() + valueAt(), valueSize_};
 }
 
 std::vector<Header> PendingTimer::headers() const {
-    std::vector<Header> headers;
-    char const* from = bytes() + headersAt();
-    char const* const end = from + headersSize_;
-    while (from != end) {
-        std::uint32_t const nameSize = numberAt(from);
-        std::uint32_t const valueSize = numberAt(from + sizeof nameSize);
-        char const* const name = from + 2 * sizeof nameSize;
-        char const* const value = name + nameSize;
-        Header header{{name, nameSize}, std::nullopt};
-        if (valueSize != kNone) header.value = std::string_view{value, valueSize};
-        headers.push_back(header);
-        from = value + (valueSize == kNone ? 0 : valueSize);
-    }
-    return headers;
+    return headersIn(bytes() + headersAt(), headersSize_);
 }
+
+std::vector<Header> PendingTimer::rule() const { return headersIn(bytes() + ruleAt(), ruleSize_); }
 
 std::size_t PendingTimer::size() const noexcept {
     // What the allocator adds: its own word, and to the next multiple of 16.
-    std::size_t const size = sizeof *this + headersAt() + headersSize_ + valueSize_;
+    std::size_t const size = sizeof *this + valueAt() + valueSize_;
     return (size + sizeof(void*) + 15) / 16 * 16;
 }
 

@@ -41,6 +41,8 @@ public:
     std::optional<std::string_view> key() const noexcept;
     std::optional<std::string_view> value() const noexcept;
     std::vector<Header> headers() const;
+    /// When it recurs: see Recurrence. Empty: it does not.
+    std::vector<Header> rule() const;
 
     /// Memory used, in bytes.
     std::size_t size() const noexcept;
@@ -56,14 +58,17 @@ private:
 
     char const* bytes() const noexcept { return reinterpret_cast<char const*>(this + 1); }
     std::size_t headersAt() const noexcept { return idSize_ + keySize_; }
+    std::size_t ruleAt() const noexcept { return headersAt() + headersSize_; }
+    std::size_t valueAt() const noexcept { return ruleAt() + ruleSize_; }
 
-    // Behind this object lie the id, the key, the headers and the value.
+    // Behind this object lie the id, the key, the headers, the rule and the value.
     bool hasKey_;
     bool hasValue_;
     std::uint16_t idSize_;
     std::uint32_t target_;
     std::uint32_t keySize_;
     std::uint32_t headersSize_;
+    std::uint32_t ruleSize_;
     std::uint32_t valueSize_;
 };
 

@@ -28,19 +28,14 @@ PendingTimer* PendingTimers::find(std::string_view id) noexcept {
 
 PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
     PendingTimer::Owner timer = PendingTimer::make(command, targetOf(command.to));
-    reserve();
-    wheel_->raw().reserve(Tick{command.at});
+    reserve(command.at);
     Overdue::node_type node = nodeFor(*timer, command.at);
 
     // Nothing throws from here on.
     PendingTimer* const former = find(command.id);
     PendingTimer::Owner replaced = former == nullptr ? nullptr : remove(*former);
-    bytes_ += timer->size();
-    table_.insert(*timer);
-    PendingTimer* const added = timer.release();
-    place(*added, std::move(node));
     bool const hasReplaced = replaced != nullptr || far_.remove(command.id);
-    return {added, hasReplaced, std::move(replaced)};
+    return {add(std::move(timer), std::move(node)), hasReplaced, std::move(replaced)};
 }
 
 PendingTimer::Owner PendingTimers::takeOut(std::string_view id) {
@@ -85,6 +80,13 @@ PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
     table_.erase(table_.iterator_to(timer));
     bytes_ -= timer.size();
     return PendingTimer::Owner{&timer};
+}
+
+PendingTimer const& PendingTimers::putBack(PendingTimer::Owner timer, std::int64_t at) {
+    reserve(at);
+    Overdue::node_type node = nodeFor(*timer, at);
+    timer->at = at;
+    return *add(std::move(timer), std::move(node));
 }
 
 std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::size_t atMost,
@@ -137,8 +139,9 @@ std::uint32_t PendingTimers::targetOf(std::string_view topic) {
     return target;
 }
 
-/// Makes room in the table for one more.
-void PendingTimers::reserve() {
+/// Makes room for one more in the wheel and in the table.
+void PendingTimers::reserve(std::int64_t at) {
+    wheel_->raw().reserve(Tick{at});
     if (table_.size() < buckets_.size()) return;
     std::vector<Table::bucket_type> buckets(buckets_.size() * 2);
     table_.rehash(Table::bucket_traits{buckets.data(), buckets.size()});
@@ -151,6 +154,14 @@ PendingTimers::Overdue::node_type PendingTimers::nodeFor(PendingTimer& timer, st
     Overdue one;
     one.emplace(at, &timer);
     return one.extract(one.begin());
+}
+
+/// REQUIRES: there is room. Never throws.
+PendingTimer* PendingTimers::add(PendingTimer::Owner timer, Overdue::node_type node) {
+    bytes_ += timer->size();
+    table_.insert(*timer);
+    place(*timer, std::move(node));
+    return timer.release();
 }
 
 void PendingTimers::place(PendingTimer& timer, Overdue::node_type node) {

@@ -64,6 +64,8 @@ public:
     /// REQUIRES of both: it is pending here.
     void pushBack(PendingTimer& timer, std::int64_t at);
     [[nodiscard]] PendingTimer::Owner remove(PendingTimer& timer) noexcept;
+    /// Adds a timer again that was taken or removed. REQUIRES: no other has its id.
+    PendingTimer const& putBack(PendingTimer::Owner timer, std::int64_t at);
 
     FarTimers const& far() const noexcept { return far_; }
     /// Adds a far timer, whose record the state has at `offset`, in place of one of the same id.
@@ -102,12 +104,13 @@ private:
     static constexpr std::int64_t kWheelSize = 256;
 
     std::uint32_t targetOf(std::string_view topic);
-    void reserve();
+    void reserve(std::int64_t at);
     using Overdue = std::set<std::pair<std::int64_t, PendingTimer*>>;
     // The size of a node of the tree in the usual libraries.
     static constexpr std::size_t kOverdueNode = sizeof(Overdue::value_type) + 4 * sizeof(void*);
 
     Overdue::node_type nodeFor(PendingTimer& timer, std::int64_t at);
+    PendingTimer* add(PendingTimer::Owner timer, Overdue::node_type node);
     void place(PendingTimer& timer, Overdue::node_type node);
     void unplace(PendingTimer& timer) noexcept;
     void turnBack(std::int64_t now);

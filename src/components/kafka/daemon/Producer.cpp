@@ -155,6 +155,7 @@ bool Producer::write(Output const& output, PendingTimers const& timers, std::siz
     switch (output.kind) {
         case Output::Kind::state:
         case Output::Kind::delivery:
+        case Output::Kind::recurrence:
             sendTimer(output, timers, number);
             break;
         case Output::Kind::tombstone:
@@ -180,7 +181,8 @@ void Producer::sendTimer(Output const& output, PendingTimers const& timers, std:
     PendingTimer const& timer = *output.timer;
     bool const isDelivery = output.kind == Output::Kind::delivery;
     auto const own = timer.headers();
-    Headers headers{rd_kafka_headers_new(own.size() + 4)};
+    auto const rule = isDelivery ? std::vector<Header>{} : timer.rule();
+    Headers headers{rd_kafka_headers_new(own.size() + rule.size() + 4)};
     add(headers.get(), header::kAt, output.at);
     if (isDelivery) {
         add(headers.get(), header::kId, timer.id());
@@ -189,6 +191,7 @@ void Producer::sendTimer(Output const& output, PendingTimers const& timers, std:
         if (timer.key()) add(headers.get(), header::kKey, timer.key());
         if (!timer.value()) add(headers.get(), header::kValue, header::kNone);
     }
+    for (Header const& header : rule) add(headers.get(), header.name, header.value);
     for (Header const& header : own) add(headers.get(), header.name, header.value);
     if (isDelivery)
         send(timers.topicOf(timer), RD_KAFKA_PARTITION_UA, timer.key().value_or(timer.id()),

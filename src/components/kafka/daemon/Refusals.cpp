@@ -1,27 +1,27 @@
 #include "components/kafka/daemon/Refusals.h"
 
-#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Delivery.h"
 #include "components/kafka/daemon/Producer.h"
 
 #include <spdlog/spdlog.h>
 
 #include <memory>
 #include <stdexcept>
-#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers const& timers,
-                      Tally& tally) {
+void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers,
+                      Outputs& outputs, Tally& tally) {
     std::string const reason = rd_kafka_err2str(error);
     switch (output.kind) {
         case Output::Kind::delivery:
             spdlog::error("partition {}: a timer could not be delivered to {}: {}",
                           assignment_.number, timers.topicOf(*output.timer), reason);
-            output.turnInto(Output::Kind::deadLetter,
-                            std::make_unique<OwnRecord>(letterOf(output, reason, timers)));
+            output.turnInto(Output::Kind::deadLetter, std::make_unique<OwnRecord>(letterOf(
+                                                          *output.timer, output.at, timers,
+                                                          assignment_.sourceOfLetters(), reason)));
             --tally.delivered;
             ++tally.failed;
             return;
@@ -32,6 +32,11 @@ void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers c
             refused_[output.next - 1] = "the state does not take the timer: " + reason;
             throw std::runtime_error{"the command at offset " + std::to_string(output.next - 1) +
                                      " is refused: the state does not take the timer: " + reason};
+        case Output::Kind::recurrence:
+            if (!isRecordFault(error)) break;
+            spdlog::error("partition {}: a timer recurs no more, the state does not take it: {}",
+                          assignment_.number, reason);
+            return endRecurrence(output, timers, outputs);
         case Output::Kind::deadLetter:
             if (!isTooLarge(error)) break;
             if (output.record->value) {  // goes without it
@@ -61,24 +66,6 @@ void Refusals::fail(rd_kafka_resp_err_t error) {
 std::string Refusals::reasonOf(std::int64_t offset) const {
     auto const found = refused_.find(offset);
     return found == refused_.end() ? std::string{} : found->second;
-}
-
-OwnRecord Refusals::letterOf(Output const& output, std::string const& reason,
-                             PendingTimers const& timers) const {
-    PendingTimer const& timer = *output.timer;
-    OwnRecord record;
-    record.key.emplace(timer.key().value_or(timer.id()));
-    if (timer.value()) record.value.emplace(*timer.value());
-    record.headers.emplace_back(std::string{header::kId}, std::string{timer.id()});
-    record.headers.emplace_back(std::string{header::kAt}, std::to_string(output.at));
-    record.headers.emplace_back(std::string{header::kTo}, timers.topicOf(timer));
-    for (auto const& [name, value] : timer.headers()) {
-        auto& header = record.headers.emplace_back(std::string{name}, std::nullopt);
-        if (value) header.second.emplace(*value);
-    }
-    std::string const source =
-        assignment_.shared.options.state + "/" + std::to_string(assignment_.number);
-    return deadLetter(std::move(record), source, reason);
 }
 
 }  // namespace kafka

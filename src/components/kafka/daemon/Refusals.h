@@ -23,7 +23,7 @@ public:
     /// Turns the output into what stands instead: a dead letter for a delivery, nothing for a
     /// reply. Throws std::runtime_error where nothing may: the state and the dead letters must be
     /// written.
-    void giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers const& timers,
+    void giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers, Outputs& outputs,
                 Tally& tally);
     [[noreturn]] static void fail(rd_kafka_resp_err_t error);
 
@@ -35,9 +35,6 @@ public:
     }
 
 private:
-    OwnRecord letterOf(Output const& output, std::string const& reason,
-                       PendingTimers const& timers) const;
-
     Assignment const& assignment_;
     std::map<std::int64_t, std::string> refused_;  // by offset, why
 };
