@@ -49,6 +49,7 @@ protected:
     std::int64_t notKept = -1;
     Intake intake{timers,
                   {.source = "timers.commands/3",
+                   .targets = {"orders", "now*"},
                    .maxPast = 4'000,
                    .maxDelay = 5'000,
                    .hasReplies = true,
@@ -138,6 +139,7 @@ TEST_F(IntakeTest, SendsWhatItRefusesToTheDeadLettersAndGoesOn) {
         {pushBack("a", "995999"), "the earliest is 996000"},
         {schedule("of-others", "1000100"), "murmur2"},
         {schedule("a", "1000100", "nowhere"), "there is no such topic"},
+        {schedule("a", "1000100", "of-others"), "of-others: --targets allows orders, now*"},
         {record(std::nullopt, {}), "the key is empty"}};
     for (auto const& [record, reason] : refused) {
         outputs.clear();

@@ -1,3 +1,4 @@
+#include "components/kafka/daemon/ActiveOptions.h"
 #include "components/kafka/daemon/Options.h"
 
 #include <gmock/gmock.h>
@@ -12,8 +13,12 @@
 namespace timingwheel::test::kafka {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 using timingwheel::kafka::CommandLine;
+using timingwheel::kafka::inOneLine;
 using timingwheel::kafka::kBadConfiguration;
 using timingwheel::kafka::parse;
 
@@ -54,6 +59,7 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--log-level", "loud"}, "loud"},
         {{"--state", "timers.commands"}, "timers.commands is there twice"},
         {{"--replies", "timers.state"}, "timers.state is there twice"},
+        {{"--targets", "orders,a b"}, "--targets: is \"a b\": it must be 1 to 249 of a-z"},
         {{"--librdkafka", "linger.ms"}, "linger.ms: it must be key=value"},
         {{"--librdkafka", "group.id=x"}, "group.id: the program sets it itself"},
         {{"--librdkafka", "isolation.level=read_uncommitted"}, "isolation.level"},
@@ -85,6 +91,38 @@ TEST(KafkaOptions, AreReadFromAFileToo) {
     EXPECT_EQ(read.line.options.librdkafka.at("debug"), "broker");
 
     EXPECT_EQ(parsed({"--config", file + ".missing"}).line.exitStatus, kBadConfiguration);
+}
+
+TEST(KafkaOptions, NameTheTargetsOneByOneOrAfterCommas) {
+    EXPECT_THAT(parsed({"--brokers", "a:1"}).line.options.targets, ElementsAre("*"));
+    EXPECT_THAT(parsed({"--brokers", "a:1", "--targets", "orders,mail.*", "--targets", "b"})
+                    .line.options.targets,
+                ElementsAre("orders", "mail.*", "b"));
+}
+
+TEST(KafkaOptions, AreShownByNameAsTheyAreAndNoSecrets) {
+    Parsed const read = parsed({"--brokers", "a:1", "--batch", "5", "--targets", "b,c",
+                                "--librdkafka", "sasl.username=me", "sasl.password=hidden",
+                                "ssl.key.pem=hidden", "sasl.oauthbearer.client.secret=hidden"});
+    ASSERT_FALSE(read.line.exitStatus.has_value()) << read.said;
+    auto const& active = read.line.options.active;
+    std::vector<std::pair<std::string const, std::string>> const some{
+        {"brokers", "a:1"},
+        {"batch", "5"},
+        {"commands", "timers.commands"},
+        {"replies", ""},
+        {"session-timeout-ms", "10000"},
+        {"targets", "b,c"},
+        {"metrics", ""},
+        {"create-topics", "0"},
+        {"librdkafka.sasl.username", "me"},
+        {"librdkafka.sasl.password", "***"},
+        {"librdkafka.ssl.key.pem", "***"}};
+    EXPECT_THAT(active, IsSupersetOf(some));
+    std::string const line = inOneLine(active);
+    EXPECT_THAT(line, HasSubstr("batch=5 brokers=a:1 "));
+    EXPECT_THAT(line, Not(HasSubstr("hidden")));
+    EXPECT_FALSE(active.contains("help"));
 }
 
 TEST(KafkaOptions, OfAFileThatAreMisspeltAreRefusedByFileLineAndNearestKey) {

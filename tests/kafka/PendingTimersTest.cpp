@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -207,6 +208,37 @@ TEST(PendingTimers, HaveABucketOfTheirTableEach) {
     EXPECT_GE(timers.bytes(), bytes + kMany * sizeof(void*));
 }
 
+// They are counted by the minute: kNow is 40 s into one.
+TEST(PendingTimers, AreCountedByWhenTheyAreDue) {
+    constexpr std::int64_t kMinute = 60'000;
+    constexpr std::int64_t kBegin = kNow - 40'000;  // of the minute
+    PendingTimers timers{kNow};
+    auto const dueBy = [&timers](std::int64_t time) { return timers.minutes().dueBy(time); };
+    timers.schedule(scheduleCommand("overdue", kNow - 3 * kMinute));
+    timers.schedule(scheduleCommand("soon", kNow + 10'000));
+    timers.schedule(scheduleCommand("later", kBegin + 5 * kMinute));
+    EXPECT_EQ(dueBy(kBegin), 1U);
+    EXPECT_EQ(dueBy(kBegin + kMinute), 2U);
+    EXPECT_EQ(dueBy(kBegin + 6 * kMinute), 3U);
+    EXPECT_EQ(timers.minutes().farthest(), kBegin + 6 * kMinute);
+
+    timers.pushBack(*timers.find("soon"), kNow + 10 * kMinute);
+    EXPECT_EQ(dueBy(kBegin + kMinute), 1U);
+    EXPECT_EQ(timers.minutes().farthest(), kBegin + 11 * kMinute);
+    timers.schedule(scheduleCommand("soon", kNow));  // replaces it
+    EXPECT_EQ(dueBy(kBegin + kMinute), 2U);
+    EXPECT_EQ(timers.minutes().farthest(), kBegin + 6 * kMinute);
+
+    EXPECT_THAT(idsOf(timers.takeDue(kNow, 10)), ElementsAre("overdue", "soon"));
+    EXPECT_EQ(dueBy(kBegin + kMinute), 0U);
+    EXPECT_THAT(idsOf(timers.takeDue(kNow - 100 * kMinute, 10)), IsEmpty());  // was set back
+    EXPECT_EQ(dueBy(kBegin + 5 * kMinute), 0U);
+    EXPECT_EQ(dueBy(kBegin + 6 * kMinute), 1U);
+    EXPECT_EQ(timers.remove(*timers.find("later"))->id(), "later");
+    EXPECT_EQ(dueBy(kNow + 100 * kMinute), 0U);
+    EXPECT_EQ(timers.minutes().farthest(), std::nullopt);
+}
+
 TEST(PendingTimers, StayInTheirSlotsWhileTheClockStands) {
     PendingTimers timers{kNow};
     timers.schedule(scheduleCommand("a", kNow + 300));
@@ -286,6 +318,10 @@ TEST(PendingTimers, DoWhatAMapDoes) {
                 }
         }
         ASSERT_EQ(timers.size(), expected.size());
+        std::int64_t const edge = (now / 60'000 + below(3)) * 60'000;  // of a minute
+        auto const isBefore = [edge](auto const& one) { return one.second < edge; };
+        ASSERT_EQ(static_cast<std::ptrdiff_t>(timers.minutes().dueBy(edge)),
+                  std::count_if(expected.begin(), expected.end(), isBefore));
     }
     for (auto const& [id, at] : expected) bringNear(id);
     auto const isEarlier = [](auto const& one, auto const& other) {

@@ -9,6 +9,7 @@ TIMINGWHEEL_ONE_IN=2 runs half of them: others for each TIMINGWHEEL_EXPLORE_FROM
 import asyncio
 import collections
 import contextlib
+import json
 import operator
 import os
 import re
@@ -35,7 +36,7 @@ from children import allEnded, freePorts, waitUntil  # noqa: E402
 from cluster import Cluster, finish  # noqa: E402
 from timers import SESSION, User, Worker, everything, first, header, now  # noqa: E402
 
-PAGE = HERE.parents[1] / "docs" / "beyond.md"
+PAGES = HERE.parents[1] / "docs" / "beyond"
 SOON = 60  # seconds, for what must happen
 DAY = 86_400_000  # milliseconds
 FAR = 600_000  # milliseconds to what is not due while a test runs
@@ -211,10 +212,10 @@ class World(unittest.TestCase):
         waitUntil(lambda: isSo(worker.value(name)), SOON, f"{name} is not {wanted or 'more'}")
 
     def awaitAlert(self, worker, alert, fires=True):
-        """Until what a rule of docs/beyond.md asks is so of any partition. A total was 0."""
+        """Until what a rule of docs/beyond asks is so of any partition. A total was 0."""
         ((name, sign, bound),) = re.findall(
-            rf"alert: {alert}, expr: '?(?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
-            r" (==|>) (\d+)", PAGE.read_text())  # fmt: skip
+            rf"alert: {alert}\n +expr: (?:increase\()?timingwheel_(\w+)(?:\[\w+\]\))?"
+            r" (==|>) (\d+)", (PAGES / "prometheus-rules.yml").read_text())  # fmt: skip
         is_ = {"==": operator.eq, ">": operator.gt}[sign]
         waitUntil(lambda: fires == any(is_(value, float(bound))
                                        for value in worker.values(name)), SOON,
@@ -276,7 +277,10 @@ class Failures(World):
     # -- nothing fails
 
     def testNothing(self):
-        worker = self.ready()
+        worker = self.ready("--librdkafka", "ssl.key.password=hidden")
+        options = json.loads(worker.page("config")[1])
+        self.assertEqual(options["librdkafka.ssl.key.password"], "***")
+        self.assertIn("".join(f" {name}={value}" for name, value in options.items()), worker.said())
         at = now() + 1500
         self.command("schedule", "a", at, colour="red")
         self.command("schedule", "b", at, value=None)
@@ -387,9 +391,12 @@ class Failures(World):
         """Of a worker that has nothing to do, while a broker is away."""
         worker = self.ready(session=session)
         self.awaitMetric(worker, "ready", PARTITIONS)
+        self.assertEqual(worker.page("readyz"), (200, "ok\n"))
         with self.brokerIsKilled():
             self.awaitLog(worker, words)
             self.awaitAlert(worker, "PartitionStandsStill")
+            self.assertRegex(str(worker.page("readyz")), "^.503, 'partition . stands still")
+            self.assertEqual(worker.page("healthz"), (200, "ok\n"))
         self.awaitMetric(worker, "ready", PARTITIONS)
 
     def testABrokerIsKilledWhileNothingIsDue(self):
@@ -432,7 +439,7 @@ class Failures(World):
     # -- commands
 
     def testACommandIsMalformed(self):
-        self.ready()
+        self.ready("--targets", f"nowhere,{self.name}.*")
         self.user.write(None, b"x", [])
         self.command("explode", "a")
         self.command("schedule", "b", "soon")
@@ -441,14 +448,16 @@ class Failures(World):
         self.command("schedule", "e", now(), to="commands")
         self.command("schedule", "f", now() + 4_000 * DAY)
         self.command("schedule", "g", now() // 1000)
+        self.command("schedule", "h", now(), to="elsewhere")
         for partition in range(PARTITIONS):
             self.command("schedule", "good", now(), partition=partition)
         self.assertDelivered(["good"])
-        letters = self.awaitRecords("dead-letters", 9)
+        letters = self.awaitRecords("dead-letters", 10)
         reasons = " ".join(header(letter, "timingwheel-reason") for letter in letters)
         for part in ("the key is empty", '"explode"', '"soon"', '"no such topic"',
                      "nowhere: there is no such topic", "a topic of the timers' own",
-                     "the latest is", "the earliest is", "murmur2"):  # fmt: skip
+                     "elsewhere: --targets allows nowhere, A", "the latest is",
+                     "the earliest is", "murmur2"):  # fmt: skip
             self.assertIn(part, reasons)
 
     def testAnIdIsScheduledAgain(self):
@@ -869,7 +878,7 @@ class Failures(World):
         old, self.group = dict(self.topics), f"{self.name}-new"
         self.topics |= {part: f"{self.name}.new-{part}" for part in ("commands", "state")}
         self.assertEqual(self.worker("--check", create=5).process.wait(SOON), 0)
-        subprocess.run([sys.executable, "-B", PAGE.with_name("beyond") / "reshard.py",
+        subprocess.run([sys.executable, "-B", PAGES / "reshard.py",
                         self.cluster.addresses, old["state"], old["commands"],
                         self.topics["commands"]],
                        check=True, timeout=SOON, capture_output=True)  # fmt: skip

@@ -2,10 +2,10 @@
 
 import contextlib
 import functools
+import http.client
 import re
 import subprocess
 import time
-import urllib.request
 
 from children import Child, freePorts, waitUntil
 from confluent_kafka import (
@@ -40,15 +40,19 @@ class Worker(Child):
             folder / f"worker-{number}.log",
         )  # fmt: skip
 
+    def page(self, name):
+        """Status and text of what it serves there; 0 if it does not answer."""
+        with contextlib.suppress(OSError):
+            if self.isRunning and not self.isPaused:
+                worker = http.client.HTTPConnection("127.0.0.1", self.port, timeout=9)
+                worker.request("GET", f"/{name}")
+                answer = worker.getresponse()
+                return answer.status, answer.read().decode()
+        return 0, ""
+
     def metrics(self):
         """(name, partition or ""): value; empty where it does not answer."""
-        if not self.isRunning or self.isPaused:
-            return {}
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=9) as page:
-                lines = page.read().decode().splitlines()
-        except OSError:
-            return {}
+        lines = self.page("metrics")[1].splitlines()
         sample = re.compile(r'timingwheel_(\w+)(?:{partition="(\d+)"})? (\S+)')
         return {(found[1], found[2] or ""): float(found[3])
                 for found in map(sample.fullmatch, lines) if found}  # fmt: skip

@@ -1,6 +1,7 @@
 #include "components/kafka/daemon/Intake.h"
 
 #include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Targets.h"
 
 #include <stdexcept>
 #include <utility>
@@ -52,8 +53,9 @@ void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tall
     } else {
         reason = rules_.refusalOf(record.offset);
         auto const& command = std::get<Command>(read);
-        if (reason.empty() && command.kind == Command::Kind::schedule)
-            reason = rules_.refusalOfTopic(command.to);
+        bool const isSchedule = command.kind == Command::Kind::schedule;
+        if (reason.empty() && isSchedule) reason = refusalOfTarget(rules_.targets, command.to);
+        if (reason.empty() && isSchedule) reason = rules_.refusalOfTopic(command.to);
     }
     if (!reason.empty()) {
         ++tally.refused;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -29,9 +30,10 @@ struct Tally {
 class Intake {
 public:
     struct Rules {
-        std::string source;     // for dead letters: "topic/partition"
-        std::int64_t maxPast;   // ms
-        std::int64_t maxDelay;  // ms
+        std::string source;                // for dead letters: "topic/partition"
+        std::vector<std::string> targets;  // names and patterns
+        std::int64_t maxPast;              // ms
+        std::int64_t maxDelay;             // ms
         bool hasReplies;
         /// Whether this key belongs to this partition.
         std::function<bool(std::string_view key)> isOurs;

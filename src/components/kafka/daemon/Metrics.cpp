@@ -1,9 +1,14 @@
 #include "components/kafka/daemon/Metrics.h"
 
+#include <timingwheel/version.h>
+
+#include <librdkafka/rdkafka.h>
 #include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <stdexcept>
+#include <iterator>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -16,6 +21,12 @@ std::vector<double> const kSeconds{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0
 
 // A partition whose work and whose brokers are silent for longer stands still.
 constexpr std::chrono::seconds kPatience{10};
+
+// A consumer's thread that waits for partitions to stop, or for brokers to seek, goes round sooner.
+constexpr std::chrono::minutes kLongestRound{2};
+
+// How often a partition shows when its timers are due.
+constexpr std::int64_t kShowing = 1'000;
 
 }  // namespace
 
@@ -33,17 +44,36 @@ Metrics::Metrics()
       lateness_{histogram("lateness_seconds", "From a timer's time to its transaction")},
       transactions_{histogram("transaction_seconds", "Duration of a transaction")},
       takeOvers_{histogram("takeover_seconds", "From a partition's assignment to its work")},
-      memory_{gauge("memory_bytes", "Memory that pending timers take")} {}
+      memory_{gauge("memory_bytes", "Memory that pending timers take")} {
+    prometheus::BuildGauge()
+        .Name("timingwheel_build_info")
+        .Help("1, with the versions of the program and of librdkafka")
+        .Register(registry_)
+        .Add({{"version", TIMINGWHEEL_VERSION_STRING}, {"librdkafka", rd_kafka_version_str()}})
+        .Set(1);
+}
 
-void Metrics::expose(std::string const& address) {
-    try {
-        exposer_ = std::make_unique<prometheus::Exposer>(address, 1);
-    } catch (std::exception const& error) {
-        throw std::runtime_error{"--metrics " + address + ": cannot listen there (" + error.what() +
-                                 ")"};
-    }
-    exposer_->RegisterCollectable(registry_);
-    exposer_->RegisterCollectable(partitions_);
+std::string Metrics::text() const {
+    auto families = registry_.Collect();
+    auto ofPartitions = partitions_.Collect();
+    families.insert(families.end(), std::make_move_iterator(ofPartitions.begin()),
+                    std::make_move_iterator(ofPartitions.end()));
+    return prometheus::TextSerializer{}.Serialize(families);
+}
+
+std::string Metrics::whyNotReady() const {
+    if (!isAssigned_) return "the group has not assigned its partitions yet\n";
+    auto const now = Steady::now();
+    std::lock_guard const lock{partitions_.mutex};
+    std::string why;
+    for (auto const& [number, partition] : partitions_.byNumber)
+        if (!partition->isWorking(now))
+            why += "partition " + std::to_string(number) + " stands still\n";
+    return why;
+}
+
+bool Metrics::isAlive(Steady::time_point now) const noexcept {
+    return wentRound_.load() + kLongestRound >= now;
 }
 
 void Metrics::add(Tally const& tally) {
@@ -63,7 +93,7 @@ prometheus::Counter& Metrics::counter(std::string const& name, std::string const
     return prometheus::BuildCounter()
         .Name("timingwheel_" + name)
         .Help(help)
-        .Register(*registry_)
+        .Register(registry_)
         .Add({});
 }
 
@@ -71,7 +101,7 @@ prometheus::Gauge& Metrics::gauge(std::string const& name, std::string const& he
     return prometheus::BuildGauge()
         .Name("timingwheel_" + name)
         .Help(help)
-        .Register(*registry_)
+        .Register(registry_)
         .Add({});
 }
 
@@ -79,12 +109,12 @@ prometheus::Histogram& Metrics::histogram(std::string const& name, std::string c
     return prometheus::BuildHistogram()
         .Name("timingwheel_" + name)
         .Help(help)
-        .Register(*registry_)
+        .Register(registry_)
         .Add({}, kSeconds);
 }
 
 Metrics::OfPartition::OfPartition(Metrics& metrics, std::int32_t partition)
-    : all_{*metrics.partitions_}, number_{partition} {
+    : all_{metrics.partitions_}, number_{partition} {
     std::lock_guard const lock{all_.mutex};
     all_.byNumber[number_] = this;
 }
@@ -95,35 +125,64 @@ Metrics::OfPartition::~OfPartition() {
     if (found->second == this) all_.byNumber.erase(found);
 }
 
+void Metrics::OfPartition::show(DueMinutes const& minutes, std::int64_t now) {
+    if (shown_ && now >= *shown_ && now - *shown_ < kShowing) return;
+    shown_ = now;
+    for (std::size_t i = 0; i < kSpans.size(); ++i)
+        dueWithin[i] = minutes.dueBy(now + kSpans[i].milliseconds);
+    farthest = minutes.farthest().value_or(0);
+}
+
+bool Metrics::OfPartition::isWorking(Steady::time_point now) const noexcept {
+    return worked.load() + kPatience >= now;
+}
+
 std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
     using namespace std::chrono;
     std::lock_guard const lock{mutex};
     std::vector<prometheus::MetricFamily> families;
-    auto const gauge = [&](char const* name, char const* help, auto const& valueOf) {
+    auto const begin = [&](char const* name, char const* help) {
         auto& family = families.emplace_back();
         family.name = std::string{"timingwheel_"} + name;
         family.help = help;
         family.type = prometheus::MetricType::Gauge;
-        for (auto const& [number, partition] : byNumber) {
-            auto& metric = family.metric.emplace_back();
-            metric.label.push_back({"partition", std::to_string(number)});
-            metric.gauge.value = static_cast<double>(valueOf(*partition));
-        }
     };
+    auto const add = [&](std::int32_t number, auto value) -> auto& {
+        auto& metric = families.back().metric.emplace_back();
+        metric.label.push_back({"partition", std::to_string(number)});
+        metric.gauge.value = static_cast<double>(value);
+        return metric;
+    };
+    auto const gauge = [&](char const* name, char const* help, auto const& valueOf) {
+        begin(name, help);
+        for (auto const& [number, partition] : byNumber) add(number, valueOf(*partition));
+    };
+    auto const now = floor<milliseconds>(system_clock::now().time_since_epoch()).count();
     gauge("ready", "1 while the partition works, and brokers answer; else 0",
-          [now = Steady::now()](OfPartition const& partition) {
-              return partition.worked.load() + kPatience >= now ? 1 : 0;
+          [steady = Steady::now()](OfPartition const& partition) {
+              return partition.isWorking(steady) ? 1 : 0;
           });
     gauge("pending", "Timers that are pending",
           [](OfPartition const& partition) { return partition.pending.load(); });
     gauge("overdue_seconds", "How late the earliest undelivered timer is",
-          [now = floor<milliseconds>(system_clock::now().time_since_epoch()).count()](
-              OfPartition const& partition) {
+          [now](OfPartition const& partition) {
               std::int64_t const earliest = partition.earliest;
               return earliest < now ? static_cast<double>(now - earliest) / 1e3 : 0;
           });
     gauge("commands_lag", "Offsets of commands that were not taken in yet",
           [](OfPartition const& partition) { return partition.lag.load(); });
+    gauge("farthest_seconds", "From now to the end of the last minute in which a timer is due",
+          [now](OfPartition const& partition) {
+              return static_cast<double>(std::max<std::int64_t>(partition.farthest - now, 0)) / 1e3;
+          });
+    begin(
+        "due_within",
+        "Timers that are due within the horizon, and all that are overdue: counted by the minute, "
+        "the last minute in proportion");
+    for (auto const& [number, partition] : byNumber)
+        for (std::size_t i = 0; i < OfPartition::kSpans.size(); ++i)
+            add(number, partition->dueWithin[i].load())
+                .label.push_back({"horizon", OfPartition::kSpans[i].name});
     return families;
 }
 

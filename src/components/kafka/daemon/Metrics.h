@@ -4,19 +4,19 @@
 
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
-#include <prometheus/exposer.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +24,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// What there is to watch, for Prometheus. docs/beyond.md says what each is for.
+/// What there is to watch, for Prometheus and for probes. docs/beyond.md says what each is for.
 ///
 /// Thread safety  every function from any thread
 class Metrics {
@@ -45,6 +45,11 @@ public:
         OfPartition& operator=(OfPartition const&) = delete;
         ~OfPartition();
 
+        /// Shows when they are due, by the clock `now`: anew if a second has passed. REQUIRES: no
+        /// other thread calls it.
+        void show(DueMinutes const& minutes, std::int64_t now);
+        bool isWorking(Steady::time_point now) const noexcept;
+
         std::atomic<std::size_t> pending{0};
         /// In ms since 1970. Nothing that is pending is due before.
         std::atomic<std::int64_t> earliest{kNone};
@@ -52,15 +57,37 @@ public:
         /// When the partition last worked, and brokers answered.
         std::atomic<Steady::time_point> worked{kNever};
 
+        struct Span {
+            char const* name;
+            std::int64_t milliseconds;
+        };
+        static constexpr std::array<Span, 3> kSpans{
+            {{"1m", 60'000}, {"1h", 3'600'000}, {"24h", 86'400'000}}};
+        std::array<std::atomic<std::size_t>, kSpans.size()> dueWithin{};
+        /// In ms since 1970. Nothing that is pending is due after.
+        std::atomic<std::int64_t> farthest{0};
+
     private:
+        std::optional<std::int64_t> shown_;  // when, by the clock
         Partitions& all_;
         std::int32_t number_;
     };
 
     Metrics();
 
-    /// Listens on address:port. Throws std::runtime_error.
-    void expose(std::string const& address);
+    /// All of it, in Prometheus' text format.
+    std::string text() const;
+
+    /// The group has assigned its partitions to this worker, or none.
+    void assigned() noexcept { isAssigned_ = true; }
+    /// Why the worker is not ready, a line for each reason; empty if it is: it has its assignment,
+    /// and each of its partitions works.
+    std::string whyNotReady() const;
+
+    /// The consumer's thread has gone round once more.
+    void wentRound(Steady::time_point now = Steady::now()) noexcept { wentRound_ = now; }
+    /// False if it has not for longer than brokers that are away can hold it up.
+    bool isAlive(Steady::time_point now = Steady::now()) const noexcept;
 
     void add(Tally const& tally);
     void delivered(std::chrono::milliseconds late) {
@@ -90,7 +117,7 @@ private:
     prometheus::Gauge& gauge(std::string const& name, std::string const& help);
     prometheus::Histogram& histogram(std::string const& name, std::string const& help);
 
-    std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+    prometheus::Registry registry_;
     prometheus::Counter& scheduled_;
     prometheus::Counter& pushedBack_;
     prometheus::Counter& cancelled_;
@@ -105,8 +132,9 @@ private:
     prometheus::Histogram& transactions_;
     prometheus::Histogram& takeOvers_;
     prometheus::Gauge& memory_;
-    std::shared_ptr<Partitions> partitions_ = std::make_shared<Partitions>();
-    std::unique_ptr<prometheus::Exposer> exposer_;
+    Partitions partitions_;
+    std::atomic<bool> isAssigned_{false};
+    std::atomic<Steady::time_point> wentRound_{Steady::now()};
 };
 
 }  // namespace kafka

@@ -1,6 +1,8 @@
 #include "components/kafka/daemon/Options.h"
 
 #include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/ActiveOptions.h"
+#include "components/kafka/daemon/Targets.h"
 
 #include <timingwheel/version.h>
 
@@ -153,6 +155,12 @@ void addCluster(CLI::App& app, Options& options, std::vector<std::string>& setti
                         "The topic of refused commands and failed deliveries");
     cluster->add_option("--replies", options.replies,
                         "The topic of replies, to commands that ask for one; empty: none");
+    cluster
+        ->add_option("--targets", options.targets,
+                     "Topics that timers may be delivered to, and more of them after commas; a * "
+                     "stands for any letters; repeatable")
+        ->delimiter(',')
+        ->check(CLI::Validator{problemWithTarget, "", "target"});
     cluster->add_option("--librdkafka", settings,
                         "key=value, for librdkafka: security.protocol=ssl and so on; repeatable");
 }
@@ -194,7 +202,8 @@ void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int6
 void addTheRest(CLI::App& app, Options& options) {
     auto* const watching = app.add_option_group("Watching");
     watching->add_option("--metrics", options.metrics,
-                         "address:port, where Prometheus finds /metrics; empty: nowhere");
+                         "address:port, where /metrics is for Prometheus, /healthz and /readyz for "
+                         "probes, and /config; empty: nowhere");
     watching->add_option("--log-level", options.logLevel, "The least severe messages on stderr")
         ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
     auto* const setUp = app.add_option_group("Setting up");
@@ -244,6 +253,7 @@ CommandLine parse(int argc, char const* const* argv) {
     try {
         app.parse(argc, argv);
         checkTogether(options, settings);
+        options.active = activeOptions(app, options);
     } catch (CLI::ParseError const& error) {
         bool const isWanted = error.get_exit_code() == 0;  // help, version
         int const status = app.exit(error);

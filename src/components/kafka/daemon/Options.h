@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -19,6 +20,7 @@ struct Options {
     std::string state = "timers.state";
     std::string deadLetters = "timers.dead-letters";
     std::string replies;  // empty: none
+    std::vector<std::string> targets{"*"};
 
     std::chrono::milliseconds sessionTimeout{10'000};
     std::chrono::milliseconds transactionTimeout{10'000};
@@ -35,6 +37,9 @@ struct Options {
     std::int32_t createTopics = 0;  // partitions; 0: they are there
     std::int16_t replication = 1;
     bool isCheck = false;
+
+    /// All of these by name, as activeOptions() has them.
+    std::map<std::string, std::string> active;
 
     /// Each partition has a transactional id of its own, the same for each worker, so
     /// that a new owner ends what the former has left open.

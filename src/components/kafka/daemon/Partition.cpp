@@ -110,6 +110,7 @@ void Partition::own() {
         placement.partitions()};
     Intake intake{timers,
                   {.source = shared.options.commands + "/" + std::to_string(assignment_.number),
+                   .targets = shared.options.targets,
                    .maxPast = shared.options.maxPastDays * kDay,
                    .maxDelay = shared.options.maxDelayDays * kDay,
                    .hasReplies = !shared.options.replies.empty(),

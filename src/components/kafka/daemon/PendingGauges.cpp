@@ -20,6 +20,7 @@ void PendingGauges::update() {
     std::size_t const pending = timers_.size();
     shown = isAllKnown_ ? pending : std::max(pending, shown.load());
     updateEarliest();
+    if (isAllKnown_) assignment_.metrics->show(timers_.minutes(), nowInMilliseconds());
 }
 
 void PendingGauges::updateEarliest() { showEarliest(timers_.nextExpiration()); }

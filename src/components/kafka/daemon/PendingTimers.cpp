@@ -18,7 +18,7 @@ PendingTimers::~PendingTimers() {
 
 std::size_t PendingTimers::bytes() const noexcept {
     return bytes_ + buckets_.size() * sizeof buckets_.front() + overdue_.size() * kOverdueNode +
-           far_.bytes();
+           far_.bytes() + minutes_.bytes();
 }
 
 PendingTimer* PendingTimers::find(std::string_view id) noexcept {
@@ -30,11 +30,12 @@ PendingTimers::Scheduled PendingTimers::schedule(Command const& command) {
     PendingTimer::Owner timer = PendingTimer::make(command, targetOf(command.to));
     reserve(command.at);
     Overdue::node_type node = nodeFor(*timer, command.at);
+    minutes_.add(command.at);
 
     // Nothing throws from here on.
     PendingTimer* const former = find(command.id);
     PendingTimer::Owner replaced = former == nullptr ? nullptr : remove(*former);
-    bool const hasReplaced = replaced != nullptr || far_.remove(command.id);
+    bool const hasReplaced = replaced != nullptr || removeFar(command.id);
     return {add(std::move(timer), std::move(node)), hasReplaced, std::move(replaced)};
 }
 
@@ -44,18 +45,20 @@ PendingTimer::Owner PendingTimers::takeOut(std::string_view id) {
     Command command;
     command.id = id;
     PendingTimer::Owner timer = PendingTimer::make(command, 0);
-    far_.remove(id);
+    removeFar(id);
     return timer;
 }
 
 void PendingTimers::addFar(Command const& command, std::int64_t offset) {
+    minutes_.add(command.at);
     if (PendingTimer* const near = find(command.id)) (void)remove(*near);
-    far_.remove(command.id);
+    removeFar(command.id);
     far_.add(command.id, {command.at, offset});
 }
 
 void PendingTimers::putAway(PendingTimer& timer, std::int64_t offset) {
     far_.add(timer.id(), {timer.at, offset});
+    minutes_.add(timer.at);
     (void)remove(timer);
 }
 
@@ -69,6 +72,10 @@ bool PendingTimers::bringNear(Command const& command, std::int64_t offset) {
 void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
     wheel_->raw().reserve(Tick{at});
     Overdue::node_type node = nodeFor(timer, at);
+    minutes_.add(at);
+
+    // Nothing throws from here on.
+    minutes_.remove(timer.at);
     unplace(timer);
     timer.at = at;
     timer.isMoved = true;
@@ -77,6 +84,7 @@ void PendingTimers::pushBack(PendingTimer& timer, std::int64_t at) {
 
 PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
     unplace(timer);
+    minutes_.remove(timer.at);
     table_.erase(table_.iterator_to(timer));
     bytes_ -= timer.size();
     return PendingTimer::Owner{&timer};
@@ -85,6 +93,7 @@ PendingTimer::Owner PendingTimers::remove(PendingTimer& timer) noexcept {
 PendingTimer const& PendingTimers::putBack(PendingTimer::Owner timer, std::int64_t at) {
     reserve(at);
     Overdue::node_type node = nodeFor(*timer, at);
+    minutes_.add(at);
     timer->at = at;
     return *add(std::move(timer), std::move(node));
 }
@@ -173,6 +182,13 @@ void PendingTimers::place(PendingTimer& timer, Overdue::node_type node) {
 
 void PendingTimers::unplace(PendingTimer& timer) noexcept {
     if (overdue_.erase({timer.at, &timer}) == 0) wheel_->cancel(timer);
+}
+
+bool PendingTimers::removeFar(std::string_view id) noexcept {
+    auto const far = far_.find(id);
+    if (!far) return false;
+    minutes_.remove(far->at);
+    return far_.remove(id);
 }
 
 void PendingTimers::turnBack(std::int64_t now) {

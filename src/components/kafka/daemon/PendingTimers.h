@@ -1,5 +1,6 @@
 #pragma once
 
+#include "components/kafka/daemon/DueMinutes.h"
 #include "components/kafka/daemon/FarTimers.h"
 #include "components/kafka/daemon/PendingTimer.h"
 
@@ -30,10 +31,10 @@ namespace kafka {
 /// stands beside the wheel, in the order of time: a backlog comes the earliest first. Of a timer
 /// that is far it keeps only when it is due and where the state has it: see Horizon.
 ///
-/// Complexity     each call O(1); for what was due on arrival O(log(such)); for a clock that was
-///                set back O(pending)
+/// Complexity     each call O(1), and what DueMinutes says; for what was due on arrival
+///                O(log(such)); for a clock that was set back O(pending)
 /// Memory         a block for each near timer and a word for each bucket of the table; at most 40
-///                bytes for each far one
+///                bytes for each far one; and what DueMinutes says
 /// Thread safety  none: one thread at a time
 class PendingTimers {
 public:
@@ -43,7 +44,7 @@ public:
     ~PendingTimers();
 
     std::size_t size() const noexcept { return table_.size() + far_.size(); }
-    /// Memory used by all timers and the tables.
+    /// Memory used by all of it.
     std::size_t bytes() const noexcept;
 
     /// Null if none of that id is pending, or if it is far.
@@ -89,6 +90,8 @@ public:
     std::optional<std::int64_t> nextExpiration() const noexcept;
     /// When the earliest near one is due, exactly. O(pending).
     std::optional<std::int64_t> earliest() const noexcept;
+    /// How many are due when.
+    DueMinutes const& minutes() const noexcept { return minutes_; }
 
 private:
     struct IdOf {
@@ -113,6 +116,7 @@ private:
     PendingTimer* add(PendingTimer::Owner timer, Overdue::node_type node);
     void place(PendingTimer& timer, Overdue::node_type node);
     void unplace(PendingTimer& timer) noexcept;
+    bool removeFar(std::string_view id) noexcept;
     void turnBack(std::int64_t now);
 
     std::vector<Table::bucket_type> buckets_;
@@ -122,6 +126,7 @@ private:
     FarTimers far_;    // of no id that the table has
     std::vector<std::string> topics_;
     std::unordered_map<std::string, std::uint32_t> targets_;
+    DueMinutes minutes_;
     std::size_t bytes_ = 0;
 };
 

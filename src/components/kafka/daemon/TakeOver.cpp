@@ -1,5 +1,6 @@
 #include "components/kafka/daemon/TakeOver.h"
 
+#include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/Command.h"
 #include "components/kafka/daemon/Messages.h"
 #include "components/kafka/daemon/StateReader.h"

@@ -72,8 +72,10 @@ void Worker::run(std::atomic<bool> const& isStopping) {
         if (auto const now = std::chrono::steady_clock::now(); now - attended >= kAttention) {
             attended = now;
             attend();
+            sayAlive();
         }
     }
+    service_.notify("STOPPING=1");
     spdlog::info("stopping: ends its transactions and leaves the group");
     stop();
 }
@@ -105,6 +107,7 @@ void Worker::put(Message message) {
 /// Goes to where partitions ask to begin, and pauses those that have enough.
 void Worker::attend() {
     for (auto& [number, partition] : partitions_) {
+        sayAlive();  // a seek may wait
         PartitionList const list = partitionList(options_.commands, number);
         Inbox& inbox = partition->inbox();
         if (auto const begin = inbox.wantedBegin()) {
@@ -129,6 +132,12 @@ void Worker::attend() {
     }
 }
 
+/// To probes, and to systemd.
+void Worker::sayAlive() {
+    shared_.metrics.wentRound();
+    service_.keepAlive();
+}
+
 void Worker::onRebalance(rd_kafka_t*, rd_kafka_resp_err_t what,
                          rd_kafka_topic_partition_list_t* partitions, void* self) {
     auto& worker = *static_cast<Worker*>(self);
@@ -151,13 +160,15 @@ void Worker::assign(rd_kafka_topic_partition_list_t* partitions) {
     for (int i = 0; i < partitions->cnt; ++i)
         partitions->elems[i].offset = RD_KAFKA_OFFSET_BEGINNING;
     check(rd_kafka_incremental_assign(consumer_.get(), partitions), "to be assigned");
-    if (partitions->cnt == 0) return;
-    check(rd_kafka_pause_partitions(consumer_.get(), partitions), "to pause");
+    if (partitions->cnt > 0)
+        check(rd_kafka_pause_partitions(consumer_.get(), partitions), "to pause");
     for (int i = 0; i < partitions->cnt; ++i) {
         std::int32_t const number = partitions->elems[i].partition;
         partitions_.erase(number);  // its metrics go before there are new ones
         partitions_.emplace(number, std::make_unique<Partition>(shared_, number));
     }
+    shared_.metrics.assigned();
+    service_.notify("READY=1\n" + status());
 }
 
 void Worker::revoke(rd_kafka_topic_partition_list_t* partitions) {
@@ -172,6 +183,15 @@ void Worker::revoke(rd_kafka_topic_partition_list_t* partitions) {
     }
     for (int i = 0; i < partitions->cnt; ++i) partitions_.erase(partitions->elems[i].partition);
     check(rd_kafka_incremental_unassign(consumer_.get(), partitions), "to be unassigned");
+    service_.notify(status());
+}
+
+/// For systemd.
+std::string Worker::status() const {
+    std::string numbers;
+    for (auto const& [number, partition] : partitions_) numbers += " " + std::to_string(number);
+    return "STATUS=" + options_.commands + ": " +
+           (numbers.empty() ? "no partition" : "partition" + numbers);
 }
 
 }  // namespace kafka

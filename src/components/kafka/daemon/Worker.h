@@ -4,6 +4,7 @@
 #include "components/kafka/daemon/Metrics.h"
 #include "components/kafka/daemon/Options.h"
 #include "components/kafka/daemon/Partition.h"
+#include "components/kafka/daemon/ServiceNotifier.h"
 #include "components/kafka/daemon/Topics.h"
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace timingwheel {
@@ -38,6 +40,8 @@ private:
     void revoke(rd_kafka_topic_partition_list_t* partitions);
     void put(Message message);
     void attend();
+    void sayAlive();
+    std::string status() const;
 
     Options const& options_;
     Client consumer_;
@@ -46,6 +50,7 @@ private:
     std::map<std::int32_t, std::unique_ptr<Partition>> partitions_;  // go before the consumer
     /// Those of lost partitions, shown until the group, which may be out of reach, assigns anew.
     std::vector<std::shared_ptr<Metrics::OfPartition>> lost_;
+    ServiceNotifier service_;
 };
 
 }  // namespace kafka

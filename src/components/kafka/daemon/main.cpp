@@ -1,7 +1,10 @@
 // timingwheel-kafka: delivers records of Kafka later.
 
+#include "components/kafka/daemon/ActiveOptions.h"
+#include "components/kafka/daemon/HttpServer.h"
 #include "components/kafka/daemon/Metrics.h"
 #include "components/kafka/daemon/Options.h"
+#include "components/kafka/daemon/Pages.h"
 #include "components/kafka/daemon/Topics.h"
 #include "components/kafka/daemon/Worker.h"
 
@@ -13,6 +16,7 @@
 #include <atomic>
 #include <csignal>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 
 namespace timingwheel {
@@ -46,9 +50,11 @@ int run(Options const& options) {
         spdlog::info("the topics are as they must be");
         return 0;
     }
-    if (!options.metrics.empty()) metrics.expose(options.metrics);
+    std::optional<HttpServer> server;
+    if (!options.metrics.empty()) server.emplace(options.metrics, pagesOf(metrics, options.active));
     spdlog::info("timingwheel-kafka {}: group {}, {} with {} partitions",
                  TIMINGWHEEL_VERSION_STRING, options.group, options.commands, partitions);
+    spdlog::info("options: {}", inOneLine(options.active));
     Worker worker{options, topics, metrics};
     worker.run(isStopping);
     return 0;
