@@ -20,6 +20,7 @@ using ::testing::Not;
 using timingwheel::kafka::CommandLine;
 using timingwheel::kafka::inOneLine;
 using timingwheel::kafka::kBadConfiguration;
+using timingwheel::kafka::Operation;
 using timingwheel::kafka::parse;
 
 struct Parsed {
@@ -125,6 +126,66 @@ TEST(KafkaOptions, AreShownByNameAsTheyAreAndNoSecrets) {
     EXPECT_FALSE(active.contains("help"));
 }
 
+TEST(KafkaOptions, MayHaveASubcommandBeforeOrBehindThem) {
+    EXPECT_FALSE(parsed({"--brokers", "a:1"}).line.operation.has_value());
+    Parsed const list = parsed({"--brokers", "a:1", "list", "--group", "g", "--json", "--limit",
+                                "7", "--to", "orders", "--librdkafka", "debug=broker"});
+    ASSERT_TRUE(list.line.operation.has_value()) << list.said;
+    EXPECT_EQ(list.line.operation->kind, Operation::Kind::list);
+    EXPECT_TRUE(list.line.operation->isJson);
+    EXPECT_EQ(list.line.operation->limit, 7U);
+    EXPECT_EQ(list.line.operation->to, "orders");
+    EXPECT_EQ(list.line.options.group, "g");
+    EXPECT_EQ(list.line.options.librdkafka.at("debug"), "broker");
+
+    // Several settings do not take the subcommand for one more; and an id may be like any word.
+    Parsed const show =
+        parsed({"--brokers", "a:1", "--librdkafka", "debug=broker", "log_level=2", "show", "list"});
+    ASSERT_TRUE(show.line.operation.has_value()) << show.said;
+    EXPECT_EQ(show.line.operation->kind, Operation::Kind::show);
+    EXPECT_EQ(show.line.operation->id, "list");
+    EXPECT_FALSE(show.line.operation->isJson);
+
+    std::string const file = ::testing::TempDir() + "/timingwheel-kafka-operation.toml";
+    std::ofstream{file} << "brokers = \"a:1\"\nreplies = \"timers.replies\"\n";
+    Parsed const cancel = parsed({"cancel", "--timeout-s", "5", "--config", file, "--", "-4711"});
+    ASSERT_TRUE(cancel.line.operation.has_value()) << cancel.said;
+    EXPECT_EQ(cancel.line.operation->kind, Operation::Kind::cancel);
+    EXPECT_EQ(cancel.line.operation->id, "-4711");
+    EXPECT_EQ(cancel.line.operation->timeout, std::chrono::seconds{5});
+    EXPECT_EQ(cancel.line.options.replies, "timers.replies");
+
+    Parsed const check = parsed({"check", "--brokers", "a:1", "--topics-only"});
+    ASSERT_TRUE(check.line.operation.has_value()) << check.said;
+    EXPECT_EQ(check.line.operation->kind, Operation::Kind::check);
+    EXPECT_TRUE(check.line.operation->isOfTopicsOnly);
+}
+
+TEST(KafkaOptions, OfASubcommandThatAreBadAreRefusedByNameValueAndBound) {
+    std::vector<std::pair<std::vector<std::string>, char const*>> const bad{
+        {{"list", "--limit", "0"}, "--limit: is 0: it must be 1 to 1000000 timers"},
+        {{"list", "--limit", "1000001"}, "is 1000001: it must be 1 to 1000000 timers"},
+        {{"list", "4711"}, "4711"},
+        {{"show"}, "id is required"},
+        {{"show", ""}, "id: has 0 bytes: it must have 1 to 1000"},
+        {{"show", std::string(1'001, 'x')}, "id: has 1001 bytes: it must have 1 to 1000"},
+        {{"show", "a", "b"}, "b"},
+        {{"show", "a", "--limit", "5"}, "--limit"},
+        {{"cancel", "a"}, "cancel waits for a reply: --replies must name the topic"},
+        {{"cancel", "a", "--replies", "r", "--timeout-s", "0"}, "is 0: it must be 1 to 3600 s"},
+        {{"forecast", "list"}, "list"},
+        {{"explode"}, "explode"},
+        {{"--json"}, "--json"}};
+    for (auto const& [words, reason] : bad) {
+        std::vector<std::string> all{"--brokers", "a:1"};
+        all.insert(all.end(), words.begin(), words.end());
+        Parsed const refused = parsed(all);
+        EXPECT_EQ(refused.line.exitStatus, kBadConfiguration) << reason;
+        EXPECT_THAT(refused.said, HasSubstr(reason));
+    }
+    EXPECT_EQ(parsed({"list"}).line.exitStatus, kBadConfiguration);  // of which brokers?
+}
+
 TEST(KafkaOptions, OfAFileThatAreMisspeltAreRefusedByFileLineAndNearestKey) {
     std::string const file = ::testing::TempDir() + "/timingwheel-kafka-misspelt.toml";
     std::vector<std::pair<char const*, char const*>> const bad{
@@ -134,6 +195,8 @@ TEST(KafkaOptions, OfAFileThatAreMisspeltAreRefusedByFileLineAndNearestKey) {
         {"batch = 5\nmax_delay_days=3",
          ":2: max_delay_days: there is no such option: did you mean "
          "max-delay-days?"},
+        {"jsn = true\n", ":1: jsn: there is no such option: did you mean "},
+        {"limit = 5\n", ":1: limit: there is no such option: did you mean "},
         {"brokers a:1\n", ":1: brokers a:1: there is no such option: did you mean brokers?"},
         {"batch = 5\n[limits]\nbatch = 6\n", ":2: limits: there are no sections: leave it out"},
         {"limits.batch = 6\n", ":1: limits: there are no sections: leave it out"}};

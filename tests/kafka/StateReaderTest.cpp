@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace timingwheel::test::kafka {
 namespace {
@@ -35,9 +36,12 @@ protected:
         options.brokers = rd_kafka_mock_cluster_bootstraps(brokers);
         options.librdkafka = {{"log_level", "2"}};
         check(rd_kafka_mock_topic_create(brokers, options.state.c_str(), 1, 1), "to make a topic");
+        write(3);
+    }
+    void write(int records) {
         Owned<rd_kafka_topic_t, rd_kafka_topic_destroy> const topic{
             rd_kafka_topic_new(producer.get(), options.state.c_str(), nullptr)};
-        for (int i = 0; i < 3; ++i)
+        for (int i = 0; i < records; ++i)
             ASSERT_EQ(
                 rd_kafka_produce(topic.get(), 0, RD_KAFKA_MSG_F_COPY, nullptr, 0, "a", 1, nullptr),
                 0);
@@ -76,6 +80,44 @@ TEST_F(StateReaderTest, ThrowsWhereTheBrokerDoesNotSayWhereItBegins) {
 TEST_F(StateReaderTest, ThrowsWhereTheBrokerDoesNotHaveWhatItAsksFor) {
     rd_kafka_mock_push_request_errors(brokers, kFetch, 1, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE);
     EXPECT_THROW(read(), ClientError);
+}
+
+TEST_F(StateReaderTest, PassesOnWhatIsThereUpToTheEnd) {
+    std::vector<std::int64_t> offsets;
+    StateReader{options, 0}.readToEnd([&](Message message) {
+        offsets.push_back(message->offset);
+        // What comes meanwhile does not hold it up.
+        write(10);
+    });
+    EXPECT_EQ(offsets, (std::vector<std::int64_t>{0, 1, 2}));
+}
+
+TEST_F(StateReaderTest, PassesOnNothingOfAnEmptyPartition) {
+    options.state = "empty";
+    check(rd_kafka_mock_topic_create(brokers, "empty", 1, 1), "to make a topic");
+    StateReader{options, 0}.readToEnd([](Message const&) { FAIL(); });
+}
+
+// librdkafka drops the error of one request, and then says that the partition begins at its end.
+TEST_F(StateReaderTest, PassesOnAllOrThrowsWhereTheBrokerDoesNotSayWhereItBegins) {
+    for (int const errors : {1, 2}) {
+        int count = 0;
+        for (int i = 0; i < errors; ++i)
+            rd_kafka_mock_push_request_errors(brokers, kListOffsets, 1,
+                                              RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        try {
+            StateReader{options, 0}.readToEnd([&count](Message const&) { ++count; });
+            EXPECT_EQ(count, 3);
+        } catch (ClientError const& error) {
+            EXPECT_EQ(error.code(), RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        }
+    }
+}
+
+TEST_F(StateReaderTest, ThrowsWhereItCannotReadToTheEnd) {
+    rd_kafka_mock_push_request_errors(brokers, kFetch, 1,
+                                      RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    EXPECT_THROW(StateReader(options, 0).readToEnd([](Message const&) {}), ClientError);
 }
 
 }  // namespace

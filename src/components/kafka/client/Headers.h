@@ -58,6 +58,14 @@ inline constexpr std::string_view kFrom = "timingwheel-from";
 
 }  // namespace header
 
+/// The outcomes, in replies.
+inline constexpr std::string_view kScheduled = "scheduled";
+inline constexpr std::string_view kReplaced = "replaced";
+inline constexpr std::string_view kPushedBack = "pushed-back";
+inline constexpr std::string_view kCancelled = "cancelled";
+inline constexpr std::string_view kTooLate = "too-late";
+inline constexpr std::string_view kRefused = "refused";
+
 /// Bytes of a timer's id, and headers of its user's own.
 inline constexpr std::size_t kMaxId = 1'000;
 inline constexpr std::size_t kMaxHeaders = 100;

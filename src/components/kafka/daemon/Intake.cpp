@@ -11,17 +11,6 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-namespace {
-
-constexpr std::string_view kScheduled = "scheduled";
-constexpr std::string_view kReplaced = "replaced";
-constexpr std::string_view kPushedBack = "pushed-back";
-constexpr std::string_view kCancelled = "cancelled";
-constexpr std::string_view kTooLate = "too-late";
-constexpr std::string_view kRefused = "refused";
-
-}  // namespace
-
 OwnRecord OwnRecord::of(Record const& record) {
     OwnRecord own;
     if (record.key) own.key.emplace(*record.key);

@@ -26,9 +26,9 @@ namespace kafka {
 namespace {
 
 constexpr char const* kAbout =
-    "Delivers records of Kafka later: a worker of a group. Users write commands, with any Kafka "
-    "client; each timer is delivered once, to those who read committed records. docs/beyond.md "
-    "describes it.";
+    "Delivers records of Kafka later: a worker of a group, or with a subcommand a question to such "
+    "a group. Users write commands, with any Kafka client; each timer is delivered once, to those "
+    "who read committed records. docs/beyond.md describes it.";
 
 /// "key=value" pairs, as librdkafka's documentation names them.
 std::string readSetting(std::string const& written, Options& options) {
@@ -130,7 +130,8 @@ private:
     }
     std::string nearest(std::string const& key) const {
         std::vector<std::string> names;
-        for (CLI::App const* const group : app_.get_subcommands({}))
+        auto const isGroup = [](CLI::App const* each) { return each->get_name().empty(); };
+        for (CLI::App const* const group : app_.get_subcommands(isGroup))
             for (CLI::Option const* const option : group->get_options())
                 names.push_back(option->get_lnames().front());
         return *std::min_element(names.begin(), names.end(),
@@ -213,11 +214,60 @@ void addTheRest(CLI::App& app, Options& options) {
         ->check(between(1, 10'000, " partitions"));
     setUp->add_option("--replication", options.replication, "Replicas of the topics that it makes")
         ->check(between(1, 100, " brokers"));
-    setUp->add_flag("--check", options.isCheck, "Check the topics and their settings, and end");
+}
+
+constexpr char const* kMemory =
+    " It reads the whole state, and takes memory of about 150 bytes for each pending timer of the "
+    "largest partition";
+
+/// The subcommands. `timeout` is in seconds.
+void addOperations(CLI::App& app, Operation& operation, std::int64_t& timeout,
+                   std::optional<Operation>& chosen) {
+    app.require_subcommand(0, 1);
+    using Kind = Operation::Kind;
+    auto const add = [&](Kind kind, char const* name, std::string const& about) {
+        CLI::App* const made = app.add_subcommand(name, about)->fallthrough();
+        made->add_flag("--json", operation.isJson, "Answer in JSON");
+        made->footer("Which set it asks: see the options in timingwheel-kafka --help.");
+        made->callback([&operation, &chosen, kind] {
+            operation.kind = kind;
+            chosen = operation;
+        });
+        return made;
+    };
+    auto const addId = [&](CLI::App* made) {
+        made->add_option("id", operation.id, "The timer's id")
+            ->required()
+            ->check(CLI::Validator{[](std::string const& id) -> std::string {
+                                       if (!id.empty() && id.size() <= kMaxId) return {};
+                                       return "has " + std::to_string(id.size()) +
+                                              " bytes: it must have 1 to " + std::to_string(kMaxId);
+                                   },
+                                   "", "id"});
+    };
+    auto* const list = add(Kind::list, "list",
+                           std::string{"List what is pending, the earliest due first."} + kMemory);
+    list->add_option("--limit", operation.limit, "Timers in the list, at most")
+        ->check(between(1, 1'000'000, " timers"));
+    list->add_option("--to", operation.to, "Only those that are delivered to this topic");
+    addId(add(Kind::show, "show",
+              "Show a timer that is pending. Exits with 1 if there is none of that id"));
+    auto* const cancel =
+        add(Kind::cancel, "cancel",
+            "Cancel a timer, and wait for the reply. Exits with 1 unless it is cancelled");
+    addId(cancel);
+    cancel->add_option("--timeout-s", timeout, "How long to wait for the reply")
+        ->check(between(1, 3'600, " s"));
+    add(Kind::forecast, "forecast", std::string{"Count what is due, and when."} + kMemory);
+    add(Kind::check, "check",
+        "Check the topics and their settings, and say which worker has which partition. Exits with "
+        "1 if a partition has none")
+        ->add_flag("--topics-only", operation.isOfTopicsOnly, "No worker need run");
 }
 
 /// Checks that concern several options.
-void checkTogether(Options& options, std::vector<std::string> const& settings) {
+void checkTogether(Options& options, std::vector<std::string> const& settings,
+                   std::optional<Operation> const& operation) {
     for (std::string const& setting : settings)
         if (std::string const wrong = readSetting(setting, options); !wrong.empty())
             throw CLI::ValidationError{wrong};
@@ -229,6 +279,8 @@ void checkTogether(Options& options, std::vector<std::string> const& settings) {
         throw CLI::ValidationError{
             "--commands, --state, --dead-letters and --replies must be different topics: " +
             *twice + " is there twice"};
+    if (operation && operation->kind == Operation::Kind::cancel && options.replies.empty())
+        throw CLI::ValidationError{"cancel waits for a reply: --replies must name the topic"};
 }
 
 }  // namespace
@@ -240,6 +292,8 @@ CommandLine parse(int argc, char const* const* argv) {
     std::int64_t session = options.sessionTimeout.count();
     std::int64_t transaction = options.transactionTimeout.count();
     std::int64_t horizon = std::chrono::floor<std::chrono::seconds>(options.horizon).count();
+    Operation operation;
+    std::int64_t timeout = operation.timeout.count();
 
     CLI::App app{kAbout, "timingwheel-kafka"};
     app.set_version_flag("--version",
@@ -250,9 +304,10 @@ CommandLine parse(int argc, char const* const* argv) {
     addCluster(app, options, settings);
     addLimits(app, options, session, transaction, horizon);
     addTheRest(app, options);
+    addOperations(app, operation, timeout, line.operation);
     try {
         app.parse(argc, argv);
-        checkTogether(options, settings);
+        checkTogether(options, settings, line.operation);
         options.active = activeOptions(app, options);
     } catch (CLI::ParseError const& error) {
         bool const isWanted = error.get_exit_code() == 0;  // help, version
@@ -262,6 +317,7 @@ CommandLine parse(int argc, char const* const* argv) {
     options.sessionTimeout = std::chrono::milliseconds{session};
     options.transactionTimeout = std::chrono::milliseconds{transaction};
     options.horizon = std::chrono::seconds{horizon};
+    if (line.operation) line.operation->timeout = std::chrono::seconds{timeout};
     return line;
 }
 

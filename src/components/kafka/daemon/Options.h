@@ -1,5 +1,7 @@
 #pragma once
 
+#include "components/kafka/daemon/Operation.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +38,6 @@ struct Options {
 
     std::int32_t createTopics = 0;  // partitions; 0: they are there
     std::int16_t replication = 1;
-    bool isCheck = false;
 
     /// All of these by name, as activeOptions() has them.
     std::map<std::string, std::string> active;
@@ -48,9 +49,10 @@ struct Options {
     }
 };
 
-/// What main should do: run with the options, or exit with a status.
+/// What main should do: exit with a status, answer a subcommand, or run as a worker.
 struct CommandLine {
     Options options;
+    std::optional<Operation> operation;
     std::optional<int> exitStatus;
 };
 

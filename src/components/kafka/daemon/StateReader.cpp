@@ -1,16 +1,21 @@
 #include "components/kafka/daemon/StateReader.h"
 
+#include "components/kafka/daemon/Admin.h"
 #include "components/kafka/daemon/Log.h"
 
 #include <spdlog/spdlog.h>
 
-#include <string>
+#include <limits>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
 namespace {
+
+// How long nothing may come before the end.
+constexpr std::chrono::seconds kPatienceOfReading{30};
 
 /// librdkafka tries again by itself, where it was.
 bool isPassing(rd_kafka_resp_err_t error) {
@@ -56,6 +61,27 @@ Message StateReader::next(std::chrono::milliseconds patience) {
     if (!isPassing(message->err)) throw ClientError{"to read the state: " + what, message->err};
     spdlog::warn("partition {}: reading the state: {}", partition_, what);
     return {};
+}
+
+void StateReader::readToEnd(std::function<void(Message)> const& take) {
+    goTo(RD_KAFKA_OFFSET_BEGINNING);
+    auto const [low, high] = rangeOf(client_.get(), topic_, partition_);
+    // What seems to be empty is so if the reader finds its end, too.
+    std::int64_t const end = low < high ? high : std::numeric_limits<std::int64_t>::max();
+    auto came = std::chrono::steady_clock::now();
+    for (std::int64_t read = 0; read < end;) {
+        Message message = next(std::chrono::milliseconds{100});
+        auto const now = std::chrono::steady_clock::now();
+        if (!message) {
+            if (now - came > kPatienceOfReading)
+                throw ClientError{"to read " + topic_, RD_KAFKA_RESP_ERR__TIMED_OUT};
+            continue;
+        }
+        came = now;
+        if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) return;
+        read = message->offset + 1;
+        if (read <= end) take(std::move(message));
+    }
 }
 
 }  // namespace kafka

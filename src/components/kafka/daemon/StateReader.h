@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace timingwheel {
@@ -25,6 +26,11 @@ public:
     /// The next record; one with the error __PARTITION_EOF at the end; or nothing, after a while.
     /// Throws ClientError for all that does not pass by itself.
     Message next(std::chrono::milliseconds patience);
+
+    /// Passes on all records up to where the broker now says that the committed ones end: a state
+    /// that grows meanwhile does not hold it up. Throws ClientError also if brokers are away for
+    /// long. REQUIRES: goTo() and next() were not called.
+    void readToEnd(std::function<void(Message)> const& take);
 
 private:
     std::string const topic_;

@@ -1,6 +1,7 @@
 #include "components/kafka/daemon/Topics.h"
 
 #include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Admin.h"
 #include "components/kafka/daemon/Log.h"
 #include "components/kafka/daemon/Note.h"
 
@@ -19,7 +20,6 @@ namespace kafka {
 
 namespace {
 
-constexpr int kRequestTimeout = 10'000;
 constexpr std::int64_t kHour = 3'600'000;
 // With this many, one may be away and two must confirm.
 constexpr std::int32_t kReplicas = 3;
@@ -30,30 +30,9 @@ constexpr std::chrono::seconds kRefreshPause{1};
 constexpr std::size_t kMaxMissing = 1'000;
 constexpr int kCountTimeout = 1'000;
 
-using AdminOptions = Owned<rd_kafka_AdminOptions_t, rd_kafka_AdminOptions_destroy>;
-using Queue = Owned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
-using Event = Owned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using NewTopic = Owned<rd_kafka_NewTopic_t, rd_kafka_NewTopic_destroy>;
 using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using ConfigResource = Owned<rd_kafka_ConfigResource_t, rd_kafka_ConfigResource_destroy>;
-
-Event await(Queue const& queue, char const* what) {
-    Event event{rd_kafka_queue_poll(queue.get(), 2 * kRequestTimeout)};
-    if (!event) throw ClientError{what, RD_KAFKA_RESP_ERR__TIMED_OUT};
-    if (rd_kafka_event_error(event.get()) != RD_KAFKA_RESP_ERR_NO_ERROR)
-        throw std::runtime_error{std::string{what} + ": " +
-                                 rd_kafka_event_error_string(event.get())};
-    return event;
-}
-
-AdminOptions adminOptions(rd_kafka_t* client, rd_kafka_admin_op_t operation) {
-    AdminOptions options{rd_kafka_AdminOptions_new(client, operation)};
-    char reason[256];
-    check(rd_kafka_AdminOptions_set_request_timeout(options.get(), kRequestTimeout, reason,
-                                                    sizeof reason),
-          "a time-out");
-    return options;
-}
 
 NewTopic newTopic(std::string const& name, Options const& options,
                   std::vector<std::pair<char const*, char const*>> const& settings) {

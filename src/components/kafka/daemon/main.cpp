@@ -33,23 +33,26 @@ void stopAtSignals() {
     action.sa_handler = [](int) { isStopping = true; };
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
 }
 
-int run(Options const& options) {
+void logToStderr(Options const& options) {
     spdlog::set_default_logger(spdlog::stderr_color_mt("timingwheel-kafka"));
     spdlog::set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
     spdlog::set_level(spdlog::level::from_str(options.logLevel));
+}
+
+int run(CommandLine const& line) {
+    Options const& options = line.options;
+    if (line.exitStatus) return *line.exitStatus;
+    logToStderr(options);
+    std::signal(SIGPIPE, SIG_IGN);
+    if (line.operation) return operate(options, *line.operation);
     stopAtSignals();
 
     Metrics metrics;
     Topics topics{options};
     if (options.createTopics > 0) topics.create();
     std::int32_t const partitions = topics.check();
-    if (options.isCheck) {
-        spdlog::info("the topics are as they must be");
-        return 0;
-    }
     std::optional<HttpServer> server;
     if (!options.metrics.empty()) server.emplace(options.metrics, pagesOf(metrics, options.active));
     spdlog::info("timingwheel-kafka {}: group {}, {} with {} partitions",
@@ -69,8 +72,7 @@ int run(Options const& options) {
 int main(int argc, char** argv) {
     namespace kafka = timingwheel::kafka;
     try {
-        kafka::CommandLine const line = kafka::parse(argc, argv);
-        return line.exitStatus ? *line.exitStatus : kafka::run(line.options);
+        return kafka::run(kafka::parse(argc, argv));
     } catch (std::invalid_argument const& error) {
         spdlog::error("{}", error.what());
         return kafka::kBadConfiguration;
