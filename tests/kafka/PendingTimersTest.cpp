@@ -153,6 +153,20 @@ TEST(PendingTimers, ThatWereDueOnArrivalAreHandedOverTheEarliestFirst) {
                 ElementsAre("10 s", "pushed back", "5 s", "now", "next"));
 }
 
+TEST(PendingTimers, KeepWhatIsDueWhileTheyOnlyFollowTheClock) {
+    PendingTimers timers{kNow};
+    for (char const* const id : {"30", "10", "20"})
+        timers.schedule(scheduleCommand(id, kNow + std::stoi(id)));
+    timers.advance(kNow + 25);
+    EXPECT_EQ(timers.size(), 3U);
+    EXPECT_EQ(timers.nextExpiration(), kNow + 10);
+    EXPECT_TRUE(timers.takeOut("20"));
+    timers.schedule(scheduleCommand("15", kNow + 15));
+    timers.advance(kNow);  // set back: it waits
+    EXPECT_THAT(idsOf(timers.takeDue(kNow + 30, 10)), ElementsAre("10", "15", "30"));
+    EXPECT_EQ(timers.size(), 0U);
+}
+
 TEST(PendingTimers, AreNotEarlyByAClockThatWasSetBack) {
     PendingTimers timers{kNow};
     timers.schedule(scheduleCommand("far", kNow + 100'000));

@@ -67,7 +67,7 @@ TEST(Snapshot, LeavesOutThePositionAndWhatNoWorkerHasWritten) {
     EXPECT_EQ(snapshot.foreign(), 2U);
 }
 
-TEST(Earliest, AreTheFirstByTimeAndThenById) {
+TEST(Snapshot, IsListedByTimeAndThenById) {
     std::vector<std::pair<std::string, std::int64_t>> const added{
         {"d", 5}, {"c", 5}, {"late", 9}, {"a", 2}, {"b", 5}, {"later", 10}};
     for (std::size_t limit = 1; limit <= added.size() + 1; ++limit) {
@@ -82,7 +82,7 @@ TEST(Earliest, AreTheFirstByTimeAndThenById) {
     }
 }
 
-TEST(Forecast, CountsEachTimerInTheFirstRowThatReachesIt) {
+TEST(Snapshot, IsForecastInTheFirstRowThatReachesATimer) {
     constexpr std::int64_t kMinute = 60'000;
     constexpr std::int64_t kHour = 60 * kMinute;
     constexpr std::int64_t kDay = 24 * kHour;

@@ -4,7 +4,9 @@ writes into docs/beyond.md."""
 import datetime
 import os
 import time
+from functools import partial
 from pathlib import Path
+from signal import SIGTERM
 
 import about
 import seal
@@ -32,9 +34,9 @@ class Set:
         start(self.program, self.cluster, partitions)
         self.user = User(self.cluster.addresses)
 
-    def worker(self, number):
+    def worker(self, number, standby=1):
         worker = Worker(self.program, number, self.cluster.folder, self.cluster.addresses,
-                        ["--memory-mb", 16_384])  # fmt: skip
+                        ["--memory-mb", 16_384, "--standby", standby])  # fmt: skip
         worker.start()
         waitUntil(worker.metrics, PATIENCE, "the worker does not answer")
         return worker
@@ -129,29 +131,35 @@ def lateness(measured, worker, reader, rate, seconds):
     return [late[min(number - 1, int(share * number))] for share in SHARES]
 
 
-def takingOver(options, number, say):
-    """One partition with all of it: by a worker that waits, after the other was killed, and after
-    it was stopped. How long that takes, and how much of it is reading."""
-    say(f"takes a partition over with {number:,} pending")
-    measured = Set(options, "takeover", 1)
+def takingOver(options, number, say, standby):
+    """One partition with all of it, after its worker was killed, and after it was stopped. How long
+    that takes, and how much of it the next worker itself."""
+    say(f"takes a partition over with {number:,} pending, --standby {standby}")
+    measured = Set(options, f"takeover-{standby}", 1)
     measured.schedule(now() + HOUR // 2 + lot for lot in range(number))
-    workers = [measured.worker(1), measured.worker(2)]
+    workers = [measured.worker(1, standby), measured.worker(2, standby)]
     waitUntil(lambda: sum(w.value("pending") for w in workers) == number, PATIENCE,
               "not all commands are taken in")  # fmt: skip
     waiting, owner = sorted(workers, key=lambda worker: worker.value("pending"))
     found = []
     killed = f"its worker is killed (session time-out {SESSION / 1000:.0f} s)"
-    for what, end in ((killed, owner.kill), ("its worker is stopped", waiting.stop)):
+    for what, end in ((killed, owner.kill),
+                      ("its worker is stopped", partial(waiting.signal, SIGTERM))):  # fmt: skip
+        waitUntil(lambda w=waiting: w.value("standby_pending") == standby * number, PATIENCE,
+                  "it does not follow")  # fmt: skip
+        time.sleep(5)  # until it is one of the group
         read, began = waiting.value("takeover_seconds_sum"), time.monotonic()
         end()
         waitUntil(lambda w=waiting, r=read: w.value("takeover_seconds_sum") > r, PATIENCE,
                   "no successor", every=0.02)  # fmt: skip
         reading = waiting.value("takeover_seconds_sum") - read
-        found.append((what, f"{time.monotonic() - began:.1f} s", f"{reading:.1f} s"))
+        found.append((f"{what}, `--standby {standby}`", f"{time.monotonic() - began:.2f} s",
+                      f"{reading:.2f} s"))  # fmt: skip
         assert waiting.value("pending") == number
         owner, waiting = waiting, owner
+        waiting.process.wait(PATIENCE)
         waiting.start()
-        time.sleep(5)  # until it is one of the group
+        waitUntil(waiting.metrics, PATIENCE, "the worker does not answer")
     measured.end(*workers)
     return found
 
@@ -171,7 +179,7 @@ def main(options):
         rows += scheduling(options, number, say, payload=b"")
         rows += scheduling(options, VAST if options.vast else number, say, hours=24)
         most, late = delivering(options, number, say)
-        over = takingOver(options, number, say)
+        over = takingOver(options, number, say, 1) + takingOver(options, number, say, 0)
     run = {
         "command": asked("kafka"),
         "size": "quick" if options.quick else "full",

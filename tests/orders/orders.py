@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 import programs
-from programs import end, linesOf, pause, readUntil, waitUntil
+from programs import end, linesOf, readUntil, waitUntil
 
 PROGRAM = None
 LEDGER = re.compile(r"^placed (\S+) = paid (\S+) \+ cancelled (\S+) \+ pending ([\d,]+)", re.M)
@@ -32,14 +32,6 @@ CREATE TRIGGER slow BEFORE UPDATE ON orders WHEN old.state = 0 AND new.state = 2
 CREATE TRIGGER pay AFTER UPDATE ON orders WHEN new.id = '000' AND new.state = 2
     BEGIN UPDATE orders SET state = 1, isTold = 0 WHERE id = '299' AND state = 0; END;
 """
-
-
-def opens(process, file):
-    """Whether it has this file open, or has ended."""
-    with contextlib.suppress(OSError):
-        descriptors = list(Path(f"/proc/{process.pid}/fd").iterdir())
-        return any(one.is_symlink() and one.readlink() == Path(file) for one in descriptors)
-    return False
 
 
 def ledgerOf(out):
@@ -210,15 +202,6 @@ class Orders(unittest.TestCase):
         open_, _, _, timeouts = self.read()
         self.assertEqual(timeouts, open_)
 
-    def testShowsAnErrorUntilItIsOver(self):
-        with contextlib.ExitStack() as shop:
-            with self.refusesToCancel():
-                self.place("a", "100ms")
-                process = shop.enter_context(self.shop(*IDLE))
-                readUntil(process, lambda lines: "not today" in lines[-1])
-            isOver = ["placed 1, paid 0, cancelled 1, pending 0\n"] * 2
-            readUntil(process, lambda lines: lines[-2:] == isOver)
-
     def testDrawsWhatIsPending(self):
         command = [PROGRAM, "--file", str(self.file), "run", "--rate", "500", "--after", "30min"]
         status, text = programs.onATerminal(command, until="█")
@@ -251,27 +234,6 @@ class Orders(unittest.TestCase):
         with self.shop(*IDLE):
             pass
 
-    def testDoesNotWaitForAShopThatWasStopped(self):
-        self.place("a")
-        with self.shop(*IDLE) as process:
-            pause(process)
-            try:
-                self.check(["pay", "a"], 0, f"a: paid{LATER}\n")
-                self.place("b", more=LATER)
-            finally:
-                process.send_signal(signal.SIGCONT)
-        self.assertEqual(self.read(), ({"b"}, {"a"}, set(), {"b"}))
-
-    def testSaysThatAnOrderIsPlacedIfTheTimerFails(self):
-        self.timeouts.mkdir()
-        status, out, err = self.orders("place", "a")
-        self.assertEqual((status, out), (0, f"a: placed, to be paid within 30min{LATER}\n"))
-        self.assertRegex(err, "^timingwheel-orders: .*orders.db-timeouts: cannot be opened")
-        self.timeouts.rmdir()
-        with self.shop(*IDLE):
-            pass
-        self.assertEqual(self.read(), ({"a"}, set(), set(), {"a"}))
-
     def testRefusesAFileThatIsNone(self):
         for self.file, mode in [(":memory:", "memory"), ("", "delete")]:
             for command in (["place", "a"], ["run"], ["list"]):
@@ -279,23 +241,6 @@ class Orders(unittest.TestCase):
                         "be wal, which only a file on a disk has\n")  # fmt: skip
                 self.assertEqual(self.orders(*command, cwd=self.folder), (1, "", told))
         self.assertEqual(list(self.folder.iterdir()), [])
-
-    def testPlacesInANewFileThatOthersOpen(self):
-        # SQLite does not wait for them when it changes the journal's mode.
-        with opened(self.file) as other:
-            other.execute("BEGIN IMMEDIATE")
-            processes = [self.start("place", f"{i}") for i in range(8)]
-            for process in processes:
-                waitUntil(lambda: opens(process, self.file), process)  # noqa: B023
-            other.execute("ROLLBACK")
-            for i, process in enumerate(processes):
-                status, out, err = end(process)
-                self.assertEqual((status, err), (0, ""), out)
-                self.assertRegex(out, rf"^{i}: placed, to be paid within 30min({LATER})?\n$")
-        with self.shop(*IDLE):
-            pass
-        open_, _, _, timeouts = self.read()
-        self.assertEqual((len(open_), timeouts), (8, open_))
 
     def expectRefused(self, told, *command, **where):
         status, out, err = self.orders(*command, **where)

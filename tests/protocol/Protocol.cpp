@@ -86,6 +86,7 @@ public:
         for (std::size_t who = 0; who < kWorkers; ++who) {
             assign(world, who);
             luck(world, who);
+            follow(world, who);
             recovery(world, who);
             transaction(world, who);
         }
@@ -221,18 +222,21 @@ private:
     }
 
     /// Removes a record that a later one of its key replaces. A tombstone that replaces nothing any
-    /// more goes after delete.retention.ms, which should be longer than anybody reads the state.
-    /// Only who reads can tell a difference, so it is enough to do it then.
+    /// more goes after delete.retention.ms, which should be longer than anybody reads the state. By
+    /// then what was followed is old. Only one who reads, or has read in part, can tell a
+    /// difference, so it is enough to do it then.
     void compaction(World const& world) {
-        if (std::none_of(world.workers.begin(), world.workers.end(),
-                         [](Worker const& one) { return one.phase == Phase::reading; }))
-            return;
+        auto const& workers = world.workers;
+        bool const isRead = std::any_of(workers.begin(), workers.end(), isReading);
+        bool const isFollowed = std::any_of(workers.begin(), workers.end(),
+                                            [](Worker const& one) { return one.read > 0; });
+        if (!isRead && !isFollowed) return;
         Byte const stable = lastStableOffset(world);
         for (std::size_t i = 0; i < indexOf(world.stateCount); ++i) {
             StateRecord const& record = world.state[i];
             if (record.offset >= stable) break;
             if (record.fate == Fate::aborted) continue;
-            bool const isOldTombstone = mistakes(Mistake::dropsTombstonesEarly) &&
+            bool const isOldTombstone = (mistakes(Mistake::dropsTombstonesEarly) || !isRead) &&
                                         !record.timer.isPending() && isFirstOfItsKey(world, i);
             if (!isReplaced(world, i, stable) && !isOldTombstone) continue;
             World next = world;
@@ -240,9 +244,13 @@ private:
             std::move(place + 1, next.state.begin() + next.stateCount, place);
             --next.stateCount;
             next.state[indexOf(next.stateCount)] = {};
+            if (isOldTombstone && !isRead)
+                for (Worker& worker : next.workers) worker.isOld = worker.read > 0 ? 1 : 0;
             take(next, {"compaction removes from the state offset", record.offset});
         }
     }
+
+    static bool isReading(Worker const& worker) { return worker.phase == Phase::reading; }
 
     static bool isReplaced(World const& world, std::size_t index, Byte stable) {
         for (std::size_t i = index + 1; i < indexOf(world.stateCount); ++i) {
@@ -335,6 +343,39 @@ private:
         lose(world, who, isFenced && !isOfPartition() ? Phase::dead : Phase::idle);
     }
 
+    // ---- a worker follows the state of another's partition --------------------------------------
+
+    /// All that is committed, up to what is open. More of it is the same, but later.
+    void follow(World const& world, std::size_t who) {
+        Worker const& worker = world.workers[who];
+        Byte const stable = lastStableOffset(world);
+        if (world.follows == 0 || worker.phase != Phase::idle || world.owner == byteOf(who) ||
+            worker.read >= stable)
+            return;
+        World next = world;
+        --next.follows;
+        Worker& follower = next.workers[who];
+        dropIfOld(follower);
+        for (StateRecord const& record : world.state)
+            if (record.fate == Fate::committed && record.offset >= follower.read &&
+                record.offset < stable)
+                takeRecord(record, follower);
+        follower.read = stable;
+        take(next, {"follows the state up to", stable, who});
+    }
+
+    void dropIfOld(Worker& worker) const {
+        if (!worker.isOld || mistakes(Mistake::keepsOldCopy)) return;
+        worker.timers = {};
+        worker.read = worker.isOld = 0;
+    }
+
+    void takeRecord(StateRecord const& record, Worker& reader) const {
+        reader.timers[indexOf(record.key)] = record.timer;
+        if (!mistakes(Mistake::believesTheGroup))
+            reader.position = std::max(reader.position, record.next);
+    }
+
     // ---- a worker takes over -------------------------------------------------------------------
 
     /// In this order, or in that of a mistake.
@@ -396,18 +437,19 @@ private:
     void fetch(World const& world, std::size_t who) {
         World next = world;
         Worker& worker = next.workers[who];
+        Byte const followed = worker.position;
         worker.phase = after(Phase::fetching);
         bool const isStable =
             std::none_of(world.transactions.begin(), world.transactions.end(),
                          [](Transaction const& one) { return one.hasOffset != 0; });
         if (isStable || mistakes(Mistake::fetchesUnstableOffset)) {
-            worker.position = world.committed;
+            worker.position = std::max(followed, world.committed);
             take(next, {"fetches the offset", world.committed, who});
         }
         if (world.oldAnswers == 0) return;
         --next.oldAnswers;
         for (Byte old = 0; old <= world.committed; ++old) {
-            worker.position = old;
+            worker.position = std::max(followed, old);
             take(next, {"fetches of a broker that was replaced the offset", old, who});
         }
     }
@@ -417,6 +459,7 @@ private:
         Worker& worker = next.workers[who];
         worker.end =
             mistakes(Mistake::measuresLastStableOffset) ? lastStableOffset(world) : world.stateEnd;
+        if (mistakes(Mistake::readsNothingOn) && worker.read > 0) worker.end = worker.read;
         worker.phase = after(Phase::measuring);
         take(next, {"takes for the end of the state", worker.end, who});
         if (!mistakes(Mistake::asksForTheEnd) || world.oldAnswers == 0) return;
@@ -427,27 +470,23 @@ private:
         }
     }
 
-    /// One record, or the end.
+    /// One record, or the end. It goes on where it has followed.
     void read(World const& world, std::size_t who) {
-        Worker const& worker = world.workers[who];
         World next = world;
         Worker& reader = next.workers[who];
+        dropIfOld(reader);
         auto const records = std::span{world.state}.first(indexOf(world.stateCount));
         auto const record =
             std::find_if(records.begin(), records.end(),
-                         [&](StateRecord const& one) { return one.offset >= worker.read; });
-        if (record == records.end() || record->offset >= worker.end) {
+                         [&](StateRecord const& one) { return one.offset >= reader.read; });
+        if (record == records.end() || record->offset >= reader.end) {
             reader.phase = after(Phase::reading);
-            reader.read = reader.end = 0;
+            reader.read = reader.end = reader.isOld = 0;
             return take(next, {"has read the state", kNone, who});
         }
         bool const reads = record->fate == Fate::committed || mistakes(Mistake::readsUncommitted);
         if (record->fate == Fate::open && !reads) return;  // it waits for the marker
-        if (reads) {
-            reader.timers[indexOf(record->key)] = record->timer;
-            if (!mistakes(Mistake::believesTheGroup))
-                reader.position = std::max(reader.position, record->next);
-        }
+        if (reads) takeRecord(*record, reader);
         reader.read = static_cast<Byte>(record->offset + 1);
         take(next, {"reads of the state offset", record->offset, who});
     }
@@ -716,6 +755,7 @@ Explored explore(Scenario const& scenario) {
     start.failures = scenario.failures;
     start.disturbances = scenario.disturbances;
     start.oldAnswers = scenario.oldAnswers;
+    start.follows = scenario.follows;
     if (scenario.id == Id::partition)
         for (Worker& worker : start.workers) worker.isFenced = 1;  // it has not begun
     find(start, 0, {"it begins"});

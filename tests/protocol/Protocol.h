@@ -92,8 +92,9 @@ struct Worker {
     Byte generation = 0;
     Timers timers;      // its wheel
     Byte position = 0;  // in the commands
-    Byte read = 0;      // in the state
+    Byte read = 0;      // in the state; without the partition, by following it
     Byte end = 0;
+    Byte isOld = 0;  // what it has followed: a tombstone behind it is gone
     Work work = Work::none;
     Byte key = 0;
     Byte next = 0;  // when what it delivers is due again: 0, never
@@ -137,6 +138,7 @@ struct World {
     Byte failures = 0;
     Byte disturbances = 0;
     Byte oldAnswers = 0;
+    Byte follows = 0;
 
     // What is true, by the order in which transactions were committed.
     Timers pending;
@@ -162,6 +164,8 @@ enum class Mistake {
     keepsNextInMemory,           // the next time of what recurs, and writes a tombstone
     writesNextAlone,             // the next time of what recurs, in a transaction of its own
     movesOnAfterAbort,           // to the next time of what recurs
+    readsNothingOn,              // it takes over with what it has followed
+    keepsOldCopy,  // of the state, though compaction has removed a tombstone behind it
 };
 
 /// What is tried: commands of users, and how often luck may strike.
@@ -175,6 +179,7 @@ struct Scenario {
     Byte failures = 0;      // of transactions, which are aborted
     Byte disturbances = 1;  // by one that begins, although the partition is another's by now
     Byte oldAnswers = 0;    // of a broker that was replaced, and does not know it
+    Byte follows = 0;       // of one without the partition, which reads the state as far as it is
     std::vector<Mistake> mistakes{};
     std::string_view sought{};  // the promise whose breach ends the search: empty, any
 };

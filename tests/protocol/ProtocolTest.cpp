@@ -134,11 +134,12 @@ Scenario withMistakes(Id id, std::vector<Mistake> mistakes) {
 }
 
 void expectWrong(Id id, Planted const& planted, Byte failures = 0, Byte oldAnswers = 0,
-                 std::vector<Command> const& commands = {}) {
+                 std::vector<Command> const& commands = {}, Byte follows = 0) {
     Scenario scenario = withMistakes(id, planted.mistakes);
     if (!commands.empty()) scenario.commands = commands;
     scenario.failures = failures;
     scenario.oldAnswers = oldAnswers;
+    scenario.follows = follows;
     scenario.sought = planted.wrong;
     Explored const explored = exploreAndTell(scenario);
     EXPECT_EQ(explored.wrong, planted.wrong);
@@ -226,6 +227,35 @@ INSTANTIATE_TEST_SUITE_P(Mistakes, ProtocolWrongByOldAnswers, testing::ValuesIn(
 TEST(ProtocolMistakes, OldAnswersNeedThePartitionsId) {
     expectWrong(Id::worker, {"", {}, kTakenInTwice}, 0, 1);
 }
+
+// ---- a standby has followed the state -----------------------------------------------------------
+
+class ProtocolStandby : public testing::TestWithParam<Story> {};
+
+TEST_P(ProtocolStandby, LosesNothingAndDeliversNothingTwiceOrEarly) {
+    Explored const explored = exploreAndTell({.commands = GetParam().commands,
+                                              .id = GetParam().id,
+                                              .rebalances = 1,
+                                              .kills = Byte{isAtLength()},
+                                              .timeOuts = 0,
+                                              .disturbances = 0,
+                                              .follows = 2});
+    ASSERT_EQ(explored.wrong, "") << courseOf(explored);
+    EXPECT_GT(explored.steps.at("follows the state up to"), 0U);
+    EXPECT_GT(explored.steps.at("compaction removes from the state offset"), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stories, ProtocolStandby, testing::ValuesIn(stories()), kName);
+
+class ProtocolWrongStandby : public testing::TestWithParam<Planted> {};
+
+TEST_P(ProtocolWrongStandby, IsFound) { expectWrong(Id::partition, GetParam(), 0, 0, {}, 1); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Mistakes, ProtocolWrongStandby,
+    testing::Values(Planted{"readsNothingOn", {Mistake::readsNothingOn}, kStateDiffers},
+                    Planted{"keepsOldCopy", {Mistake::keepsOldCopy}, kNotPending}),
+    kName);
 
 // ---- a transaction fails, and its worker goes on ------------------------------------------------
 

@@ -37,8 +37,8 @@ inline Event await(Queue const& queue, char const* what) {
 }
 
 /// The offsets of a partition: where it begins, and behind its last record; for a client that reads
-/// committed records, behind the last of these. Of its two requests librdkafka may drop the error of
-/// the first: `low` is then `high`.
+/// committed records, behind the last of these. Of its two requests librdkafka may drop the error
+/// of the first: `low` is then `high`.
 struct Range {
     std::int64_t low = 0;
     std::int64_t high = 0;

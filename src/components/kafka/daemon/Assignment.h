@@ -23,23 +23,42 @@ struct Shared {
     Topics& topics;
     Metrics& metrics;
     rd_kafka_t* consumer;
-    /// What is pending in all of them.
+    /// What is pending in all of them, and in the copies of those that it follows.
     std::atomic<std::size_t> memory{0};
 
-    bool isFull() const noexcept { return memory.load() > options.memory * 1'000'000; }
+    bool isFull() const noexcept { return memory.load() > bound(); }
+    /// No room for copies: owners come first, and need some until a copy is gone.
+    bool isTight() const noexcept { return memory.load() > bound() / 4 * 3; }
+
+private:
+    std::size_t bound() const noexcept { return options.memory * 1'000'000; }
 };
 
-/// A partition that the group has assigned to this worker: what all that work for it know.
-struct Assignment {
-    Assignment(Shared& all, std::int32_t partition)
-        : shared{all},
-          number{partition},
-          metrics{std::make_shared<Metrics::OfPartition>(all.metrics, partition)} {}
+/// The part of that memory which the timers of one partition take.
+class MemoryShare {
+public:
+    explicit MemoryShare(Shared& shared) : shared_{shared} {}
+    MemoryShare(MemoryShare const&) = delete;
+    MemoryShare& operator=(MemoryShare const&) = delete;
+    ~MemoryShare() { set(0); }
+
+    void set(std::size_t bytes) {
+        shared_.memory += bytes - bytes_;
+        bytes_ = bytes;
+        shared_.metrics.setMemory(shared_.memory);
+    }
+
+private:
+    Shared& shared_;
+    std::size_t bytes_ = 0;
+};
+
+/// A partition for which a thread of this worker is there: it owns it, or follows it.
+struct Duty {
+    Duty(Shared& all, std::int32_t partition) : shared{all}, number{partition} {}
 
     Shared& shared;
     std::int32_t const number;
-    /// May outlive the assignment.
-    std::shared_ptr<Metrics::OfPartition> const metrics;
     std::atomic<bool> isStopping{false};
 
     /// Where the dead letters of its timers come from: "topic/partition".
@@ -53,6 +72,16 @@ struct Assignment {
         while (!isStopping && Steady::now() < until)
             std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }
+};
+
+/// A partition that the group has assigned to this worker: what all that work for it know.
+struct Assignment : Duty {
+    Assignment(Shared& all, std::int32_t partition)
+        : Duty{all, partition},
+          metrics{std::make_shared<Metrics::OfPartition>(all.metrics, partition)} {}
+
+    /// May outlive the assignment.
+    std::shared_ptr<Metrics::OfPartition> const metrics;
 };
 
 /// The time of day.

@@ -16,13 +16,24 @@ namespace kafka {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+/// The consumer finds where the log begins, if that is later than `offset`. To ask is not enough:
+/// if the first of its two requests fails, librdkafka 2.0 says that the log begins at its end, and
+/// all that waits would be passed over.
+std::int64_t firstOf(std::int64_t offset, CommandReader::Range log) {
+    if (offset >= 0) return offset;
+    return log.low == log.high ? 0 : log.low;
+}
+
+}  // namespace
+
 CommandReader::CommandReader(Assignment& assignment, Inbox& inbox, std::int64_t offset, Range log)
-    : assignment_{assignment}, inbox_{inbox}, next_{std::max(offset, log.low)} {
+    : assignment_{assignment}, inbox_{inbox}, next_{firstOf(offset, log)} {
     if (offset > log.high)
         throw std::runtime_error{"the offset " + std::to_string(offset) + " is beyond " +
                                  assignment.shared.options.commands + ", which ends at " +
                                  std::to_string(log.high) + ": was the topic made anew?"};
-    if (offset >= 0 && offset < log.low) reportLost(offset, log.low);
     inbox_.openAt(next_);
 }
 

@@ -43,7 +43,7 @@ public:
     std::int64_t next() const noexcept { return next_; }
     /// When the last batch was read.
     std::chrono::steady_clock::time_point readAt() const noexcept { return readAt_; }
-    /// The offsets up to the end of the log, committed or not: a transaction that stays open counts.
+    /// The offsets up to the end of the log, committed or not: an open transaction counts.
     void showLag() const;
 
 private:

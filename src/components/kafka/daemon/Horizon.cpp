@@ -28,11 +28,8 @@ constexpr std::int64_t kReadOver = 10'000;
 
 }  // namespace
 
-Horizon::Horizon(Assignment const& assignment, PendingTimers& timers)
-    : assignment_{assignment},
-      timers_{timers},
-      length_{assignment.shared.options.horizon.count()},
-      passBegan_{0} {}
+Horizon::Horizon(Duty const& duty, PendingTimers& timers)
+    : duty_{duty}, timers_{timers}, length_{duty.shared.options.horizon.count()}, passBegan_{0} {}
 
 void Horizon::putAway(Outputs const& outputs, std::int64_t now) {
     for (Output const& output : outputs.all()) {
@@ -69,7 +66,7 @@ void Horizon::bringNear(std::vector<Record> const& commands) {
     std::vector<std::int64_t> const later(wanted_.begin() + static_cast<std::ptrdiff_t>(next_),
                                           wanted_.end());
     read(std::move(offsets));
-    while (next_ < wanted_.size() && !assignment_.isStopping) readOn(milliseconds{100});
+    while (next_ < wanted_.size() && !duty_.isStopping) readOn(milliseconds{100});
     read(later);
 }
 
@@ -80,7 +77,7 @@ void Horizon::read(std::vector<std::int64_t> offsets) {
     wanted_ = std::move(offsets);
     next_ = 0;
     if (wanted_.empty()) return;
-    if (!reader_) reader_.emplace(assignment_.shared.options, assignment_.number);
+    if (!reader_) reader_.emplace(duty_.shared.options, duty_.number);
     reader_->goTo(wanted_.front());
 }
 
@@ -115,8 +112,8 @@ void Horizon::finish() {
     if (missing_.empty()) return;
     std::sort(missing_.begin(), missing_.end());
     if (auto const lost = timers_.far().firstAt(missing_))
-        throw std::runtime_error{assignment_.shared.options.state + "/" +
-                                 std::to_string(assignment_.number) + "/" + std::to_string(*lost) +
+        throw std::runtime_error{duty_.shared.options.state + "/" + std::to_string(duty_.number) +
+                                 "/" + std::to_string(*lost) +
                                  " has no timer, and there must be one"};
     missing_.clear();
 }

@@ -23,7 +23,7 @@ namespace kafka {
 /// What has been pushed back stays in memory: that is a timer that will be pushed back again.
 class Horizon {
 public:
-    Horizon(Assignment const& assignment, PendingTimers& timers);
+    Horizon(Duty const& duty, PendingTimers& timers);
     Horizon(Horizon const&) = delete;
     Horizon& operator=(Horizon const&) = delete;
 
@@ -45,7 +45,7 @@ private:
     void passOver(std::int64_t end);
     void finish();
 
-    Assignment const& assignment_;
+    Duty const& duty_;
     PendingTimers& timers_;
     std::int64_t const length_;  // ms
     std::int64_t passBegan_;

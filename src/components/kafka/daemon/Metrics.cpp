@@ -137,6 +137,17 @@ bool Metrics::OfPartition::isWorking(Steady::time_point now) const noexcept {
     return worked.load() + kPatience >= now;
 }
 
+Metrics::OfStandby::OfStandby(Metrics& metrics, std::int32_t partition)
+    : all_{metrics.partitions_}, number_{partition} {
+    std::lock_guard const lock{all_.mutex};
+    all_.followed[number_] = this;
+}
+
+Metrics::OfStandby::~OfStandby() {
+    std::lock_guard const lock{all_.mutex};
+    all_.followed.erase(number_);
+}
+
 std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
     using namespace std::chrono;
     std::lock_guard const lock{mutex};
@@ -153,9 +164,13 @@ std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
         metric.gauge.value = static_cast<double>(value);
         return metric;
     };
-    auto const gauge = [&](char const* name, char const* help, auto const& valueOf) {
+    auto const gaugeOf = [&](auto const& all, char const* name, char const* help,
+                             auto const& valueOf) {
         begin(name, help);
-        for (auto const& [number, partition] : byNumber) add(number, valueOf(*partition));
+        for (auto const& [number, partition] : all) add(number, valueOf(*partition));
+    };
+    auto const gauge = [&](char const* name, char const* help, auto const& valueOf) {
+        gaugeOf(byNumber, name, help, valueOf);
     };
     auto const now = floor<milliseconds>(system_clock::now().time_since_epoch()).count();
     gauge("ready", "1 while the partition works, and brokers answer; else 0",
@@ -183,6 +198,10 @@ std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
         for (std::size_t i = 0; i < OfPartition::kSpans.size(); ++i)
             add(number, partition->dueWithin[i].load())
                 .label.push_back({"horizon", OfPartition::kSpans[i].name});
+    gaugeOf(followed, "standby_pending", "Timers that another worker has, and this one follows",
+            [](OfStandby const& partition) { return partition.pending.load(); });
+    gaugeOf(followed, "standby_lag", "Offsets of the state up to its end, which were not read yet",
+            [](OfStandby const& partition) { return partition.lag.load(); });
     return families;
 }
 

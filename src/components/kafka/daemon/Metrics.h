@@ -73,6 +73,22 @@ public:
         std::int32_t number_;
     };
 
+    /// What a partition shows while it is only followed.
+    class OfStandby {
+    public:
+        OfStandby(Metrics& metrics, std::int32_t partition);
+        OfStandby(OfStandby const&) = delete;
+        OfStandby& operator=(OfStandby const&) = delete;
+        ~OfStandby();
+
+        std::atomic<std::size_t> pending{0};
+        std::atomic<std::int64_t> lag{0};
+
+    private:
+        Partitions& all_;
+        std::int32_t number_;
+    };
+
     Metrics();
 
     /// All of it, in Prometheus' text format.
@@ -111,6 +127,7 @@ private:
 
         mutable std::mutex mutex;
         std::map<std::int32_t, OfPartition const*> byNumber;
+        std::map<std::int32_t, OfStandby const*> followed;
     };
 
     prometheus::Counter& counter(std::string const& name, std::string const& help);

@@ -191,6 +191,11 @@ void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int6
                      "the rest, which is read when it comes near")
         ->check(between(1, 31'622'400, " s"));
     limits
+        ->add_option("--standby", options.standby,
+                     "1: follow the partitions of other workers, to take over at once; in memory "
+                     "that is left. 0: read them when they are assigned")
+        ->check(between(0, 1, ""));
+    limits
         ->add_option("--max-delay-days", options.maxDelayDays,
                      "A timer that is due later than this is refused")
         ->check(between(std::int64_t{1}, kMaxDelayDays, " days"));
@@ -217,8 +222,8 @@ void addTheRest(CLI::App& app, Options& options) {
 }
 
 constexpr char const* kMemory =
-    " It reads the whole state, and takes memory of about 150 bytes for each pending timer of the "
-    "largest partition";
+    " It reads the whole state. Its memory: up to 300 MB, and about 150 bytes for each pending "
+    "timer of the largest partition";
 
 /// The subcommands. `timeout` is in seconds.
 void addOperations(CLI::App& app, Operation& operation, std::int64_t& timeout,

@@ -29,6 +29,7 @@ struct Options {
     std::size_t batch = 10'000;  // records of a transaction
     std::size_t memory = 1'024;  // MB for what is pending
     std::chrono::milliseconds horizon{3'600'000};
+    int standby = 1;  // workers that follow a partition of another: none, or all
     std::int64_t maxDelayDays = 3'660;
     std::int64_t maxPastDays = 3'660;
 

@@ -49,10 +49,11 @@ milliseconds untilNextOf(PendingTimers const& timers) {
 
 }  // namespace
 
-Partition::Partition(Shared& shared, std::int32_t number)
+Partition::Partition(Shared& shared, std::int32_t number, std::unique_ptr<Follower> follower)
     : assignment_{shared, number},
       inbox_{2 * shared.options.batch},
       refusals_{assignment_},
+      follower_{std::move(follower)},
       waitForMemory_{kPauseAfterFailure} {
     thread_ = std::thread{[this] { run(); }};
 }
@@ -69,41 +70,55 @@ void Partition::stop() noexcept {
 
 void Partition::run() {
     std::minstd_rand random{static_cast<unsigned>(assignment_.number) + 1};
+    if (follower_) copy_ = follower_->handOver();
+    follower_.reset();
     while (!assignment_.isStopping) {
         milliseconds length = kPauseAfterFailure;
         try {
             own();
-            return;
+            break;
         } catch (TakenAway const& error) {
             report(spdlog::level::info, error);
         } catch (ClientError const& error) {
             report(isFenced(error.code()) ? spdlog::level::info : spdlog::level::err, error);
         } catch (DoesNotFit const& error) {
             report(spdlog::level::err, error);
+            copy_.reset();
             // Two that do not fit together must not keep each other out: one waits for longer.
             waitForMemory_ = std::min(2 * waitForMemory_, kLongestPause);
             length = milliseconds{std::uniform_int_distribution{waitForMemory_.count() / 2,
                                                                 waitForMemory_.count()}(random)};
         } catch (std::exception const& error) {
             report(spdlog::level::err, error);
+            copy_.reset();  // no broker is at fault: it may be
         }
         assignment_.pause(length);
     }
+    end();
 }
 
-/// Takes the partition over, and works until it is stopped. What memory holds goes with the end: the
-/// log has it, and others may need the room.
+void Partition::end() noexcept {
+    hasEnded_ = true;
+    hasEnded_.notify_all();
+}
+
+/// Takes the partition over, and works until it is stopped. What memory holds goes with the end: it
+/// is in the log, and others may need the room.
 void Partition::own() {
     auto const began = Steady::now();
     Shared& shared = assignment_.shared;
-    PendingTimers timers{nowInMilliseconds()};
+    if (!copy_ || copy_->isTooOld())
+        copy_ = std::make_unique<StateCopy>(shared, assignment_.number);
+    std::unique_ptr<StateCopy> owned;  // what it does to the timers, no copy may have
+    PendingTimers& timers = copy_->timers;
     Outputs outputs;
     Tally tally;
-    PendingGauges gauges{assignment_, timers, outputs};
+    PendingGauges gauges{assignment_, *copy_, outputs};
     Placement const placement{assignment_};
     Horizon horizon{assignment_, timers};
-    TakenOver taken = takeOver(assignment_, placement, timers, horizon, gauges);
+    TakenOver taken = takeOver(assignment_, placement, *copy_, horizon, gauges);
     if (assignment_.isStopping) return;
+    owned = std::move(copy_);
     CommandReader commands{assignment_, inbox_, taken.next, taken.commands};
     Committer committer{
         assignment_,           timers, outputs, tally, refusals_, std::move(taken.producer),
@@ -129,9 +144,11 @@ void Partition::own() {
     waitForMemory_ = kPauseAfterFailure;
     auto const took = Steady::now() - began;
     shared.metrics.tookOver(took);
-    spdlog::info("partition {}: taken over in {:.1f} s, {} timers pending, commands from {}",
-                 assignment_.number, std::chrono::duration<double>(took).count(), timers.size(),
-                 commands.next());
+    spdlog::info(
+        "partition {}: taken over in {:.3f} s, {} timers pending, {} records read, commands from "
+        "{}",
+        assignment_.number, std::chrono::duration<double>(took).count(), timers.size(), taken.read,
+        commands.next());
 
     while (!assignment_.isStopping) {
         placement.requireUnchanged();
@@ -153,6 +170,7 @@ void Partition::own() {
         auto& worked = assignment_.metrics->worked;
         worked = std::max(worked.load(), shared.topics.answered());
     }
+    end();
 }
 
 void Partition::report(int level, std::exception const& error) const {

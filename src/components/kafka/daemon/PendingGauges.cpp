@@ -7,30 +7,22 @@ inline namespace v1 {
 namespace kafka {
 
 PendingGauges::~PendingGauges() {
-    setMemory(0);
     if (assignment_.isStopping) return;
     if (!isAllKnown_) assignment_.shared.metrics.failedToTakeOver();
     assignment_.metrics->worked = Metrics::OfPartition::kNever;
-    showEarliest(timers_.earliest());
+    showEarliest(copy_.timers.earliest());
 }
 
 void PendingGauges::update() {
-    setMemory(timers_.bytes());
+    copy_.account();
     auto& shown = assignment_.metrics->pending;
-    std::size_t const pending = timers_.size();
+    std::size_t const pending = copy_.timers.size();
     shown = isAllKnown_ ? pending : std::max(pending, shown.load());
     updateEarliest();
-    if (isAllKnown_) assignment_.metrics->show(timers_.minutes(), nowInMilliseconds());
+    if (isAllKnown_) assignment_.metrics->show(copy_.timers.minutes(), nowInMilliseconds());
 }
 
-void PendingGauges::updateEarliest() { showEarliest(timers_.nextExpiration()); }
-
-void PendingGauges::setMemory(std::size_t bytes) {
-    Shared& shared = assignment_.shared;
-    shared.memory += bytes - memory_;
-    memory_ = bytes;
-    shared.metrics.setMemory(shared.memory);
-}
+void PendingGauges::updateEarliest() { showEarliest(copy_.timers.nextExpiration()); }
 
 /// What is not being delivered is not due before `next`.
 void PendingGauges::showEarliest(std::optional<std::int64_t> next) {

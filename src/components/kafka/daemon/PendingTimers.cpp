@@ -124,6 +124,20 @@ std::vector<PendingTimer::Owner> PendingTimers::takeDue(std::int64_t now, std::s
     return taken;
 }
 
+void PendingTimers::advance(std::int64_t now) {
+    RawTimingWheel& wheel = wheel_->raw();
+    if (Tick{now} < wheel.currentTick()) return;
+    while (wheel.hasFlushed() || wheel.flush(Tick{now})) {
+        while (wheel.hasFlushed()) {
+            TimerTaskEntry* const due = wheel.nextDue();
+            if (due == nullptr) continue;
+            auto& timer = static_cast<PendingTimer&>(*due);
+            overdue_.emplace(timer.at, &timer);
+        }
+    }
+    wheel.advanceClock(Tick{now});
+}
+
 std::optional<std::int64_t> PendingTimers::nextExpiration() const noexcept {
     if (!overdue_.empty()) return overdue_.begin()->first;
     auto const next = wheel_->nextExpiration();

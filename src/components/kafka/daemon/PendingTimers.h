@@ -86,6 +86,9 @@ public:
         std::int64_t now, std::size_t atMost,
         std::size_t atMostBytes = std::numeric_limits<std::size_t>::max());
 
+    /// Follows the clock, and keeps what is due: it stands beside the wheel from then on.
+    void advance(std::int64_t now);
+
     /// When takeDue will have something to do, at the earliest.
     std::optional<std::int64_t> nextExpiration() const noexcept;
     /// When the earliest near one is due, exactly. O(pending).

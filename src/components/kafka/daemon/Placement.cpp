@@ -17,11 +17,10 @@ constexpr char const* kWayBack =
 
 }  // namespace
 
-Placement::Placement(Assignment const& assignment)
-    : assignment_{assignment},
-      partitions_{assignment.shared.topics.partitionsOf(assignment.shared.options.state)} {
-    Options const& options = assignment.shared.options;
-    Topics& topics = assignment.shared.topics;
+Placement::Placement(Duty const& duty)
+    : duty_{duty}, partitions_{duty.shared.topics.partitionsOf(duty.shared.options.state)} {
+    Options const& options = duty.shared.options;
+    Topics& topics = duty.shared.topics;
     if (partitions_ == 0)
         throw std::runtime_error{"topic " + options.state + " is not there any more"};
     require(topics.partitionsOf(options.commands));
@@ -29,28 +28,26 @@ Placement::Placement(Assignment const& assignment)
 }
 
 bool Placement::isOurs(std::string_view id) const noexcept {
-    return partitionOf(id, partitions_) == assignment_.number;
+    return partitionOf(id, partitions_) == duty_.number;
 }
 
-void Placement::requireUnchanged() const {
-    require(assignment_.shared.topics.partitionsOfCommands());
-}
+void Placement::requireUnchanged() const { require(duty_.shared.topics.partitionsOfCommands()); }
 
 void Placement::requireUnchangedSince(std::chrono::steady_clock::time_point asked) const {
-    require(assignment_.shared.topics.partitionsOfCommands(asked, partitions_));
+    require(duty_.shared.topics.partitionsOfCommands(asked, partitions_));
 }
 
 void Placement::requireOurs(std::string_view id) const {
     if (isOurs(id)) return;
     throw std::runtime_error{"the number of partitions was changed: a timer is in partition " +
-                             std::to_string(assignment_.number) + " of " +
-                             assignment_.shared.options.state + " and belongs to " +
-                             std::to_string(partitionOf(id, partitions_)) + ". " + kWayBack};
+                             std::to_string(duty_.number) + " of " + duty_.shared.options.state +
+                             " and belongs to " + std::to_string(partitionOf(id, partitions_)) +
+                             ". " + kWayBack};
 }
 
 void Placement::require(std::int32_t partitions) const {
     if (partitions == partitions_ || partitions == 0) return;  // 0: unknown
-    Options const& options = assignment_.shared.options;
+    Options const& options = duty_.shared.options;
     throw std::runtime_error{
         "the number of partitions was changed: " + std::to_string(partitions_) + " and " +
         std::to_string(partitions) + " of " + options.commands + " or " + options.state +

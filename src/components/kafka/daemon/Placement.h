@@ -16,7 +16,7 @@ class Placement {
 public:
     /// Asks for the number. Throws std::runtime_error if the topics have different ones, or the
     /// group has noted another.
-    explicit Placement(Assignment const& assignment);
+    explicit Placement(Duty const& duty);
 
     std::int32_t partitions() const noexcept { return partitions_; }
     bool isOurs(std::string_view id) const noexcept;
@@ -32,7 +32,7 @@ public:
 private:
     void require(std::int32_t partitions) const;
 
-    Assignment const& assignment_;
+    Duty const& duty_;
     std::int32_t partitions_;
 };
 

@@ -4,6 +4,7 @@
 #include "components/kafka/daemon/Log.h"
 #include "components/kafka/daemon/Note.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <map>
@@ -21,6 +22,7 @@ using std::chrono::steady_clock;
 
 // How long a call of librdkafka waits before it checks whether the program stops.
 constexpr int kCallTimeout = 500;
+constexpr int kFirstInitTimeout = 50;
 constexpr std::chrono::seconds kPatienceOfAStop{5};
 constexpr std::chrono::milliseconds kPollPause{10};
 // Among the numbers of outputs.
@@ -104,13 +106,25 @@ Producer::Producer(Options const& options, std::int32_t partition,
     settings.emplace("topic.metadata.propagation.max.ms", "2000");
     // How long a topic that was removed is looked for.
     settings.emplace("topic.metadata.refresh.interval.ms", "10000");
-    Configuration configuration{settings};
-    logTo(configuration);
-    rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
-    rd_kafka_conf_set_opaque(configuration.get(), this);
-    client_ = configuration.makeClient(RD_KAFKA_PRODUCER);
-    repeat("to begin as a producer of transactions",
-           [this] { return rd_kafka_init_transactions(client_.get(), kCallTimeout); });
+    auto const makeClient = [&] {
+        Configuration configuration{settings};
+        logTo(configuration);
+        rd_kafka_conf_set_dr_msg_cb(configuration.get(), onDelivery);
+        rd_kafka_conf_set_opaque(configuration.get(), this);
+        client_ = configuration.makeClient(RD_KAFKA_PRODUCER);
+    };
+    makeClient();
+    int timeout = kFirstInitTimeout;
+    repeat("to begin as a producer of transactions", [&] {
+        rd_kafka_error_t* const error = rd_kafka_init_transactions(client_.get(), timeout);
+        // Brokers still end what a former owner has left open. This client would ask again after
+        // half a second, a new one asks at once.
+        if (error != nullptr && timeout < kCallTimeout &&
+            rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
+            makeClient();
+        timeout = std::min(2 * timeout, kCallTimeout);
+        return error;
+    });
 }
 
 template <class Call>

@@ -25,7 +25,8 @@ bool isPassing(rd_kafka_resp_err_t error) {
 
 }  // namespace
 
-StateReader::StateReader(Options const& options, std::int32_t partition)
+StateReader::StateReader(Options const& options, std::int32_t partition,
+                         std::chrono::milliseconds wait)
     : topic_{options.state}, partition_{partition} {
     Settings settings = options.librdkafka;
     settings["bootstrap.servers"] = options.brokers;
@@ -38,7 +39,7 @@ StateReader::StateReader(Options const& options, std::int32_t partition)
     settings["queued.max.messages.kbytes"] = "32768";
     // For small records, too: a client that has this many sleeps for a second.
     settings["queued.min.messages"] = "1000000";
-    settings["fetch.wait.max.ms"] = "10";  // the end is near
+    settings["fetch.wait.max.ms"] = std::to_string(wait.count());
     Configuration configuration{settings};
     logTo(configuration);
     client_ = configuration.makeClient(RD_KAFKA_CONSUMER);
@@ -82,6 +83,24 @@ void StateReader::readToEnd(std::function<void(Message)> const& take) {
         read = message->offset + 1;
         if (read <= end) take(std::move(message));
     }
+}
+
+std::optional<std::int64_t> StateReader::askForEnd() {
+    constexpr int kTimeout = 1'000;
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    auto const error = rd_kafka_query_watermark_offsets(client_.get(), topic_.c_str(), partition_,
+                                                        &low, &high, kTimeout);
+    if (error != RD_KAFKA_RESP_ERR_NO_ERROR || high < 0) return std::nullopt;
+    return high;
+}
+
+std::optional<std::int64_t> StateReader::lastEnd() const {
+    std::int64_t low = -1;
+    std::int64_t high = -1;
+    rd_kafka_get_watermark_offsets(client_.get(), topic_.c_str(), partition_, &low, &high);
+    if (high < 0) return std::nullopt;
+    return high;
 }
 
 }  // namespace kafka

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace timingwheel {
@@ -16,7 +17,9 @@ namespace kafka {
 /// than where it was: a state that was read in part would lose timers.
 class StateReader {
 public:
-    StateReader(Options const& options, std::int32_t partition);
+    /// A broker that has nothing new answers after `wait`: the end is noticed by then.
+    StateReader(Options const& options, std::int32_t partition,
+                std::chrono::milliseconds wait = std::chrono::milliseconds{10});
 
     /// What next() returns begins there.
     void goTo(std::int64_t offset);
@@ -31,6 +34,11 @@ public:
     /// that grows meanwhile does not hold it up. Throws ClientError also if brokers are away for
     /// long. REQUIRES: goTo() and next() were not called.
     void readToEnd(std::function<void(Message)> const& take);
+
+    /// Where a broker says that the committed records end. Nothing if none answers.
+    std::optional<std::int64_t> askForEnd();
+    /// The same, as the last answer to a read had it. No broker is asked.
+    std::optional<std::int64_t> lastEnd() const;
 
 private:
     std::string const topic_;

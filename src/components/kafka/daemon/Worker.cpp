@@ -10,6 +10,8 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -20,6 +22,14 @@ namespace {
 // How long the consumer waits for commands before it looks after its partitions.
 constexpr std::chrono::milliseconds kAttention{10};
 constexpr int kSeekTimeout = 5'000;
+// A member learns from its heartbeat that another has left.
+constexpr std::chrono::milliseconds kHeartbeat{100};
+// librdkafka joins a group once a second at most. So a partition that moves to a worker that has
+// just joined stays where it is until all can join again, and take it there.
+constexpr std::chrono::milliseconds kRejoin{1'100};
+// How long a worker follows others before it joins them, at most.
+constexpr std::chrono::minutes kLongestWarmUp{2};
+constexpr int kGroupTimeout = 5'000;
 
 std::string listed(rd_kafka_topic_partition_list_t const& partitions) {
     std::string numbers;
@@ -45,11 +55,14 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     // A partition that stays does not have to be taken over again.
     settings["partition.assignment.strategy"] = "cooperative-sticky";
     settings["session.timeout.ms"] = std::to_string(options.sessionTimeout.count());
-    settings.emplace("heartbeat.interval.ms", std::to_string(options.sessionTimeout.count() / 4));
+    settings.emplace("heartbeat.interval.ms",
+                     std::to_string(std::min(options.sessionTimeout / 4, kHeartbeat).count()));
     // librdkafka's default, and it must not be shorter than the session.
     settings.emplace("max.poll.interval.ms", std::to_string(std::max<std::int64_t>(
                                                  options.sessionTimeout.count(), 300'000)));
     settings.emplace("queued.max.messages.kbytes", "16384");
+    // A take-over asks for offsets by the same connection, where it waits behind a read.
+    settings.emplace("fetch.wait.max.ms", "50");
     // For small records, too: a client that has this many sleeps for a second.
     settings.emplace("queued.min.messages", "1000000");
     Configuration configuration{settings};
@@ -64,6 +77,8 @@ Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
 void Worker::run(std::atomic<bool> const& isStopping) {
     PartitionList const topics = partitionList(options_.commands, RD_KAFKA_PARTITION_UA);
     shared_.topics.watch();
+    count_ = shared_.topics.partitionsOf(options_.commands);
+    warmUp(isStopping);
     check(rd_kafka_subscribe(consumer_.get(), topics.get()), "to join group " + options_.group);
     auto attended = std::chrono::steady_clock::now();
     while (!isStopping) {
@@ -82,10 +97,45 @@ void Worker::run(std::atomic<bool> const& isStopping) {
 
 Worker::~Worker() { stop(); }
 
+/// Others go on until it joins them. So it first reads what it may get.
+void Worker::warmUp(std::atomic<bool> const& isStopping) {
+    if (options_.standby == 0) return;
+    auto const until = std::chrono::steady_clock::now() + kLongestWarmUp;
+    auto const isReady = [](auto const& follower) { return follower.second->isReady(); };
+    while (!isStopping && hasOthers() && std::chrono::steady_clock::now() < until) {
+        if (followers_.empty()) spdlog::info("follows what others own before it joins them");
+        followTheRest();
+        if (std::all_of(followers_.begin(), followers_.end(), isReady)) return;
+        std::this_thread::sleep_for(kHeartbeat);
+    }
+}
+
+/// Whether the group has members. False if no broker says so.
+bool Worker::hasOthers() const {
+    struct rd_kafka_group_list const* list = nullptr;
+    if (rd_kafka_list_groups(consumer_.get(), options_.group.c_str(), &list, kGroupTimeout) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR)
+        return false;
+    Owned<struct rd_kafka_group_list const, rd_kafka_group_list_destroy> const groups{list};
+    return groups->group_cnt > 0 && groups->groups[0].member_cnt > 0;
+}
+
+void Worker::followTheRest() {
+    if (options_.standby == 0 || isStopping_) return;
+    for (std::int32_t number = 0; number < count_; ++number)
+        if (!partitions_.contains(number) && !followers_.contains(number))
+            followers_.emplace(number, std::make_unique<Follower>(shared_, number));
+}
+
+/// It leaves the group once transactions are ended, and before memory is free.
 void Worker::stop() {
+    isStopping_ = true;
     for (auto& [number, partition] : partitions_) partition->stop();
-    partitions_.clear();
+    for (auto& [number, follower] : followers_) follower->stop();
+    for (auto& [number, partition] : partitions_) partition->awaitEnd();
     if (rd_kafka_consumer_closed(consumer_.get()) == 0) rd_kafka_consumer_close(consumer_.get());
+    partitions_.clear();
+    followers_.clear();
 }
 
 void Worker::put(Message message) {
@@ -104,8 +154,14 @@ void Worker::put(Message message) {
     if (found != partitions_.end()) found->second->inbox().put(std::move(message));
 }
 
+/// The client's own thread answers. Unless something wakes it, it sends a heartbeat each second.
+void Worker::wakeClient() const {
+    rd_kafka_mem_free(consumer_.get(), rd_kafka_memberid(consumer_.get()));
+}
+
 /// Goes to where partitions ask to begin, and pauses those that have enough.
 void Worker::attend() {
+    wakeClient();
     for (auto& [number, partition] : partitions_) {
         sayAlive();  // a seek may wait
         PartitionList const list = partitionList(options_.commands, number);
@@ -160,13 +216,18 @@ void Worker::assign(rd_kafka_topic_partition_list_t* partitions) {
     for (int i = 0; i < partitions->cnt; ++i)
         partitions->elems[i].offset = RD_KAFKA_OFFSET_BEGINNING;
     check(rd_kafka_incremental_assign(consumer_.get(), partitions), "to be assigned");
-    if (partitions->cnt > 0)
+    if (partitions->cnt > 0) {
         check(rd_kafka_pause_partitions(consumer_.get(), partitions), "to pause");
-    for (int i = 0; i < partitions->cnt; ++i) {
-        std::int32_t const number = partitions->elems[i].partition;
-        partitions_.erase(number);  // its metrics go before there are new ones
-        partitions_.emplace(number, std::make_unique<Partition>(shared_, number));
+        for (int i = 0; i < partitions->cnt; ++i) {
+            std::int32_t const number = partitions->elems[i].partition;
+            auto follower = followers_.extract(number);
+            partitions_.erase(number);  // its metrics go before there are new ones
+            partitions_.emplace(
+                number, std::make_unique<Partition>(
+                            shared_, number, follower ? std::move(follower.mapped()) : nullptr));
+        }
     }
+    followTheRest();
     shared_.metrics.assigned();
     service_.notify("READY=1\n" + status());
 }
@@ -175,14 +236,27 @@ void Worker::revoke(rd_kafka_topic_partition_list_t* partitions) {
     bool const areLost = rd_kafka_assignment_lost(consumer_.get()) != 0;
     if (partitions->cnt > 0)
         spdlog::info("{}: partition {}", areLost ? "lost" : "revoked", listed(*partitions));
+    if (partitions->cnt > 0 && !areLost && !isStopping_) {
+        auto const until = std::chrono::steady_clock::now() + kRejoin;
+        while (std::chrono::steady_clock::now() < until) {
+            wakeClient();
+            std::this_thread::sleep_for(kAttention);
+        }
+    }
     for (int i = 0; i < partitions->cnt; ++i) {
         auto const found = partitions_.find(partitions->elems[i].partition);
         if (found == partitions_.end()) continue;
         found->second->stop();
         if (areLost) lost_.push_back(found->second->metrics());
     }
-    for (int i = 0; i < partitions->cnt; ++i) partitions_.erase(partitions->elems[i].partition);
+    for (int i = 0; i < partitions->cnt; ++i) {
+        auto const found = partitions_.find(partitions->elems[i].partition);
+        if (found != partitions_.end()) found->second->awaitEnd();
+    }
+    // The next owner waits for this, and not for memory to be free.
     check(rd_kafka_incremental_unassign(consumer_.get(), partitions), "to be unassigned");
+    for (int i = 0; i < partitions->cnt; ++i) partitions_.erase(partitions->elems[i].partition);
+    followTheRest();
     service_.notify(status());
 }
 

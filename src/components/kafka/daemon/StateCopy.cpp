@@ -1,0 +1,81 @@
+#include "components/kafka/daemon/StateCopy.h"
+
+#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Command.h"
+#include "components/kafka/daemon/Messages.h"
+
+#include <spdlog/spdlog.h>
+
+#include <stdexcept>
+#include <variant>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+StateCopy::StateCopy(Shared& shared, std::int32_t partition, Clock const& clock)
+    : timers{nowInMilliseconds()},
+      options_{shared.options},
+      partition_{partition},
+      clock_{clock},
+      memory_{shared},
+      asOf_{clock.now()} {}
+
+void StateCopy::take(rd_kafka_message_t const& message, Placement const& placement,
+                     Horizon const& horizon) {
+    // After it was read: a suspension before that counts.
+    if (isTooOld())
+        throw std::runtime_error{options_.state + "/" + std::to_string(partition_) +
+                                 " was not read to its end for " + std::to_string(kMaxAge.count()) +
+                                 " minutes: tombstones may be gone"};
+    if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        next_ = message.offset;
+    } else {
+        take(recordOf(message), placement, horizon);
+        next_ = message.offset + 1;
+    }
+    settle();
+}
+
+void StateCopy::take(Record const& record, Placement const& placement, Horizon const& horizon) {
+    if (record.key == kPositionKey) {
+        if (auto const position = readPosition(record))
+            position_ = *position;
+        else
+            ignore(record, "its value is no offset");
+    } else if (!record.value) {
+        if (record.key) (void)timers.takeOut(*record.key);
+    } else {
+        if (record.key) placement.requireOurs(*record.key);
+        auto const state = readState(record);
+        auto const* const command = std::get_if<Command>(&state);
+        if (command == nullptr)
+            ignore(record, std::get<Refusal>(state).reason);
+        else if (horizon.isBeyond(command->at, nowInMilliseconds()))
+            timers.addFar(*command, record.offset);
+        else
+            timers.schedule(*command);
+    }
+}
+
+void StateCopy::ignore(Record const& record, std::string const& problem) {
+    if (malformed_++ > 0) return;
+    spdlog::error("partition {}: {}/{}/{}: foreign record, ignored: {}", partition_, options_.state,
+                  partition_, record.offset, problem);
+}
+
+void StateCopy::settle(std::int64_t end, Clock::TimePoint asked) {
+    question_ = {end, asked};
+    settle();
+}
+
+void StateCopy::settle() noexcept {
+    if (!question_ || next_ < question_->end) return;
+    asOf_ = question_->asked;
+    wasAtTheEnd_ = true;
+    question_.reset();
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel

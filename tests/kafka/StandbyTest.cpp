@@ -1,0 +1,187 @@
+#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Follower.h"
+#include "components/kafka/daemon/StateReader.h"
+
+#include <timingwheel/ManualClock.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace timingwheel::test::kafka {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using timingwheel::kafka::check;
+using timingwheel::kafka::Client;
+using timingwheel::kafka::Configuration;
+using timingwheel::kafka::Duty;
+using timingwheel::kafka::Follower;
+using timingwheel::kafka::Horizon;
+using timingwheel::kafka::kPositionKey;
+using timingwheel::kafka::Message;
+using timingwheel::kafka::Metrics;
+using timingwheel::kafka::nowInMilliseconds;
+using timingwheel::kafka::Options;
+using timingwheel::kafka::Owned;
+using timingwheel::kafka::Placement;
+using timingwheel::kafka::Shared;
+using timingwheel::kafka::StateCopy;
+using timingwheel::kafka::StateReader;
+using timingwheel::kafka::Topics;
+namespace header = timingwheel::kafka::header;
+
+template <class Condition>
+bool comesTrue(Condition const& condition) {
+    auto const giveUpAt = std::chrono::steady_clock::now() + 60s;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > giveUpAt) return false;
+        std::this_thread::sleep_for(5ms);
+    }
+    return true;
+}
+
+/// A state on librdkafka's own stand-in for a broker.
+class StandbyTest : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
+    static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
+
+    void write(std::string const& key, std::optional<std::string> const& value,
+               std::int64_t at = 0) {
+        std::string const digits = std::to_string(at);
+        Owned<rd_kafka_topic_t, rd_kafka_topic_destroy> const topic{
+            rd_kafka_topic_new(producer.get(), options.state.c_str(), nullptr)};
+        rd_kafka_headers_t* const headers = rd_kafka_headers_new(2);
+        rd_kafka_header_add(headers, header::kAt.data(), -1, digits.data(), -1);
+        rd_kafka_header_add(headers, header::kTo.data(), -1, "orders", -1);
+        rd_kafka_vu_t fields[5];
+        fields[0].vtype = RD_KAFKA_VTYPE_RKT;
+        fields[0].u.rkt = topic.get();
+        fields[1].vtype = RD_KAFKA_VTYPE_KEY;
+        fields[1].u.mem = {const_cast<char*>(key.data()), key.size()};
+        fields[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+        fields[2].u.i = RD_KAFKA_MSG_F_COPY;
+        fields[3].vtype = RD_KAFKA_VTYPE_HEADERS;
+        fields[3].u.headers = headers;  // which it takes
+        fields[4].vtype = RD_KAFKA_VTYPE_VALUE;
+        if (value) fields[4].u.mem = {const_cast<char*>(value->data()), value->size()};
+        check(rd_kafka_produceva(producer.get(), fields, value ? 5 : 4), "to write");
+        check(rd_kafka_flush(producer.get(), 20'000), "to write");
+    }
+    static rd_kafka_message_t endAt(std::int64_t offset) {
+        rd_kafka_message_t message{};
+        message.err = RD_KAFKA_RESP_ERR__PARTITION_EOF;
+        message.offset = offset;
+        return message;
+    }
+
+    static Client makeProducer() {
+        Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
+        return configuration.makeClient(RD_KAFKA_PRODUCER);
+    }
+    static Options makeOptions(rd_kafka_mock_cluster_t* brokers) {
+        Options made;
+        made.brokers = rd_kafka_mock_cluster_bootstraps(brokers);
+        made.librdkafka = {{"log_level", "2"}};
+        for (auto const& topic : {made.commands, made.state})
+            check(rd_kafka_mock_topic_create(brokers, topic.c_str(), 1, 1), "to make a topic");
+        return made;
+    }
+
+    Client producer = makeProducer();
+    Options options = makeOptions(rd_kafka_handle_mock_cluster(producer.get()));
+    Metrics metrics;
+    Topics topics{options};
+    Shared shared{options, topics, metrics, nullptr};
+    std::int64_t const soon = nowInMilliseconds() + 60'000;
+};
+
+TEST_F(StandbyTest, FollowsTheStateAndHandsItOver) {
+    write("a", "payload", soon);
+    write("b", "payload", soon);
+    write("far", "payload", soon + options.horizon.count());
+    Follower follower{shared, 0};
+    ASSERT_TRUE(comesTrue([&] { return follower.isReady(); }));
+    std::size_t const before = shared.memory;
+    EXPECT_GT(before, 0U);
+    write("a", std::nullopt);  // what the owner writes now
+    write("c", std::string(1'000, 'x'), soon);
+    write(std::string{kPositionKey}, "7");
+    ASSERT_TRUE(comesTrue([&] { return shared.memory > before + 500; }));
+    std::unique_ptr<StateCopy> const copy = follower.handOver();
+    ASSERT_NE(copy, nullptr);
+    EXPECT_FALSE(copy->timers.contains("a"));
+    ASSERT_NE(copy->timers.find("b"), nullptr);
+    EXPECT_EQ(copy->timers.find("b")->at, soon);
+    EXPECT_NE(copy->timers.find("c"), nullptr);
+    EXPECT_EQ(copy->timers.far().find("far")->offset, 2);
+    // A new owner reads on behind what it has seen, and no more.
+    StateReader reader{options, 0};
+    reader.goTo(copy->next());
+    Duty const duty{shared, 0};
+    Placement const placement{duty};
+    Horizon const horizon{duty, copy->timers};
+    ASSERT_TRUE(comesTrue([&] {
+        if (Message const message = reader.next(10ms)) copy->take(*message, placement, horizon);
+        return copy->next() == 6;
+    }));
+    EXPECT_EQ(copy->position(), 7);
+    EXPECT_EQ(copy->timers.size(), 3U);
+}
+
+TEST_F(StandbyTest, LeavesMemoryToOwners) {
+    options.memory = 1;
+    for (int i = 0; i < 100; ++i) write(std::to_string(i), std::string(10'000, 'x'), soon);
+    Follower follower{shared, 0};
+    ASSERT_TRUE(comesTrue([&] { return follower.isReady(); }));  // nobody waits for it
+    EXPECT_EQ(shared.memory, 0U);
+    EXPECT_EQ(follower.handOver(), nullptr);
+}
+
+// Of what was suspended, or cut off: a tombstone may be gone that it has not read.
+TEST_F(StandbyTest, IsOfNoUseIfItWasNotAtTheEndForLong) {
+    Duty const duty{shared, 0};
+    Placement const placement{duty};
+    ManualClock clock;
+    StateCopy copy{shared, 0, clock};
+    Horizon const horizon{duty, copy.timers};
+    auto const takeEnd = [&](std::int64_t offset) { copy.take(endAt(offset), placement, horizon); };
+
+    auto const asked = clock.now();
+    clock.advance(StateCopy::kMaxAge / 2);
+    copy.settle(10, asked);
+    takeEnd(9);
+    EXPECT_FALSE(copy.wasAtTheEnd());
+    copy.settle(10, clock.now());
+    takeEnd(10);
+    EXPECT_TRUE(copy.wasAtTheEnd());
+    clock.advance(StateCopy::kMaxAge);  // as old as the question
+    EXPECT_FALSE(copy.isTooOld());
+    takeEnd(11);
+    clock.advance(1s);
+    EXPECT_TRUE(copy.isTooOld());
+    try {
+        takeEnd(12);
+        FAIL() << "nothing was thrown";
+    } catch (std::runtime_error const& error) {
+        EXPECT_THAT(error.what(), HasSubstr("timers.state/0 was not read to its end for 30"));
+    }
+    EXPECT_EQ(copy.next(), 11);
+    // Nothing was written meanwhile: so it is not old.
+    copy.settle(11, clock.now());
+    EXPECT_FALSE(copy.isTooOld());
+}
+
+}  // namespace
+}  // namespace timingwheel::test::kafka
