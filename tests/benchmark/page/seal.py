@@ -23,6 +23,7 @@ from markdown import MARKS, withPart
 ROOT = Path(__file__).resolve().parents[3]
 SKIPPED = 77
 SEAL = re.compile(r"<!-- sha256 of the above: ([0-9a-f]{64}) -->\n")
+COMPONENTS = [f"include/timingwheel/{name}" for name in ("calendar", "kafka", "store")]
 STAMP = re.compile(
     r"^Written by `(?P<command>[^`]+)` on [-0-9]{10}, commit (?P<commit>.*?), in \d+ min \d+ s\."
     r"(?: It measures (?P<folders>.*)\.)?",
@@ -91,7 +92,9 @@ def stale(root):
             continue
         folders = re.findall("`([^`]+)`", stamp["folders"] or "")
         since = ("diff", "--quiet", stamp["commit"], "--")
-        changed = [folder for folder in folders if git(root, *since, folder).returncode]
+        # A component's headers are measured where they are named.
+        others = [f":!{part}" for part in COMPONENTS if part not in folders]
+        changed = [folder for folder in folders if git(root, *since, folder, *others).returncode]
         why = [f"changed since {stamp['commit']}: {', '.join(changed)}"] if changed else []
         why += [] if folders else ["it does not name the folders that it measures"]
         why += ["it is of a quick run"] if "> **Note:** This is a" in text else []
