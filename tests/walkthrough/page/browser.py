@@ -298,9 +298,8 @@ class WalkthroughPage(unittest.TestCase):
             last = int(self.look()["last"])
             for step in [*range(0, last, 3), last]:
                 self.scrubTo(step)
-                for what in ("overflowing", "covered"):
-                    where = f"{scenario}, step {step}, {size}"
-                    self.assertEqual(self.seen(what), [], where)
+                with self.subTest(f"{scenario}, step {step}, {size}"):  # once it is laid out
+                    self.waitUntil(lambda: self.seen("overflowing") + self.seen("covered") == [])
             self.assertTrue(set(self.look()["tasks"].values()) <= {"ran"}, scenario)
 
     def testAPhoneShowsTheWholeWheelWithNumbersThatCanBeRead(self):
