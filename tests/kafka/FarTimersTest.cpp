@@ -79,7 +79,9 @@ TEST(FarTimers, AreAllSeenByAPass) {
                 ASSERT_TRUE(timers.remove(going.back()));
                 going.pop_back();
             }
-            if (random() % 4 == 0) timers.add("new " + std::to_string(offset), {6, ++offset});
+            if (random() % 4 != 0) continue;
+            std::string const id = "new " + std::to_string(offset);
+            timers.add(id, {6, ++offset});
         }
         std::set<std::int64_t> const offsets{found.begin(), found.end()};
         for (auto const& [id, where] : staying) ASSERT_TRUE(offsets.contains(where)) << id;

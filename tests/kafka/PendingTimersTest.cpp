@@ -321,14 +321,14 @@ TEST(PendingTimers, DoWhatAMapDoes) {
             default:
                 now += below(3) * below(20'000) + 2 - (below(20) == 0 ? 500'000 : 0);
                 for (auto& due : timers.takeDue(now, 1 + random() % 30)) {
-                    std::string const id{due->id()};
-                    ASSERT_EQ(expected.at(id), due->at);
+                    std::string const dueId{due->id()};
+                    ASSERT_EQ(expected.at(dueId), due->at);
                     ASSERT_LE(due->at, now);
-                    expected.erase(id);
+                    expected.erase(dueId);
                     if (below(4) != 0) continue;
                     std::int64_t const again = due->at + 1 + below(50'000);
                     timers.putBack(std::move(due), again);
-                    expected[id] = again;
+                    expected[dueId] = again;
                 }
         }
         ASSERT_EQ(timers.size(), expected.size());
