@@ -9,8 +9,8 @@ stages.tsv       for each stage its part of budget.toml, build or run, processor
 left-out.tsv     for each step that was left out: the part, the step, why
 <part>/*.xml     what ctest says of each test, in JUnit's form
 
-Exits with 1 where a part has no share. In CI (CI=true) also where a part took more than three
-times its share of processor time, and where something did not run that budget.toml does not excuse: ./dev
+Exits with 1 where a part has no share. In CI (CI=true) also where a part took more than three times
+its share of processor time, and where something did not run that budget.toml does not excuse: ./dev
 has installed what it needs.
 """
 
