@@ -1,12 +1,12 @@
 #include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/Follower.h"
 #include "components/kafka/daemon/StateReader.h"
+#include "kafka/MockedState.h"
 
 #include <timingwheel/ManualClock.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <librdkafka/rdkafka_mock.h>
 #include <spdlog/spdlog.h>
 
 #include <chrono>
@@ -22,24 +22,15 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using timingwheel::kafka::check;
-using timingwheel::kafka::Client;
-using timingwheel::kafka::Configuration;
 using timingwheel::kafka::Duty;
 using timingwheel::kafka::Follower;
 using timingwheel::kafka::Horizon;
 using timingwheel::kafka::kPositionKey;
 using timingwheel::kafka::Message;
-using timingwheel::kafka::Metrics;
 using timingwheel::kafka::nowInMilliseconds;
-using timingwheel::kafka::Options;
-using timingwheel::kafka::Owned;
 using timingwheel::kafka::Placement;
-using timingwheel::kafka::Shared;
 using timingwheel::kafka::StateCopy;
 using timingwheel::kafka::StateReader;
-using timingwheel::kafka::Topics;
-namespace header = timingwheel::kafka::header;
 
 template <class Condition>
 bool comesTrue(Condition const& condition) {
@@ -51,34 +42,11 @@ bool comesTrue(Condition const& condition) {
     return true;
 }
 
-/// A state on librdkafka's own stand-in for a broker.
-class StandbyTest : public ::testing::Test {
+class StandbyTest : public MockedState {
 protected:
     static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
     static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
 
-    void write(std::string const& key, std::optional<std::string> const& value,
-               std::int64_t at = 0) {
-        std::string const digits = std::to_string(at);
-        Owned<rd_kafka_topic_t, rd_kafka_topic_destroy> const topic{
-            rd_kafka_topic_new(producer.get(), options.state.c_str(), nullptr)};
-        rd_kafka_headers_t* const headers = rd_kafka_headers_new(2);
-        rd_kafka_header_add(headers, header::kAt.data(), -1, digits.data(), -1);
-        rd_kafka_header_add(headers, header::kTo.data(), -1, "orders", -1);
-        rd_kafka_vu_t fields[5];
-        fields[0].vtype = RD_KAFKA_VTYPE_RKT;
-        fields[0].u.rkt = topic.get();
-        fields[1].vtype = RD_KAFKA_VTYPE_KEY;
-        fields[1].u.mem = {const_cast<char*>(key.data()), key.size()};
-        fields[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
-        fields[2].u.i = RD_KAFKA_MSG_F_COPY;
-        fields[3].vtype = RD_KAFKA_VTYPE_HEADERS;
-        fields[3].u.headers = headers;  // which it takes
-        fields[4].vtype = RD_KAFKA_VTYPE_VALUE;
-        if (value) fields[4].u.mem = {const_cast<char*>(value->data()), value->size()};
-        check(rd_kafka_produceva(producer.get(), fields, value ? 5 : 4), "to write");
-        check(rd_kafka_flush(producer.get(), 20'000), "to write");
-    }
     static rd_kafka_message_t endAt(std::int64_t offset) {
         rd_kafka_message_t message{};
         message.err = RD_KAFKA_RESP_ERR__PARTITION_EOF;
@@ -86,24 +54,6 @@ protected:
         return message;
     }
 
-    static Client makeProducer() {
-        Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
-        return configuration.makeClient(RD_KAFKA_PRODUCER);
-    }
-    static Options makeOptions(rd_kafka_mock_cluster_t* brokers) {
-        Options made;
-        made.brokers = rd_kafka_mock_cluster_bootstraps(brokers);
-        made.librdkafka = {{"log_level", "2"}};
-        for (auto const& topic : {made.commands, made.state})
-            check(rd_kafka_mock_topic_create(brokers, topic.c_str(), 1, 1), "to make a topic");
-        return made;
-    }
-
-    Client producer = makeProducer();
-    Options options = makeOptions(rd_kafka_handle_mock_cluster(producer.get()));
-    Metrics metrics;
-    Topics topics{options};
-    Shared shared{options, topics, metrics, nullptr};
     std::int64_t const soon = nowInMilliseconds() + 60'000;
 };
 
@@ -111,6 +61,7 @@ TEST_F(StandbyTest, FollowsTheStateAndHandsItOver) {
     write("a", "payload", soon);
     write("b", "payload", soon);
     write("far", "payload", soon + options.horizon.count());
+    flush();
     Follower follower{shared, 0};
     ASSERT_TRUE(comesTrue([&] { return follower.isReady(); }));
     std::size_t const before = shared.memory;
@@ -143,6 +94,7 @@ TEST_F(StandbyTest, FollowsTheStateAndHandsItOver) {
 TEST_F(StandbyTest, LeavesMemoryToOwners) {
     options.memory = 1;
     for (int i = 0; i < 100; ++i) write(std::to_string(i), std::string(10'000, 'x'), soon);
+    flush();
     Follower follower{shared, 0};
     ASSERT_TRUE(comesTrue([&] { return follower.isReady(); }));  // nobody waits for it
     EXPECT_EQ(shared.memory, 0U);
