@@ -1,6 +1,7 @@
 #include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/Follower.h"
 #include "components/kafka/daemon/StateReader.h"
+#include "components/kafka/daemon/TimeOfDay.h"
 #include "kafka/MockedState.h"
 
 #include <timingwheel/ManualClock.h>

@@ -84,15 +84,6 @@ struct Assignment : Duty {
     std::shared_ptr<Metrics::OfPartition> const metrics;
 };
 
-/// The time of day.
-inline std::int64_t nowInMilliseconds() {
-    using namespace std::chrono;
-    return floor<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
-/// How long the client waits for a broker's answer where a partition asks for offsets.
-inline constexpr int kOffsetTimeout = 10'000;  // ms
-
 }  // namespace kafka
 }  // namespace v1
 }  // namespace timingwheel

@@ -21,7 +21,7 @@ namespace {
 /// The consumer finds where the log begins, if that is later than `offset`. To ask is not enough:
 /// if the first of its two requests fails, librdkafka 2.0 says that the log begins at its end, and
 /// all that waits would be passed over.
-std::int64_t firstOf(std::int64_t offset, CommandReader::Range log) {
+std::int64_t firstOf(std::int64_t offset, Range log) {
     if (offset >= 0) return offset;
     return log.low == log.high ? 0 : log.low;
 }
@@ -74,9 +74,7 @@ bool CommandReader::reportLost(Gaps const& gaps) const {
     char const* const commands = shared.options.commands.c_str();
     rd_kafka_get_watermark_offsets(shared.consumer, commands, assignment_.number, &low, &high);
     if (low < 0)  // unless they said last that they cannot
-        check(rd_kafka_query_watermark_offsets(shared.consumer, commands, assignment_.number, &low,
-                                               &high, kOffsetTimeout),
-              "to ask where " + shared.options.commands + " begins");
+        low = rangeOf(shared.consumer, shared.options.commands, assignment_.number).low;
     bool areLost = false;
     for (auto const& [from, to] : gaps) {
         if (from >= low) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "components/kafka/daemon/Admin.h"
 #include "components/kafka/daemon/Assignment.h"
 #include "components/kafka/daemon/Inbox.h"
 #include "components/kafka/daemon/Record.h"
@@ -17,12 +18,6 @@ namespace kafka {
 /// unread.
 class CommandReader {
 public:
-    /// Where the log of the commands begins, and where it ends.
-    struct Range {
-        std::int64_t low;
-        std::int64_t high;
-    };
-
     /// Begins at `offset`, or where the log begins. Throws std::runtime_error if it ends before.
     CommandReader(Assignment& assignment, Inbox& inbox, std::int64_t offset, Range log);
     CommandReader(CommandReader const&) = delete;

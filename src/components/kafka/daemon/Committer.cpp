@@ -1,5 +1,7 @@
 #include "components/kafka/daemon/Committer.h"
 
+#include "components/kafka/daemon/TimeOfDay.h"
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -53,12 +55,11 @@ void Committer::commit(std::int64_t next) {
 }
 
 void Committer::account(Steady::duration took) {
-    auto const now = std::chrono::system_clock::now().time_since_epoch();
+    std::int64_t const now = nowInMilliseconds();
     Metrics& metrics = assignment_.shared.metrics;
     for (Output const& output : outputs_.all())
         if (output.kind == Output::Kind::delivery)
-            metrics.delivered(std::max(
-                std::chrono::floor<milliseconds>(now) - milliseconds{output.at}, milliseconds{0}));
+            metrics.delivered(milliseconds{std::max<std::int64_t>(now - output.at, 0)});
     metrics.committed(took);
     metrics.add(std::exchange(tally_, {}));
 }

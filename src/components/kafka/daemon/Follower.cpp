@@ -3,6 +3,7 @@
 #include "components/kafka/daemon/Horizon.h"
 #include "components/kafka/daemon/Placement.h"
 #include "components/kafka/daemon/StateReader.h"
+#include "components/kafka/daemon/TimeOfDay.h"
 
 #include <spdlog/spdlog.h>
 

@@ -1,5 +1,7 @@
 #include "components/kafka/daemon/Metrics.h"
 
+#include "components/kafka/daemon/TimeOfDay.h"
+
 #include <timingwheel/version.h>
 
 #include <librdkafka/rdkafka.h>
@@ -172,7 +174,7 @@ std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
     auto const gauge = [&](char const* name, char const* help, auto const& valueOf) {
         gaugeOf(byNumber, name, help, valueOf);
     };
-    auto const now = floor<milliseconds>(system_clock::now().time_since_epoch()).count();
+    std::int64_t const now = nowInMilliseconds();
     gauge("ready", "1 while the partition works, and brokers answer; else 0",
           [steady = Steady::now()](OfPartition const& partition) {
               return partition.isWorking(steady) ? 1 : 0;

@@ -9,12 +9,12 @@
 #include "components/kafka/daemon/Options.h"
 #include "components/kafka/daemon/Snapshot.h"
 #include "components/kafka/daemon/StateReader.h"
+#include "components/kafka/daemon/TimeOfDay.h"
 #include "components/kafka/daemon/Topics.h"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -111,9 +111,7 @@ int checkAll(Options const& options, Operation const& operation, Answers& answer
 }  // namespace
 
 int operate(Options const& options, Operation const& operation) {
-    std::int64_t const now = std::chrono::floor<std::chrono::milliseconds>(
-                                 std::chrono::system_clock::now().time_since_epoch())
-                                 .count();
+    std::int64_t const now = nowInMilliseconds();
     Answers answers{std::cout, operation.isJson, now};
     int const status = [&] {
         switch (operation.kind) {

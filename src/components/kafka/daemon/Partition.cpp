@@ -12,6 +12,7 @@
 #include "components/kafka/daemon/Placement.h"
 #include "components/kafka/daemon/Producer.h"
 #include "components/kafka/daemon/TakeOver.h"
+#include "components/kafka/daemon/TimeOfDay.h"
 
 #include <spdlog/spdlog.h>
 

@@ -1,5 +1,7 @@
 #include "components/kafka/daemon/PendingGauges.h"
 
+#include "components/kafka/daemon/TimeOfDay.h"
+
 #include <algorithm>
 
 namespace timingwheel {

@@ -3,6 +3,7 @@
 #include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/Command.h"
 #include "components/kafka/daemon/Messages.h"
+#include "components/kafka/daemon/TimeOfDay.h"
 
 #include <spdlog/spdlog.h>
 

@@ -17,22 +17,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-CommandReader::Range rangeOfCommands(Assignment const& assignment) {
-    Shared const& shared = assignment.shared;
-    CommandReader::Range range{};
-    check(rd_kafka_query_watermark_offsets(shared.consumer, shared.options.commands.c_str(),
-                                           assignment.number, &range.low, &range.high,
-                                           kOffsetTimeout),
-          "to ask where " + shared.options.commands + " begins");
-    return range;
-}
-
 /// What the group has committed, once no transaction is open that would change it. A broker that
 /// was replaced a moment ago may answer with an earlier one, or with none: the state knows better.
 std::int64_t offsetOfGroup(Assignment const& assignment) {
     Shared const& shared = assignment.shared;
     PartitionList const list = partitionList(shared.options.commands, assignment.number);
-    check(rd_kafka_committed(shared.consumer, list.get(), kOffsetTimeout), "to ask for the offset");
+    check(rd_kafka_committed(shared.consumer, list.get(), kRequestTimeout),
+          "to ask for the offset");
     check(list->elems[0].err, "to ask for the offset");
     return std::max(list->elems[0].offset, StateCopy::kNoOffset);
 }
@@ -68,7 +59,8 @@ TakenOver takeOver(Assignment& assignment, Placement const& placement, StateCopy
     // Ends what a former owner has left open, and fences it.
     auto producer = std::make_unique<Producer>(assignment.shared.options, assignment.number,
                                                assignment.isStopping);
-    CommandReader::Range const commands = rangeOfCommands(assignment);
+    Range const commands =
+        rangeOf(assignment.shared.consumer, assignment.shared.options.commands, assignment.number);
     std::int64_t const ofGroup = offsetOfGroup(assignment);
     assignment.metrics->lag = commands.high - std::clamp(ofGroup, commands.low, commands.high);
     std::int64_t const end = producer->endOfState();

@@ -27,7 +27,7 @@ public:
 struct TakenOver {
     std::unique_ptr<Producer> producer;
     std::int64_t next;  // the offset behind the commands that the state has taken in
-    CommandReader::Range commands;
+    Range commands;
     std::size_t read;  // records of the state that the copy did not have
 };
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace timingwheel {
+inline namespace v1 {
+namespace kafka {
+
+/// The time of day, in milliseconds since 1970.
+inline std::int64_t nowInMilliseconds() {
+    using namespace std::chrono;
+    return floor<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace kafka
+}  // namespace v1
+}  // namespace timingwheel
