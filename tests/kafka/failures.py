@@ -358,9 +358,9 @@ class Failures(World):
         """What lies beyond the horizon is read in time, by its worker and by the next."""
         options = ("--horizon-s", "4")
         worker = self.ready(*options)
-        self.takeIn(worker, MANY, now() + 12_000, every=0.1)
+        self.takeIn(worker, MANY, now() + 20_000, every=0.1)
         self.assertLess(worker.value("memory_bytes"), 100 * len(MANY))
-        self.command("push-back", MANY[7], now() + 9_000)
+        self.command("push-back", MANY[7], now() + 12_000)
         for key in MANY[:5]:
             self.command("cancel", key)
         self.assertEqual(self.outcomes(6).count("cancelled"), 5)
