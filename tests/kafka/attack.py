@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 import random
-import re
 import signal
 import threading
 import time
@@ -35,6 +34,7 @@ SETTLES = 10  # seconds for what should not come
 FARTHEST = 60_000  # milliseconds to what is due
 HORIZON = 8  # seconds: the workers read most of it back from the state
 RECENT = 50_000  # timers that users still think of
+FEW = 500  # timers, the first, which recur now and then
 QUORUM_LOST = 8  # once in so many times two brokers are paused together
 SHOWN = 5  # seconds from one line that says how it stands to the next
 
@@ -47,7 +47,8 @@ class Users(threading.Thread):
     def __init__(self, addresses, rate, seed):
         super().__init__(daemon=True)
         self.user, self.rate, self.draw = User(addresses), rate, random.Random(f"{seed}/users")
-        self.ledger, self.timers = Ledger(), 0
+        self.ledger, self.timers = Ledger(), FEW
+        self.turns, self.recurring = Counter(), set()  # of the first few
         self.isEnding = threading.Event()
 
     def run(self):
@@ -70,11 +71,14 @@ class Users(threading.Thread):
     def act(self):
         """The next command."""
         kind = self.draw.random()
-        if kind < 0.58 or self.timers == 0:
+        if kind < 0.02:
+            self.actOnFew(1 + self.draw.randrange(FEW))
+            return
+        if kind < 0.58 or self.timers == FEW:
             self.timers += 1
             self.command("schedule", self.timers, self.soon(-1_000))
             return
-        timer = max(1, self.timers - int(self.draw.random() * RECENT))
+        timer = max(FEW + 1, self.timers - int(self.draw.random() * RECENT))
         if kind < 0.665:
             self.command("schedule", timer, self.soon(0))
         elif kind < 0.82:
@@ -89,14 +93,35 @@ class Users(threading.Thread):
             ])  # fmt: skip
             self.user.command(kind, keyOf(timer), at, to, b"", number)
 
+    def actOnFew(self, timer):
+        """They recur at times. No time is in the grid of the one before: it shows its command."""
+        self.turns[timer] += 1
+        at = self.soon(0) // 1_000 * 1_000 + 1 + self.turns[timer] % 999
+        kind = self.draw.choice(("recur", "recur", "recur", "schedule", "push-back", "cancel"))
+        if kind == "recur":
+            every, byCalendar = self.draw.randint(2, 5), self.draw.random() < 0.5
+            missed = self.draw.choice(("skip", "catch-up"))
+            rule = ("cron", f"*/{every} * * * * *") if byCalendar else ("every", str(1_000 * every))
+            headers = [(f"timingwheel-{name}", text) for name, text in (rule, ("missed", missed))]
+            number = self.command("schedule", timer, at, headers)
+            self.ledger.rules[number] = 1_000 * every, byCalendar, missed == "catch-up"
+            self.recurring.add(timer)
+            return
+        self.command(kind, timer, None if kind == "cancel" else at)
+        if kind != "push-back":
+            self.recurring.discard(timer)
+
     def soon(self, least):
         return now() + int(self.draw.triangular(least, FARTHEST, least))
 
-    def command(self, kind, timer, at=None):
+    def command(self, kind, timer, at=None, headers=()):
+        """Its number. `headers` are those of a rule."""
         number, given = self.ledger.command(kind, timer, at or 0), {}
         if kind == "schedule":
-            given = {"to": TARGET, "value": keyOf(timer), "more": [("order", keyOf(timer))]}
+            more = [("order", str(number)), *headers]
+            given = {"to": TARGET, "value": keyOf(timer), "more": more}
         self.user.command(kind, keyOf(timer), at, reply=number, **given)
+        return number
 
 
 def keyOf(timer):
@@ -225,7 +250,7 @@ class Attack:
 
     def __init__(self, options):
         self.options, self.began, self.shown = options, time.monotonic(), 0
-        self.late, self.isOver = array("q"), threading.Event()
+        self.late, self.isOver, self.allRan = array("q"), threading.Event(), float("inf")
         # Several may run on a machine.
         number = next(n for n in itertools.count(1) if reserve(f"{self.NAME} {n}"))
         self.cluster = Cluster(options.build / f"{self.NAME}-{number}", options.build / "jars",
@@ -247,6 +272,7 @@ class Attack:
         self.say("no more bad luck: all run again, and users come to their end")
         self.luck.end()
         self.users.end()
+        self.endRecurring()
         self.drain()
         self.isOver.set()
         for child in self.luck.children:
@@ -259,8 +285,23 @@ class Attack:
         """Notes by how many milliseconds readers of the target topic get late what they get."""
         with closing(Reader(self.cluster.addresses, [TARGET])) as reader:
             while not self.isOver.is_set():
-                self.late.extend(now() - int(header(message, "timingwheel-at"))
-                                 for message in reader.read(0.005, 1_000))  # fmt: skip
+                for message in reader.read(0.005, 1_000):
+                    at = int(header(message, "timingwheel-at"))
+                    self.late.append(now() - at)
+                    if at > self.allRan:
+                        self.users.recurring.discard(timerOf(message.key()))
+
+    def endRecurring(self):
+        """Cancels what recurs, once each was delivered again since all ran again."""
+        recurring = list(self.users.recurring)
+        self.allRan, until = now(), time.monotonic() + PATIENCE
+        while self.users.recurring and time.monotonic() < until:
+            self.step()
+        for timer in list(self.users.recurring):
+            self.ledger.wrong("recurs no more", f"timer {timer}")
+        for timer in recurring:
+            self.users.command("cancel", timer)
+        self.users.user.flush(PATIENCE)
 
     def makeUsers(self):
         return Users(self.cluster.addresses, self.options.rate, self.options.seed)
@@ -330,16 +371,16 @@ class Attack:
     def account(self, message, letters):
         if message.topic() == REPLIES:
             self.ledger.replied(int(header(message, "timingwheel-reply")),
-                                header(message, "timingwheel-outcome"))  # fmt: skip
+                                header(message, "timingwheel-outcome"), message.timestamp()[1])
         elif message.topic() == DEAD_LETTERS:
             letters[int(header(message, "timingwheel-reply") or -1)] += 1
         else:
             headers = dict(message.headers())
-            timer = timerOf(headers["timingwheel-id"])
-            self.ledger.delivered(timer, int(headers["timingwheel-at"]), message.timestamp()[1])
-            given = (message.key(), message.value(), headers.get("order"))
-            if given != 3 * (headers["timingwheel-id"],):
-                self.ledger.wrong("another key, value or header", f"timer {timer}")
+            schedule, at = int(headers["order"]), int(headers["timingwheel-at"])
+            self.ledger.delivered(schedule, at, message.timestamp()[1])
+            timer = keyOf(self.ledger.timers[schedule]).encode()
+            if (message.key(), message.value(), headers["timingwheel-id"]) != 3 * (timer,):
+                self.ledger.wrong("another key, value or id", f"of {headers['timingwheel-id']}")
 
     def look(self):
         """Whether the brokers have written the transactions as they should."""
@@ -350,12 +391,6 @@ class Attack:
                         if name.startswith(f"{TARGET}-"))  # fmt: skip
         if committed != self.ledger.deliveries.total():
             self.ledger.wrong("deliveries in the brokers' logs", f"{committed:,}")
-
-    def fates(self):
-        """By the brokers' logs, what became of timers that are told as wrong."""
-        wrong = re.findall(r"timer (\d+),", " ".join(self.ledger.toldProblems()))
-        return [f"timer {timer}: {'; '.join(self.scan.fates(keyOf(timer).encode()))}"
-                for timer in sorted(set(wrong))]  # fmt: skip
 
 
 def timerOf(key):
@@ -374,11 +409,11 @@ def told(attack, machine):
         "how": "hasty" if options.hasty else "gently", "minutes": options.minutes,
         "machine": "{processor}; {cores} cores; {memory}; {system}".format(**machine),
         "luck": attack.luck.told(), "commands": len(ledger.kinds),
-        **{name: ledger.counts[name] for name in ("accepted", *ENDS, "pushed-back", "too-late",
-           "refused")},
+        **{name: ledger.counts[name] for name in ("accepted", *ENDS, "recurred", "pushed-back",
+           "too-late", "refused")},
         "within-a-second": f"{100 * sum(ms <= 1_000 for ms in late) / len(late):.1f} %",
         "latest": f"{max(late) / 1000:.1f} s", "logs": attack.scan.told(),
-        "wrong": ledger.toldProblems(), "fates": attack.fates(),
+        "wrong": ledger.toldProblems(),
     }  # fmt: skip
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
                    for name, value in row.items())  # fmt: skip
@@ -391,7 +426,7 @@ def endAll(failure):
 
 
 def accountOf(attack, isWritten=False):
-    """Its exit status. The record keeps the last five attacks, each with its seed."""
+    """Its exit status. The record keeps the last ten attacks, each with its seed."""
     threading.excepthook = endAll
     machine = about.describeMachine()
     with allEnded():
@@ -402,7 +437,7 @@ def accountOf(attack, isWritten=False):
         print("It balances: none lost, none twice, none early, none after its cancel")
     if isWritten:
         head, *rows = RECORD.read_text("utf-8").split(BEGIN)
-        RECORD.write_text(BEGIN.join([head, *rows[-4:], row]), "utf-8")
+        RECORD.write_text(BEGIN.join([head, *rows[-9:], row]), "utf-8")
         print(f"== written into {RECORD.name}")
     return 1 if attack.ledger.problems else 0
 

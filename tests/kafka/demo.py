@@ -18,7 +18,7 @@ class Customers(Users):
 
     def __init__(self, addresses, options):
         super().__init__(addresses, options.rate, seed=1)
-        self.count, self.steps = options.orders, 0
+        self.count, self.steps, self.timers = options.orders, 0, 0
         self.unpaid = {fate: deque() for fate in PAID_AFTER}  # (when it is paid, the order)
 
     def act(self):

@@ -21,7 +21,7 @@ import threading
 import time
 import unittest
 import zlib
-from functools import partial
+from functools import partial, partialmethod
 from pathlib import Path
 
 from confluent_kafka import Consumer, IsolationLevel, TopicPartition
@@ -369,35 +369,6 @@ class Failures(World):
         self.worker(*options)
         self.assertDelivered(MANY[5:])
 
-    def testATimerRecurs(self):
-        """At each of its times once, whoever delivers it; or it skips times that have passed."""
-        worker, at, times = self.ready(), now() + 1_000, {b"caught up": [], b"skipped": []}
-        rule = {"timingwheel-every": "1000"}
-        self.command("schedule", "skipped", at, **rule)
-        self.command("schedule", "caught up", at, **rule, **{"timingwheel-missed": "catch-up"})
-        self.awaitMetric(worker, "delivered_total", above=5)
-        worker.kill()
-        self.awaitMetric(self.ready(), "delivered_total", above=20)
-        for key in times:
-            self.command("cancel", key)
-        self.assertEqual(sorted(self.outcomes(4)), 2 * ["cancelled"] + 2 * ["scheduled"])
-        for each in self.read("target"):
-            times[each.key()].append(int(header(each, "timingwheel-at")))
-            self.assertGreaterEqual(each.timestamp()[1], times[each.key()][-1])
-        all_, some = (times[key] for key in times)
-        self.assertEqual(all_, list(range(at, all_[-1] + 1, 1_000)))
-        self.assertEqual(some, sorted({*some} & {*range(at, some[-1] + 1, 1_000)}))
-        self.assertLess(len(some), len(all_))
-
-    def testAWorkerIsPaused(self):
-        paused = self.ready()
-        self.schedule(IDS, now() + 4_000)
-        paused.pause()
-        self.awaitMetric(self.ready(), "delivered_total", len(IDS))
-        paused.resume()  # it believes that it owns them, and that they are due
-        self.awaitLog(paused, "lost")
-        self.assertDelivered(IDS)
-
     def testAWorkerIsStopped(self):
         stopped, other = self.ready(), self.worker()
         self.awaitLog(other, "taken over")
@@ -441,11 +412,8 @@ class Failures(World):
             self.assertEqual(worker.page("healthz"), (200, "ok\n"))
         self.awaitMetric(worker, "ready", PARTITIONS)
 
-    def testABrokerIsKilledWhileNothingIsDue(self):
-        self.checkReadiness(session=600_000)
-
-    def testABrokerIsKilledAndPartitionsAreLost(self):
-        self.checkReadiness(SESSION, "lost: partition")
+    testABrokerIsKilledWhileNothingIsDue = partialmethod(checkReadiness, 600_000)
+    testABrokerIsKilledAndPartitionsAreLost = partialmethod(checkReadiness, SESSION, "lost: part")
 
     def testATransactionFailsWhoseBatchIsWritten(self):
         """A broker must not take what is sent anew for what was aborted."""
@@ -647,21 +615,18 @@ class Failures(World):
     def testATopicIsMissing(self):
         self.assertRefused(self.worker(create=0), "is not there", "--create-topics")
 
-    def testTheStateIsNotCompacted(self):
-        self.makeTopic("state")
-        self.assertRefused(self.worker(), "cleanup.policy is delete: it must be compact")
+    def checkTopic(self, reason, part, partitions=PARTITIONS, **settings):
+        self.makeTopic(part, partitions, **settings)
+        self.assertRefused(self.worker(), reason)
 
-    def testTombstonesAreRemovedTooSoon(self):
-        self.makeTopic("state", cleanup_policy="compact", delete_retention_ms=1000)
-        self.assertRefused(self.worker(), "delete.retention.ms is 1000: it must be an hour")
-
-    def testTheCommandsAreCompacted(self):
-        self.makeTopic("commands", cleanup_policy="compact")
-        self.assertRefused(self.worker(), "cleanup.policy is compact: it must be delete")
-
-    def testTheTopicsHaveOtherNumbersOfPartitions(self):
-        self.makeTopic("commands", PARTITIONS + 1)
-        self.assertRefused(self.worker(), "they must have as many")
+    testTheStateIsNotCompacted = partialmethod(checkTopic, "is delete: it must be compact", "state")
+    testTombstonesAreRemovedTooSoon = partialmethod(
+        checkTopic, "delete.retention.ms is 1000: it must be an hour", "state",
+        cleanup_policy="compact", delete_retention_ms=1000)  # fmt: skip
+    testTheCommandsAreCompacted = partialmethod(
+        checkTopic, "is compact: it must be delete", "commands", cleanup_policy="compact")
+    testTheTopicsHaveOtherNumbersOfPartitions = partialmethod(
+        checkTopic, "they must have as many", "commands", PARTITIONS + 1)
 
     def testTheNumberOfPartitionsIsChanged(self):
         self.leave(IDS, FAR)
@@ -772,9 +737,10 @@ class Failures(World):
     def checkRight(self, operation, kind, *names):
         """A worker without it says so, and goes on when it has it. Nothing is lost meanwhile."""
         what = kind.name.replace("_", " ").title()
+        names = [name.format(group=self.group, **self.topics) for name in names]
         meanwhile = [f"meanwhile{i}" for i in range(20)]
         self.leave(IDS, 15_000)
-        self.forbid(kind, names, operation)
+        self.forbid(kind, names, AclOperation[operation])
         worker = self.worker(create=0)
         self.schedule(meanwhile, now())
         self.awaitLog(worker, f"{what} authorization failed")
@@ -788,20 +754,12 @@ class Failures(World):
         self.assertDelivered(IDS + meanwhile)
         self.assertEqual(self.read("dead-letters"), [])
 
-    def testAWorkerMayNotWriteTheState(self):
-        self.checkRight(AclOperation.WRITE, TOPIC, self.topics["state"])
-
-    def testAWorkerMayNotReadTheState(self):
-        self.checkRight(AclOperation.READ, TOPIC, self.topics["state"])
-
-    def testAWorkerMayNotReadTheCommands(self):
-        self.checkRight(AclOperation.READ, TOPIC, self.topics["commands"])
-
-    def testAWorkerMayNotJoinTheGroup(self):
-        self.checkRight(AclOperation.READ, GROUP, self.group)
-
-    def testAWorkerMayNotUseTransactions(self):
-        self.checkRight(AclOperation.WRITE, TRANSACTIONAL_ID, f"{self.group}-0", f"{self.group}-1")
+    testAWorkerMayNotWriteTheState = partialmethod(checkRight, "WRITE", TOPIC, "{state}")
+    testAWorkerMayNotReadTheState = partialmethod(checkRight, "READ", TOPIC, "{state}")
+    testAWorkerMayNotReadTheCommands = partialmethod(checkRight, "READ", TOPIC, "{commands}")
+    testAWorkerMayNotJoinTheGroup = partialmethod(checkRight, "READ", GROUP, "{group}")
+    testAWorkerMayNotUseTransactions = partialmethod(
+        checkRight, "WRITE", TRANSACTIONAL_ID, "{group}-0", "{group}-1")
 
     def testAWorkerMayNotSeeTheSettings(self):
         self.ready().stop()

@@ -63,7 +63,7 @@ def testsByProgram():
     for path in (ROOT / "tests").rglob("*.cpp"):
         found[path.parent.name].update(map(".".join, TEST.findall(path.read_text("utf-8"))))
     for suite in re.split(r"^class ", (ROOT / FAILURES).read_text("utf-8"), flags=re.MULTILINE):
-        names = re.findall(r"^    def (test\w+)", suite, re.MULTILINE)
+        names = re.findall(r"^    (?:def )?(test\w+)", suite, re.MULTILINE)
         found[FAILURES].update(f"{suite.split('(')[0]}.{name}" for name in names)
     return found
 

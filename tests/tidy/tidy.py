@@ -258,7 +258,7 @@ def checkNamed(tree):
             if span.startswith("tests/"):
                 isThere = isIn(tree, span)
             elif re.fullmatch(r"test[A-Z]\w*", span):
-                isThere = f"\n    def {span}(" in python
+                isThere = f"\n    def {span}(" in python or f"\n    {span} = " in python
             elif re.fullmatch(r"[A-Z]\w*[.][*A-Z]\S*", span):
                 isThere = fnmatch.filter(cpp, span)
             if not isThere:
