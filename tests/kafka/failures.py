@@ -1018,4 +1018,4 @@ def load_tests(_loader, suites, _pattern):
 
 if __name__ == "__main__":
     with allEnded():
-        unittest.main(verbosity=2)
+        unittest.main(testRunner=unittest.TextTestRunner(verbosity=2, descriptions=False))
