@@ -70,6 +70,7 @@ void Shape::drawExecutor(Dice& dice) {
 
 void Shape::drawSurroundings(Dice& dice) {
     time = dice.oneOf({Time::steady, Time::steady, Time::stepping, Time::manual});
+    if (time == Time::steady && !isFlat && Dice{~seed}.oneIn(3)) time = Time::counted;
     factory = dice.oneOf({FactoryFault::none, FactoryFault::none, FactoryFault::throwsAtFirst,
                           FactoryFault::throwsHavingStarted, FactoryFault::runsItselfAtFirst,
                           FactoryFault::makesNoneAtFirst});
@@ -243,6 +244,12 @@ Scenario::Lease Scenario::makeTimer() {
         auto clock = std::make_unique<SteppingClock>(2 * shape_.slots * shape_.tick);
         clock_ = stepping_ = clock.get();
         whole->clock = std::move(clock);
+    } else if (shape_.time == Shape::Time::counted) {
+        using enum StrangeCounter::Habit;
+        auto const habit = Dice{shape_.seed + 3}.oneOf(
+            {goesOn, jumpsForward, goesBack, isSlewed, differsByProcessor, runsSlowly});
+        whole->clock = std::make_unique<CountedClock>(habit, Dice{shape_.seed + 4});
+        clock_ = whole->clock.get();
     }
     if (shape_.hasExecutor)
         whole->executor = std::make_unique<StrangeExecutor>(shape_.executor, Dice{dice.seed()});
@@ -267,11 +274,13 @@ Scenario::Lease Scenario::makeTimer() {
                                     .observer = observer_});
         timer_ = whole->flat.get();
     } else {
+        bool const isCounted = shape_.time == Shape::Time::counted;
         whole->system =
             std::make_unique<SystemTimer>(TimerOptions{.tick = shape_.tick,
                                                        .wheelSize = shape_.slots,
                                                        .levelSizes = shape_.levelSizes(),
                                                        .clock = *clock_,
+                                                       .coarseClock = isCounted,
                                                        .executor = executor,
                                                        .maxPendingTimeouts = shape_.most,
                                                        .shards = shape_.shards,
@@ -300,8 +309,8 @@ nanoseconds Scenario::slack() const { return shape_.isFlat ? 2 * shape_.tick : n
 
 void Scenario::run() {
     Lease lease = makeTimer();
-    bool const isTimely = shape_.time == Shape::Time::steady && shape_.isPunctual() &&
-                          !(shape_.isScarce && shape_.isFlat);
+    bool const isTimely =
+        shape_.isSteady() && shape_.isPunctual() && !(shape_.isScarce && shape_.isFlat);
     if (isTimely) onIdle([this](Clock::TimePoint time) { books_.idle(time, slack()); });
     if (shape_.end == Shape::End::letGo) books_.dropped();
 
@@ -392,7 +401,7 @@ void Scenario::letTimePass(Dice& dice) {
     std::int64_t const turn = shape_.slots * shape_.tick.count();
     nanoseconds const time{
         static_cast<std::int64_t>(dice.below(2 * static_cast<std::size_t>(turn)))};
-    if (shape_.time == Shape::Time::steady) return std::this_thread::sleep_for(time);
+    if (shape_.isSteady()) return std::this_thread::sleep_for(time);
     if (stepping_ != nullptr) return stepping_->step(time - nanoseconds{turn});
     try {
         Scarcity const scarce{shape_.isScarce};
@@ -600,7 +609,7 @@ void Scenario::checkBalance(Whole const& whole) {
 
 /// The limit was released once for each timeout, whatever has become of it.
 void Scenario::checkPlaces() {
-    if (shape_.most == 0 || shape_.time != Shape::Time::steady) return;
+    if (shape_.most == 0 || !shape_.isSteady()) return;
     Dice dice{shape_.seed + 2};
     nanoseconds const far = shape_.tick * 1'000'000;
     std::size_t taken = 0;

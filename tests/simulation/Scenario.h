@@ -49,12 +49,14 @@ struct Shape {
     } end;
 
     // Its surroundings.
-    enum class Time { steady, stepping, manual } time;
+    enum class Time { steady, counted, stepping, manual } time;
     bool hasExecutor;
     StrangeExecutor::Habits executor;
     FactoryFault factory;
     bool isScarce;  ///< memory, for the timer
 
+    /// True if nobody sets the clock.
+    bool isSteady() const { return time == Time::steady || time == Time::counted; }
     /// True if the executor runs each claim when it can.
     bool isPunctual() const;
     bool mayReject() const;

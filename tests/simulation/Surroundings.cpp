@@ -185,4 +185,70 @@ Clock::TimePoint SteppingClock::highest() const {
     return std::max(highest_, current);
 }
 
+// ---- the counter ------------------------------------------------------------------------------
+
+namespace {
+
+struct CounterState {
+    StrangeCounter::Habit habit{};
+    Dice dice{0};
+    Clock::TimePoint counted{};  ///< until when
+    std::uint64_t count = 0;
+    bool isCalibrated = false;
+    nanoseconds calibration{};
+} state;  // kept aside
+
+}  // namespace
+
+void StrangeCounter::begin(Habit habit, Dice dice) {
+    Clock::TimePoint const now = Clock::steady().now();
+    Aside const aside;
+    state = {
+        .habit = habit, .dice = std::move(dice), .counted = now, .count = std::uint64_t{1} << 62};
+}
+
+void StrangeCounter::calibrated() {
+    Aside const aside;
+    state.counted -= std::exchange(state.calibration, nanoseconds{0});
+    state.isCalibrated = true;
+}
+
+Clock::TimePoint StrangeCounter::exact() noexcept {
+    Clock::TimePoint const now = Clock::steady().now();
+    Aside const aside;
+    if (!state.isCalibrated) state.calibration += std::chrono::microseconds{1};
+    return now + state.calibration;
+}
+
+std::uint64_t StrangeCounter::count() noexcept {
+    constexpr double kRate = 4;  // counts in a nanosecond
+    constexpr std::uint64_t kSecond = 4'000'000'000;
+    constexpr std::uint64_t kApart = 4'000;
+    Clock::TimePoint const now = exact();
+    Aside const aside;
+    double const passed = static_cast<double>((now - std::exchange(state.counted, now)).count());
+    double rate = 1;
+    std::uint64_t apart = 0;
+    Habit const habit = state.isCalibrated ? state.habit : Habit::goesOn;
+    bool const isNowAndThen = state.dice.oneIn(8);
+    if (habit == Habit::jumpsForward && isNowAndThen)
+        state.count += kSecond * state.dice.below(1'000);
+    else if (habit == Habit::goesBack && isNowAndThen)
+        state.count -= kSecond * (10 + state.dice.below(1'000));
+    else if (habit == Habit::isSlewed)
+        rate = state.dice.oneIn(2) ? 1.11 : 0.89;
+    else if (habit == Habit::differsByProcessor)
+        apart = state.dice.below(kApart);
+    else if (habit == Habit::runsSlowly)
+        rate = 0.6;
+    state.count += static_cast<std::uint64_t>(passed * rate * kRate);
+    return state.count + apart;
+}
+
+CountedClock::CountedClock(StrangeCounter::Habit habit, Dice dice) {
+    StrangeCounter::begin(habit, std::move(dice));
+    require(recent_.begin(), "the counter is not used");
+    StrangeCounter::calibrated();
+}
+
 }  // namespace timingwheel::test::simulation

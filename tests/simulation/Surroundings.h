@@ -2,6 +2,7 @@
 
 #include "Dice.h"
 #include "Simulation.h"
+#include "core/base/RecentTime.h"
 
 #include <support/Waiters.h>
 #include <timingwheel/Clock.h>
@@ -133,6 +134,45 @@ private:
     std::chrono::nanoseconds offset_{};     // kept aside
     TimePoint highest_ = TimePoint::min();  // kept aside
     Sleepers sleepers_;
+};
+
+/// A processor's counter, and the steady clock that the kernel computes from it. The counter does
+/// one of the strange things that RecentTime allows for; each run has one such counter.
+struct StrangeCounter {
+    /// What the counter does now and then.
+    enum class Habit : std::uint8_t {
+        goesOn,
+        jumpsForward,
+        goesBack,
+        isSlewed,
+        differsByProcessor,
+        runsSlowly,
+    };
+
+    static void begin(Habit habit, Dice dice);
+    /// Until it is called, each reading takes a microsecond: time to measure the counter in.
+    static void calibrated();
+
+    static std::uint64_t count() noexcept;
+    static Clock::TimePoint exact() noexcept;
+    static bool isSourceOfClock() noexcept { return true; }
+};
+
+/// The steady clock, whose coarse reading is a recent one by a strange counter.
+class CountedClock final : public Clock {
+public:
+    CountedClock(StrangeCounter::Habit habit, Dice dice);
+
+    TimePoint now() const noexcept override { return Clock::steady().now(); }
+    TimePoint coarseNow() const noexcept override { return recent_.now(last_); }
+    std::chrono::nanoseconds coarseLag() const noexcept override { return Recent::kLag; }
+    std::unique_ptr<Waiter> makeWaiter() override { return Clock::steady().makeWaiter(); }
+
+private:
+    using Recent = detail::RecentTime<StrangeCounter>;
+
+    mutable Recent recent_;
+    static inline thread_local Recent::Reading last_;  // a run has one such clock
 };
 
 }  // namespace timingwheel::test::simulation
