@@ -70,7 +70,10 @@ void Shape::drawExecutor(Dice& dice) {
 
 void Shape::drawSurroundings(Dice& dice) {
     time = dice.oneOf({Time::steady, Time::steady, Time::stepping, Time::manual});
-    if (time == Time::steady && !isFlat && Dice{~seed}.oneIn(3)) time = Time::counted;
+    if (time == Time::steady && !isFlat && Dice{~seed}.oneIn(2)) {
+        time = Time::counted;
+        tick = executor.tick = std::chrono::microseconds{16};  // half of what a reading may be old
+    }
     factory = dice.oneOf({FactoryFault::none, FactoryFault::none, FactoryFault::throwsAtFirst,
                           FactoryFault::throwsHavingStarted, FactoryFault::runsItselfAtFirst,
                           FactoryFault::makesNoneAtFirst});

@@ -230,7 +230,7 @@ std::uint64_t StrangeCounter::count() noexcept {
     double rate = 1;
     std::uint64_t apart = 0;
     Habit const habit = state.isCalibrated ? state.habit : Habit::goesOn;
-    bool const isNowAndThen = state.dice.oneIn(8);
+    bool const isNowAndThen = state.dice.oneIn(3);
     if (habit == Habit::jumpsForward && isNowAndThen)
         state.count += kSecond * state.dice.below(1'000);
     else if (habit == Habit::goesBack && isNowAndThen)
