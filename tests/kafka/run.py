@@ -5,7 +5,7 @@ demo      two workers and a million orders of which most are paid; kills one of 
           middle, and accounts for every order; three minutes
 attack    kills and pauses brokers and workers at random while users schedule, push back and
           cancel; then accounts for every timer
-figures   measures, and writes the rows of docs/beyond.md; seven minutes on a quiet machine
+figures   measures us and Kafka Streams, and writes the rows of docs/beyond.md; twenty minutes
 failures  lets brokers, workers and users fail in each way of docs/beyond.md's table, or in those
           that are named: Failures.testAWorkerIsKilled; ten minutes
 clients   has the programs of docs/beyond in C++, Python and Java write commands, and compares them
@@ -37,7 +37,7 @@ def parse():
                      help="start killed brokers again at once, which Kafka does not always stand")
     one.add_argument("--write", action="store_true", help="a run of ten minutes or more")
     one = commands.add_parser("figures")
-    one.add_argument("--quick", action="store_true", help="three minutes; only prints them")
+    one.add_argument("--quick", action="store_true", help="five minutes; only prints them")
     one.add_argument("--vast", action="store_true", help="ten million timers, too")
     commands.add_parser("failures").add_argument("test", nargs="*")
     commands.add_parser("clients")
@@ -50,7 +50,7 @@ def parse():
 
 def main():
     options = parse()
-    need("kafka", *(["java"] if options.command == "clients" else []))
+    need("kafka", *(["java"] if options.command in ("clients", "figures") else []))
     python = pythonOf("kafka")
     if Path(sys.executable) != python:
         os.execv(python, [python, "-B", __file__, *sys.argv[1:]])

@@ -5,11 +5,9 @@ Ten minutes or more are written into record.md, with the date and the machine. T
 run is kept in build/soak.
 """
 
-import datetime
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -17,6 +15,7 @@ sys.path[:0] = [str(TESTS / "benchmark" / "page"), str(TESTS / "support")]
 
 import about  # noqa: E402  (found in the folders above)
 import seal  # noqa: E402
+from measure import Run  # noqa: E402
 from runner import ROOT, asked, between, build, need, parser  # noqa: E402
 
 PAGE = Path(__file__).with_name("record.md")
@@ -35,18 +34,14 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     report = folder / "report.md"
     report.unlink(missing_ok=True)
-    machine, began = about.describeMachine(), time.monotonic()
+    run = Run(asked("soak"), "full")
     signal.signal(signal.SIGINT, lambda *_: None)  # which the program does not inherit
     status = subprocess.Popen([program, *sys.argv[1:], "--report", report]).wait()
     if status != 0 or not report.exists():
         return status
-    seconds = round(time.monotonic() - began)
-    run = {"command": asked("soak"), "date": datetime.date.today().isoformat(),
-           "seconds": seconds, "machine": machine, "size": "full"}  # fmt: skip
-    paragraphs = [about.generated(run), f"On {about.machine(run)}.", about.warnings(run),
-                  report.read_text(encoding="utf-8").strip()]  # fmt: skip
-    text = seal.sealed("\n" + "\n\n".join(filter(None, paragraphs)))
-    if seconds >= FULL:
+    record = run.record(1, {})
+    if record["seconds"] >= FULL:
+        text = about.sealed(record, report.read_text(encoding="utf-8").strip())
         seal.writePart(PAGE, "./dev soak", text)
         print(f"== written into {PAGE.relative_to(ROOT)}")
     return 0

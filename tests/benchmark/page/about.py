@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import seal
 from tables import CLAIM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -83,6 +84,12 @@ def machine(run):
     parts = [about["processor"], f"{about['cores']} cores", about["memory"], about["system"],
              about["compiler"], about.get("java")]  # fmt: skip
     return "; ".join(filter(None, parts))
+
+
+def sealed(run, *paragraphs):
+    """A part of a page, which says how it was measured."""
+    return seal.sealed("\n" + "\n\n".join(filter(None, (
+        generated(run), f"On {machine(run)}.", warnings(run), *paragraphs))))  # fmt: skip
 
 
 class Page:
