@@ -19,32 +19,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import summary  # noqa: E402
 
-# What is asked, and what the answer must say.
-REFUSED = {
-    "nosuch": ["nosuch"],
-    "test slow": ['"slow"', "--slow"],
-    "build base": ['"base"', "release"],
-    "build dev release": ['"release"'],
-    "docs html": ['"html"'],
-    "release --to build/x": ["--url"],
-    "bench nosuch": ["nosuch"],
-    "bench --ratas nowhere": ["--ratas", '"nowhere"', "timer-wheel.h"],
-    "guarantees 5": ['"5"', "--quick"],
-    "bugs --generated 0": ["--generated", '"0"', "1 to 100000"],
-    "walkthrough --open": ['"--open"'],
-    "fuzz 604801": ['"604801"', "1 to 604800"],
-    "fuzz --fixed 5": ['"5"', "--fixed"],
-    "kafka nosuch": ["nosuch", "demo", "attack"],
-    "kafka demo --orders 5": ["--orders", '"5"', "1000 to 100000000"],
-    "kafka clients java": ["java"],
-    "soak abc": ["minutes", '"abc"', "0.01 to 10000"],
-    "coverage all": ['"all"'],
-    "lint --fixed": ['"--fixed"', "--fix"],
-    "conan --tests": ['"--tests"', "--quick"],
-    "platforms nosuch": ["nosuch", "musl"],
-    "platforms --cheap --write": ["--cheap", "--write"],
-    "weight 5": ["5"],
-}
+REFUSED = tomllib.loads((HERE / "refused.toml").read_text("utf-8"))
 # What ctest leaves behind: a test that passed, and some that were skipped, the last with an excuse.
 CTEST = """#!/bin/sh
 mkdir -p build/junit
