@@ -18,7 +18,7 @@ from pathlib import Path
 
 import about
 from brokerlogs import Scan
-from children import allEnded, reserve
+from children import Child, allEnded, reserve
 from cluster import Cluster
 from ledger import ENDS, Ledger
 from runner import asked
@@ -71,15 +71,13 @@ class Users(threading.Thread):
     def act(self):
         """The next command."""
         kind = self.draw.random()
+        timer = max(FEW + 1, self.timers - int(self.draw.random() * RECENT))
         if kind < 0.02:
             self.actOnFew(1 + self.draw.randrange(FEW))
-            return
-        if kind < 0.58 or self.timers == FEW:
+        elif kind < 0.58 or self.timers == FEW:
             self.timers += 1
             self.command("schedule", self.timers, self.soon(-1_000))
-            return
-        timer = max(FEW + 1, self.timers - int(self.draw.random() * RECENT))
-        if kind < 0.665:
+        elif kind < 0.665:
             self.command("schedule", timer, self.soon(0))
         elif kind < 0.82:
             self.command("push-back", timer, self.soon(0))
@@ -303,6 +301,20 @@ class Attack:
             self.users.command("cancel", timer)
         self.users.user.flush(PATIENCE)
 
+    def operate(self):
+        """Asks the set, one question after the other. A cancel's outcome is among the replies."""
+        child = Child("operator", (), self.cluster.folder / "operator.log")
+        for what in itertools.cycle(("check", "forecast", "list --limit 9", "show ID", "cancel ID")):
+            words = what.replace("ID", keyOf(self.users.timers)).split()
+            child.command = [self.options.program, *words, "--replies", REPLIES, "--brokers",
+                             self.cluster.addresses]  # fmt: skip
+            child.start()
+            while child.isRunning:
+                yield 0.2
+            self.luck.counts[f"{words[0]} with {child.process.returncode}"] += 1
+            if child.process.returncode not in (0, 1):
+                self.ledger.wrong(f"an end of {words[0]}", child.endOfLog(1))
+
     def makeUsers(self):
         return Users(self.cluster.addresses, self.options.rate, self.options.seed)
 
@@ -311,6 +323,7 @@ class Attack:
         for worker in self.workers:
             self.luck.begin(self.luck.strikeWorker(worker))
         self.luck.begin(self.luck.strikeBrokers())
+        self.luck.begin(self.operate())
         until = time.monotonic() + 60 * self.options.minutes
         while time.monotonic() < until:
             self.step()
@@ -370,8 +383,10 @@ class Attack:
 
     def account(self, message, letters):
         if message.topic() == REPLIES:
-            self.ledger.replied(int(header(message, "timingwheel-reply")),
-                                header(message, "timingwheel-outcome"), message.timestamp()[1])
+            if not (text := header(message, "timingwheel-reply")).isdigit():  # the operator's
+                text = self.ledger.command("cancel", timerOf(message.key()))
+            outcome = header(message, "timingwheel-outcome")
+            self.ledger.replied(int(text), outcome, message.timestamp()[1])
         elif message.topic() == DEAD_LETTERS:
             letters[int(header(message, "timingwheel-reply") or -1)] += 1
         else:

@@ -63,5 +63,4 @@ def main(options):
                          "-cp", cluster.path, BEYOND / "TenLines.java"]):  # fmt: skip
             subprocess.run([*command, addresses, *TIMERS], check=True, timeout=120)
         checkRight(addresses)
-    print(f"C++, Python and Java write the same commands for {len(TIMERS)} timers, into the same "
-          "partitions")  # fmt: skip
+    print(f"C++, Python and Java write the same commands for {len(TIMERS)} timers")

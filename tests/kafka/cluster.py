@@ -67,8 +67,7 @@ class Cluster:
         return ["java", "-Xmx512m", "-XX:+ExitOnOutOfMemoryError", "-Djava.awt.headless=true",
                 f"-Dorg.slf4j.simpleLogger.defaultLogLevel={log}",
                 "-Dorg.slf4j.simpleLogger.showDateTime=true",
-                "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-                "-cp", self.path]  # fmt: skip
+                "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS", "-cp", self.path]
 
     def _broker(self, number):
         file = self.folder / f"broker-{number + 1}.properties"

@@ -369,6 +369,26 @@ class Failures(World):
         self.worker(*options)
         self.assertDelivered(MANY[5:])
 
+    def testATimerRecurs(self):
+        """At each of its times once, whoever delivers it; or it skips times that have passed."""
+        worker, at, times = self.ready(), now() + 1_000, {b"caught up": [], b"skipped": []}
+        rule = {"timingwheel-every": "1000"}
+        self.command("schedule", "skipped", at, **rule)
+        self.command("schedule", "caught up", at, **rule, **{"timingwheel-missed": "catch-up"})
+        self.awaitMetric(worker, "delivered_total", above=5)
+        worker.kill()
+        self.awaitMetric(self.ready(), "delivered_total", above=20)
+        for key in times:
+            self.command("cancel", key)
+        self.assertEqual(sorted(self.outcomes(4)), 2 * ["cancelled"] + 2 * ["scheduled"])
+        for each in self.read("target"):
+            times[each.key()].append(int(header(each, "timingwheel-at")))
+            self.assertGreaterEqual(each.timestamp()[1], times[each.key()][-1])
+        all_, some = (times[key] for key in times)
+        self.assertEqual(all_, list(range(at, all_[-1] + 1, 1_000)))
+        self.assertEqual(some, sorted({*some} & {*range(at, some[-1] + 1, 1_000)}))
+        self.assertLess(len(some), len(all_))
+
     def testAWorkerIsStopped(self):
         stopped, other = self.ready(), self.worker()
         self.awaitLog(other, "taken over")
