@@ -112,8 +112,8 @@ struct HashedWheelTimerOptions {
 ///                point counts as the delay that its clock has left. A tolerance is checked, and
 ///                otherwise makes no difference
 /// Order          within a tick, the order of arrival
-/// Complexity     newTimeout and cancel O(1), without a lock; a tick O(timeouts in its slot),
-///                where each that is not due costs reading 4 bytes
+/// Complexity     newTimeout and cancel O(1), nearly always without a lock; a tick O(timeouts in
+///                its slot), where each that is not due costs reading 4 bytes
 /// Memory         48 bytes plus the task for a timeout, and 12 bytes in its slot. A cancelled one
 ///                whose task has a destructor or a `cancelled()`, or which is in its slot, keeps
 ///                them until the worker's next tick: callers that schedule and cancel such without

@@ -39,8 +39,8 @@ inline namespace v1 {
 /// Thread safety  any thread. If two call runDue() at a time, the second returns false at once
 /// Lifetime       as SystemTimer. The destructor closes the descriptor: take it out of the loop
 ///                first. While it runs, other threads may use hooks and handles only
-/// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin, a
-///                loop, or more than one shard; std::system_error if the system has no descriptor
+/// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin,
+///                or more than one shard; std::system_error if the system has no descriptor
 ///                left, or none that counts suspension, or follows the time of day, as the clock
 ///                does
 class TIMINGWHEEL_API LoopTimer final : public WheelTimer {

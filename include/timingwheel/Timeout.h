@@ -34,7 +34,8 @@ struct TimeoutAccess;
 /// A task that waits in an executor's queue is still pending; one of a HashedWheelTimer has expired
 /// by then. HashedWheelTimer lists the other differences.
 ///
-/// Complexity     everything O(1); cancel() takes the lock of one shard, questions take none
+/// Complexity     everything O(1); cancel() and task() take the lock of one shard, other questions
+///                none
 /// Thread safety  like std::shared_ptr: any thread may use its own handle of a timeout, and call
 ///                const functions of a shared one (of a ManualTimer: its thread only). Everything
 ///                may be called from inside a task

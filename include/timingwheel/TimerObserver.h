@@ -21,7 +21,7 @@ inline namespace v1 {
 ///
 /// A timeout gets a `cancel` event when
 ///
-/// - its handle or hook cancelled it, or its hook was destroyed;
+/// - its handle, its hook or cancelAll() cancelled it, its hook was destroyed, or its series ended;
 /// - stop() returned it;
 /// - the executor rejected it;
 /// - a flat timer refused it because stop() came first.

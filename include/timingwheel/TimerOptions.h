@@ -58,7 +58,7 @@ struct TimerOptions {
     /// lengths that cannot be expressed saturate to it.
     Duration tick = std::chrono::milliseconds{1};
     /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
-    /// memory: 64 bytes and one bit a slot, in each level that a shard has built.
+    /// memory: 160 bytes and one bit a slot, of which 32 are touched at first.
     std::int64_t wheelSize = 20;
     /// Slots of the first levels, the finest first; the last is repeated above. Takes the place of
     /// `wheelSize`. {60, 60, 24, 7} with a tick of 1 s are levels as in a clock.
@@ -84,7 +84,7 @@ struct TimerOptions {
     /// How many timeouts may be pending; 0: no limit, and no counter that all threads share.
     std::size_t maxPendingTimeouts = 0;
     /// Number of wheels, each with its own lock, over which the threads are spread: a power of two
-    /// up to 64; 0: four for each core. SystemTimer only.
+    /// up to 64; 0: four for each core or some more. SystemTimer only.
     std::size_t shards = 0;
     /// Busy-wait for this long (0 to 1 s) before each expiration. Costs that much processor time
     /// for each wake-up and removes the wake-up latency; dedicate a core to it. SystemTimer only;

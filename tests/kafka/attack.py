@@ -304,7 +304,7 @@ class Attack:
     def operate(self):
         """Asks the set, one question after the other. A cancel's outcome is among the replies."""
         child = Child("operator", (), self.cluster.folder / "operator.log")
-        for what in itertools.cycle(("check", "forecast", "list --limit 9", "show ID", "cancel ID")):
+        for what in itertools.cycle(("check", "forecast", "list", "show ID", "cancel ID")):
             words = what.replace("ID", keyOf(self.users.timers)).split()
             child.command = [self.options.program, *words, "--replies", REPLIES, "--brokers",
                              self.cluster.addresses]  # fmt: skip

@@ -844,8 +844,8 @@ class Failures(World):
     def testTheStateHasAMalformedRecord(self):
         self.leave(IDS, 6_000)
         stranger = User(self.cluster.addresses, self.topics["state"])
-        for key in ("stranger", ""):
-            stranger.write(key, b"?", [])
+        for key in (*IDS, ""):  # of which some belong to the other partition
+            stranger.write(key, b"?", [], partition=0)
         stranger.write("stranger", b"?", [("timingwheel-at", "soon"), ("timingwheel-to", "target")])
         stranger.flush()
         self.assertIn("foreign record, ignored", self.ready().said())

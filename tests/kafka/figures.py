@@ -116,7 +116,7 @@ def delivering(measured, worker, rate, number):
     """All due at once; then late by how much with few, and with half of what is possible. How many
     those are, and of each rate how late parts of them are."""
     reader = Reader(measured.cluster.addresses, [TARGET])
-    at = now() + 5_000 + round(2_000 * number / rate)
+    at = now() + 5_000 + number // 20 + round(2_000 * number / rate)
     measured.schedule(at for _ in range(number))
     measured.takenIn(worker)
     assert now() < at, "they are due before all are taken in"
@@ -125,7 +125,7 @@ def delivering(measured, worker, rate, number):
     late = []
     for each in (1_000, max(1_000, 1_000 * round(most / 2_000))):
         timers = each * (20 if number == MILLION else 10)
-        begin = now() + 5_000 + round(2_000 * timers / rate)
+        begin = now() + 5_000 + timers // 20 + round(2_000 * timers / rate)
         measured.schedule((begin + 1000 * i // each for i in range(timers)), cancels=False)
         measured.takenIn(worker)
         assert now() < begin, "the first are due before all are taken in"

@@ -105,7 +105,8 @@ struct TimerClientOptions {
 /// Lifetime       the destructor waits until the brokers have what was written, for at most ten
 ///                seconds; futures may outlive the client
 /// Errors         std::invalid_argument names what is out of range, and nothing was written;
-///                KafkaError if librdkafka's queue of 100,000 commands is full for a minute
+///                KafkaError if a command is larger than librdkafka's message.max.bytes, or its
+///                queue of 100,000 commands is full for a minute
 class TIMINGWHEEL_KAFKA_API TimerClient {
 public:
     using TimePoint = std::chrono::system_clock::time_point;

@@ -20,8 +20,7 @@ inline namespace v1 {
 ///
 /// Built for short delays, in the order of their arrival, on a clock that ticks anyway.
 /// `RawHashedWheel` describes how it works, what it costs and its invariants; this class only adds
-/// the type. `TimingWheel` has the same functions, never walks, and needs no memory to add an
-/// entry.
+/// the type. `TimingWheel` never walks, and needs memory only for a new level.
 ///
 /// Order          advanceTo hands entries over by deadline; within one tick in the order in which
 ///                they were added or rescheduled

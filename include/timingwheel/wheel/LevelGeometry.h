@@ -30,7 +30,7 @@ inline namespace v1 {
 class TIMINGWHEEL_API LevelGeometry {
 public:
     static constexpr std::int64_t kMinWheelSize = 2;
-    /// A level's buckets, 64 bytes each, are made at once: 64 MiB for the largest. The bound keeps
+    /// A level's buckets, 32 bytes each, are made at once: 32 MiB for the largest. The bound keeps
     /// a mistyped value from exhausting the memory.
     static constexpr std::int64_t kMaxWheelSize = 1'048'576;
     /// No wheel has more levels: two slots each, over the whole range of ticks.

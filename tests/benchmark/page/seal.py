@@ -91,7 +91,7 @@ def stale(root):
         if not stamp:
             continue
         folders = re.findall("`([^`]+)`", stamp["folders"] or "")
-        since = ("diff", "--quiet", stamp["commit"], "--")
+        since = ("diff", "--quiet", "-I", r"^\s*//", stamp["commit"], "--")  # not by comments
         # A component's headers are measured where they are named.
         others = [f":!{part}" for part in COMPONENTS if part not in folders]
         changed = [folder for folder in folders if git(root, *since, folder, *others).returncode]

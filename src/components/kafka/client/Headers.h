@@ -53,7 +53,7 @@ inline constexpr std::string_view kReply = "timingwheel-reply";
 inline constexpr std::string_view kOutcome = "timingwheel-outcome";
 /// Why a command was refused, or a delivery failed.
 inline constexpr std::string_view kReason = "timingwheel-reason";
-/// Where a dead letter comes from: topic/partition/offset.
+/// Where a dead letter comes from: topic/partition, of a command with /offset.
 inline constexpr std::string_view kFrom = "timingwheel-from";
 
 }  // namespace header

@@ -130,6 +130,20 @@ std::optional<Refusal> readKind(Record const& record, Command& command) {
     return std::nullopt;
 }
 
+/// A name that is mistyped would change what the timer does, without a word.
+std::optional<Refusal> checkNames(Record const& record) {
+    using namespace header;
+    constexpr std::string_view kKnown[] = {kCommand, kAt,       kTo,      kKey, kEvery,
+                                           kCron,    kCalendar, kZone,    kGap, kOverlap,
+                                           kMissed,  kReply,  // what was delivered, sent again:
+                                           kId,      kReason,   kOutcome, kFrom};
+    for (Header const& header : record.headers)
+        if (header.name.starts_with(kPrefix) &&
+            std::find(std::begin(kKnown), std::end(kKnown), header.name) == std::end(kKnown))
+            return Refusal{quoted(header.name) + " is no header of a command"};
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string quoted(std::string_view text) {
@@ -147,6 +161,7 @@ std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits l
     if (auto refusal = readTimes(record, limits, command)) return *refusal;
     if (command.kind == Command::Kind::schedule) {
         if (auto refusal = readTimer(record, command)) return *refusal;
+        if (auto refusal = checkNames(record)) return *refusal;
         if (isOfKafka(command.to))
             return Refusal{"timingwheel-to is " + std::string{command.to} +
                            ": that is a topic of Kafka's own"};

@@ -39,13 +39,13 @@ Metrics::Metrics()
       tooLate_{counter("too_late_total", "Push-backs and cancels of what was not pending")},
       refused_{counter("refused_total", "Commands that went to the dead letters")},
       delivered_{counter("delivered_total", "Timers that were delivered")},
-      failed_{counter("failed_total", "Deliveries that went to the dead letters")},
+      failed_{counter("failed_total", "Timers that went to the dead letters")},
       aborted_{counter("aborted_transactions_total", "Transactions that were made again")},
       lost_{counter("lost_commands_total", "Commands that retention removed unread")},
       failedTakeOvers_{counter("failed_takeovers_total", "Take-overs that have to begin anew")},
       lateness_{histogram("lateness_seconds", "From a timer's time to its transaction")},
       transactions_{histogram("transaction_seconds", "Duration of a transaction")},
-      takeOvers_{histogram("takeover_seconds", "From a partition's assignment to its work")},
+      takeOvers_{histogram("takeover_seconds", "Of a take-over, without attempts that failed")},
       memory_{gauge("memory_bytes", "Memory that pending timers take")} {
     prometheus::BuildGauge()
         .Name("timingwheel_build_info")

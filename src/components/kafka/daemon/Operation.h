@@ -10,8 +10,8 @@ namespace kafka {
 
 struct Options;
 
-/// What a subcommand asks of a set of topics whose workers run elsewhere. All but a cancel only
-/// read: no worker notices.
+/// What a subcommand asks of a set of topics whose workers run elsewhere. No worker notices any but
+/// a cancel.
 struct Operation {
     enum class Kind { list, show, cancel, forecast, check };
 

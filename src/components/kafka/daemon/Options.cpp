@@ -171,7 +171,8 @@ void addLimits(CLI::App& app, Options& options, std::int64_t& session, std::int6
     auto* const limits = app.add_option_group("Limits");
     limits
         ->add_option("--session-timeout-ms", session,
-                     "A worker that is silent for this long loses its partitions")
+                     "A worker that is silent for this long loses its partitions. Brokers "
+                     "allow 6,000 to 1,800,000, unless they are set otherwise")
         ->check(between(1'000, 3'600'000, " ms"));
     limits
         ->add_option("--transaction-timeout-ms", transaction,

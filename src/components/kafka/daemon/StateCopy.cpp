@@ -47,12 +47,11 @@ void StateCopy::take(Record const& record, Placement const& placement, Horizon c
     } else if (!record.value) {
         if (record.key) (void)timers.takeOut(*record.key);
     } else {
-        if (record.key) placement.requireOurs(*record.key);
         auto const state = readState(record);
         auto const* const command = std::get_if<Command>(&state);
-        if (command == nullptr)
-            ignore(record, std::get<Refusal>(state).reason);
-        else if (horizon.isBeyond(command->at, nowInMilliseconds()))
+        if (command == nullptr) return ignore(record, std::get<Refusal>(state).reason);
+        placement.requireOurs(command->id);
+        if (horizon.isBeyond(command->at, nowInMilliseconds()))
             timers.addFar(*command, record.offset);
         else
             timers.schedule(*command);

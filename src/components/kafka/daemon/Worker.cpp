@@ -103,6 +103,7 @@ void Worker::warmUp(std::atomic<bool> const& isStopping) {
     auto const until = std::chrono::steady_clock::now() + kLongestWarmUp;
     auto const isReady = [](auto const& follower) { return follower.second->isReady(); };
     while (!isStopping && hasOthers() && std::chrono::steady_clock::now() < until) {
+        sayAlive();
         if (followers_.empty()) spdlog::info("follows what others own before it joins them");
         followTheRest();
         if (std::all_of(followers_.begin(), followers_.end(), isReady)) return;
