@@ -204,7 +204,7 @@ def main(options):
         if options.vast:
             say(f"takes a partition over with {VAST:,}, and with a session of {LEAST} ms")
             over[0].extend(takingOver(options, VAST, False, 1))
-            over[0].extend(takingOver(options, QUICK, False, 1, LEAST))
+            over[0].extend(takingOver(options, MILLION, False, 1, LEAST))
     text = about.sealed(
         run.record(1, {}), sideBySide("one worker", rows),
         "Meanwhile nothing is scheduled: what follows only delivers.",
