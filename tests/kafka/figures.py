@@ -192,7 +192,7 @@ def main(options):
             most, lateOf = delivering(measured, worker, rate, number)
             rows[isStreams].append((f"timers that are delivered, {number:,} due at once", most))
             late += [(name, *row) for row in lateOf]
-            for standby in (1, 0):
+            for standby in (1, 0)[: 1 if isStreams else 2]:
                 say(f"{name} takes a partition over, --standby {standby}")
                 over[isStreams] += takingOver(options, number, isStreams, standby)
         for many, size, hours in (number, 0, 0.5), (VAST if options.vast else number, 100, 24):
