@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/beyond.md"
 PARTITIONS = 4
 PAYLOAD = b"x" * 100
-MILLION, QUICK, VAST = 1_000_000, 10_000, 20_000
+MILLION, QUICK, VAST = 1_000_000, 100_000, 10_000_000
 SHARES = (0.5, 0.99, 0.999, 1)  # of what is late, which the page tells
 LEAST = 1_000  # milliseconds: the session time-out that these brokers allow; else it is 6 s
 
@@ -201,10 +201,9 @@ def main(options):
             worker, _, found = scheduling(measured, many, PAYLOAD[:size], hours)
             measured.end(worker)
             rows[0].extend(found)
-        if options.vast:
-            say(f"takes a partition over with {VAST:,}, and with a session of {LEAST} ms")
-            over[0].extend(takingOver(options, VAST, False, 1))
-            over[0].extend(takingOver(options, MILLION, False, 1, LEAST))
+        for many, session in ([(VAST, SESSION)] if options.vast else []) + [(number, LEAST)]:
+            say(f"takes a partition over with {many:,}, and a session of {session} ms")
+            over[0].extend(takingOver(options, many, False, 1, session))
     text = about.sealed(
         run.record(1, {}), sideBySide("one worker", rows),
         "Meanwhile nothing is scheduled: what follows only delivers.",

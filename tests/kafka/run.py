@@ -5,7 +5,7 @@ demo      two workers and a million orders of which most are paid; kills one of 
           middle, and accounts for every order; three minutes
 attack    kills and pauses brokers and workers at random while users schedule, push back and
           cancel; then accounts for every timer
-figures   measures us and Kafka Streams, and writes the rows of docs/beyond.md; twenty minutes
+figures   measures us and Kafka Streams, and writes the rows of docs/beyond.md; fifteen minutes
 failures  lets brokers, workers and users fail in each way of docs/beyond.md's table, or in those
           that are named: Failures.testAWorkerIsKilled; ten minutes
 clients   has the programs of docs/beyond in C++, Python and Java write commands, and compares them
