@@ -84,6 +84,10 @@ TEST(Command, TakesBoundsAndNotBeyond) {
         HasSubstr("the earliest is 5000"));
     EXPECT_EQ(refusalOf(schedule("a", "0", std::string(249, 't'))), "it was accepted");
     EXPECT_THAT(refusalOf(schedule("a", "0", std::string(250, 't'))), HasSubstr("1 to 249"));
+    Record again = schedule("a", "0");  // a dead letter, say
+    for (char const* name : {"timingwheel-id", "timingwheel-from", "timingwheel-reason"})
+        again.headers.push_back({name, "x"});
+    EXPECT_EQ(refusalOf(again), "it was accepted");
     Record many = schedule("a", "0");
     for (int i = 0; i < 100; ++i) many.headers.push_back({"h", "v"});
     EXPECT_EQ(refusalOf(many), "it was accepted");

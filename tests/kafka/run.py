@@ -37,7 +37,7 @@ def parse():
                      help="start killed brokers again at once, which Kafka does not always stand")
     one.add_argument("--write", action="store_true", help="a run of ten minutes or more")
     one = commands.add_parser("figures")
-    one.add_argument("--quick", action="store_true", help="five minutes; only prints them")
+    one.add_argument("--quick", action="store_true", help="fewer timers; only prints them")
     one.add_argument("--vast", action="store_true", help="ten million timers, too")
     commands.add_parser("failures").add_argument("test", nargs="*")
     commands.add_parser("clients")

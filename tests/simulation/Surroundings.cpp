@@ -223,7 +223,7 @@ Clock::TimePoint StrangeCounter::exact() noexcept {
 std::uint64_t StrangeCounter::count() noexcept {
     constexpr double kRate = 4;  // counts in a nanosecond
     constexpr std::uint64_t kSecond = 4'000'000'000;
-    constexpr std::uint64_t kApart = 4'000;
+    constexpr std::uint64_t kApart = 4'000;  // two processors' counters: by a microsecond at most
     Clock::TimePoint const now = exact();
     Aside const aside;
     double const passed = static_cast<double>((now - std::exchange(state.counted, now)).count());
