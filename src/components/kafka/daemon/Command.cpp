@@ -130,7 +130,7 @@ std::optional<Refusal> readKind(Record const& record, Command& command) {
     return std::nullopt;
 }
 
-/// A name that is mistyped would change what the timer does, without a word.
+/// A name that is mistyped would change what the command does, without a word.
 std::optional<Refusal> checkNames(Record const& record) {
     using namespace header;
     constexpr std::string_view kKnown[] = {kCommand, kAt,       kTo,      kKey, kEvery,
@@ -158,10 +158,10 @@ std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits l
     Command command;
     if (auto refusal = readId(record, command)) return *refusal;
     if (auto refusal = readKind(record, command)) return *refusal;
+    if (auto refusal = checkNames(record)) return *refusal;
     if (auto refusal = readTimes(record, limits, command)) return *refusal;
     if (command.kind == Command::Kind::schedule) {
         if (auto refusal = readTimer(record, command)) return *refusal;
-        if (auto refusal = checkNames(record)) return *refusal;
         if (isOfKafka(command.to))
             return Refusal{"timingwheel-to is " + std::string{command.to} +
                            ": that is a topic of Kafka's own"};
