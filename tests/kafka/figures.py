@@ -23,6 +23,7 @@ PARTITIONS = 4
 PAYLOAD = b"x" * 100
 MILLION, QUICK, VAST = 1_000_000, 100_000, 10_000_000
 SHARES = (0.5, 0.99, 0.999, 1)  # of what is late, which the page tells
+RATES = (1_000, 25_000)  # a second: few, and about half of what Streams delivers at most
 LEAST = 1_000  # milliseconds: the session time-out that these brokers allow; else it is 6 s
 
 
@@ -113,8 +114,7 @@ def scheduling(measured, number, payload=PAYLOAD, hours=0.5):
 
 
 def delivering(measured, worker, rate, number):
-    """All due at once; then late by how much with few, and with half of what is possible. How many
-    those are, and of each rate how late parts of them are."""
+    """All due at once: how many a second. Then how late parts of them are at some rates."""
     reader = Reader(measured.cluster.addresses, [TARGET])
     at = now() + 5_000 + number // 20 + round(2_000 * number / rate)
     measured.schedule(at for _ in range(number))
@@ -123,7 +123,7 @@ def delivering(measured, worker, rate, number):
     expected = number * 9 // 10
     most = expected / ((arrivals(reader, expected)[-1][1] - at) / 1000)
     late = []
-    for each in (1_000, max(1_000, 1_000 * round(most / 2_000))):
+    for each in RATES:
         timers = each * (20 if number == MILLION else 10)
         begin = now() + 5_000 + timers // 20 + round(2_000 * timers / rate)
         measured.schedule((begin + 1000 * i // each for i in range(timers)), cancels=False)
@@ -150,10 +150,10 @@ def takingOver(options, number, isStreams, standby, session=SESSION):
                          (SIGTERM, "is stopped")):  # fmt: skip
         waitUntil(lambda: sum(w.value("ready") for w in workers) == 1, PATIENCE, "none has it")
         waiting, owner = sorted(workers, key=lambda worker: worker.value("ready"))
-        waitUntil(lambda w=waiting: not standby or [
-            lag < 1_000 for lag in w.values("standby_lag")] == [True], PATIENCE,
+        waitUntil(lambda w=waiting: (isStreams or w.page("readyz")[0] == 200) and (
+            not standby or [lag < 1_000 for lag in w.values("standby_lag")] == [True]), PATIENCE,
                   "it does not follow")  # fmt: skip
-        time.sleep(5)  # until it is one of the group
+        time.sleep(5)  # until Streams' is one of the group, as ours is
         begin = now() + 1_000
         measured.schedule((begin + 10 * i for i in range(500)), cancels=False)
         time.sleep(2)
