@@ -1,7 +1,7 @@
 #include "core/driver/Shard.h"
 
-#include "core/driver/ExecutorClaims.h"
-#include "core/driver/Runner.h"
+#include "core/driver/keeper/ExecutorClaims.h"
+#include "core/driver/keeper/Runner.h"
 #include "core/driver/run/TaskEnd.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/driver/Keeper.h"
 #include "core/driver/book/ShardBook.h"
+#include "core/driver/keeper/Keeper.h"
 #include "core/driver/run/RunFrame.h"
 #include "core/timeout/FoundTimeouts.h"
 #include "core/timeout/PushBack.h"

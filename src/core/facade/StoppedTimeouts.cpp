@@ -1,4 +1,4 @@
-#include "core/driver/Keeper.h"
+#include "core/driver/keeper/Keeper.h"
 #include "core/timeout/TimeoutNode.h"
 
 #include <timingwheel/StoppedTimeouts.h>

@@ -1,5 +1,5 @@
 #include "core/base/ReadableTime.h"
-#include "core/driver/Keeper.h"
+#include "core/driver/keeper/Keeper.h"
 #include "core/driver/run/RunFrame.h"
 #include "core/driver/run/TaskEnd.h"
 #include "core/timeout/TimeoutNode.h"

@@ -1,8 +1,8 @@
 #include "core/flat/HashedWheelWorker.h"
 
 #include "core/base/platform/Probe.h"
-#include "core/driver/ExecutorClaims.h"
-#include "core/driver/Runner.h"
+#include "core/driver/keeper/ExecutorClaims.h"
+#include "core/driver/keeper/Runner.h"
 #include "core/driver/run/TaskEnd.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 #include "BareKeeper.h"
-#include "core/driver/ExecutorClaims.h"
+#include "core/driver/keeper/ExecutorClaims.h"
 
 #include <support/Executors.h>
 #include <support/LoneContext.h>

@@ -1,6 +1,6 @@
 #include "BareKeeper.h"
 #include "core/base/platform/ProcessBarrier.h"
-#include "core/driver/Keeper.h"
+#include "core/driver/keeper/Keeper.h"
 #include "core/driver/run/RunFrame.h"
 #include "core/driver/run/TaskEnd.h"
 

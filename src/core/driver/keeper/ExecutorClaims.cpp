@@ -1,4 +1,4 @@
-#include "core/driver/ExecutorClaims.h"
+#include "core/driver/keeper/ExecutorClaims.h"
 
 #include "core/base/platform/Probe.h"
 #include "core/driver/run/TaskEnd.h"

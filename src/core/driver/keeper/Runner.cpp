@@ -1,4 +1,4 @@
-#include "core/driver/Runner.h"
+#include "core/driver/keeper/Runner.h"
 
 #include "core/base/platform/Probe.h"
 #include "core/driver/run/TaskEnd.h"

@@ -1,4 +1,4 @@
-#include "core/driver/Keeper.h"
+#include "core/driver/keeper/Keeper.h"
 
 #include "core/driver/run/RunFrame.h"
 #include "core/driver/run/TaskEnd.h"

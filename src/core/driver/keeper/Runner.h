@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/driver/Keeper.h"
+#include "core/driver/keeper/Keeper.h"
 #include "core/driver/run/RunFrame.h"
 #include "core/driver/run/TaskRun.h"
 #include "core/timeout/Periodicity.h"
