@@ -5,6 +5,7 @@
 #include <support/Platform.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/ManualTimer.h>
+#include <timingwheel/detail/FreeKeptNodes.h>
 
 #include <gtest/gtest.h>
 
@@ -49,6 +50,7 @@ void waitForThreads(long long blocks) {
 class LeakListener : public testing::EmptyTestEventListener {
     void OnTestProgramStart(testing::UnitTest const&) override { warmUp(); }
     void OnTestStart(testing::TestInfo const&) override {
+        detail::freeKeptNodes();
         before_ = livingBlocks();
         alignedBefore_ = livingAlignedBlocks();
     }
@@ -56,6 +58,7 @@ class LeakListener : public testing::EmptyTestEventListener {
     void OnTestEnd(testing::TestInfo const& test) override {
         // What gtest remembers of a failure lives on.
         if (test.result()->total_part_count() > 0 || mayKeep(test)) return;
+        detail::freeKeptNodes();
         waitForThreads(before_);
         long long const leaked = livingBlocks() - before_;
         if (leaked > 0)

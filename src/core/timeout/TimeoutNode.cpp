@@ -1,6 +1,7 @@
 #include "core/timeout/TimeoutNode.h"
 
 #include "core/base/OptionChecks.h"
+#include "core/timeout/NodeBlocks.h"
 
 #include <algorithm>
 #include <limits>
@@ -30,11 +31,11 @@ TimeoutNode* TimeoutNode::create(TaskSource source, Periodicity const* periodici
         refuseOption("the task's alignment", std::to_string(task.alignment), "at most 32768");
     void* const block = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__
                             ? ::operator new(taskOffset + task.size, std::align_val_t{alignment})
-                            : ::operator new(taskOffset + task.size);
+                            : NodeBlocks::take(taskOffset + task.size);
     try {
         task.construct(static_cast<std::byte*>(block) + taskOffset, source.task);
     } catch (...) {
-        deallocate(block, alignment);
+        deallocate(block, taskOffset + task.size, alignment);
         throw;
     }
     auto* const node = new (block) TimeoutNode{task, taskOffset, periodicity != nullptr};
@@ -58,16 +59,17 @@ bool TimeoutNode::release() noexcept {
             return false;
     }
     std::size_t const alignment = std::max(task().alignment, alignof(TimeoutNode));
+    std::size_t const size = taskOffset_ + task().size;
     this->~TimeoutNode();
-    deallocate(this, alignment);
+    deallocate(this, size, alignment);
     return true;
 }
 
-void TimeoutNode::deallocate(void* block, std::size_t alignment) noexcept {
+void TimeoutNode::deallocate(void* block, std::size_t size, std::size_t alignment) noexcept {
     if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)
         ::operator delete(block, std::align_val_t{alignment});
     else
-        ::operator delete(block);
+        NodeBlocks::giveBack(block, size);
 }
 
 }  // namespace detail

@@ -81,7 +81,7 @@ private:
         return references == 1 ||
                (references == 2 && gone_.load(std::memory_order_acquire) == Gone::taskAndDriver);
     }
-    static void deallocate(void* block, std::size_t alignment) noexcept;
+    static void deallocate(void* block, std::size_t size, std::size_t alignment) noexcept;
 
     std::atomic<std::uint32_t> references_{2};
     std::uint16_t taskOffset_;

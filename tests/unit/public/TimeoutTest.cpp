@@ -4,6 +4,7 @@
 #include <support/Handles.h>
 #include <support/TestTimers.h>
 #include <timingwheel/Timeout.h>
+#include <timingwheel/detail/FreeKeptNodes.h>
 
 #include <gtest/gtest.h>
 
@@ -506,6 +507,7 @@ struct EmptyingWhenTold {
 TYPED_TEST(TimeoutHandle, LeavesNoMemoryBehindWhenItDiesInItsOwnCancel) {
     TypeParam timer{this->options()};
     EXPECT_TRUE(timer.newTimeout([] {}, 1h).cancel());  // the levels are built
+    detail::freeKeptNodes();
     AllocationCounter const counter{Threads::all};
     auto owned = ownedByItsTask<Timeout>(timer);
     EXPECT_TRUE(owned.lock().get()->timeout.cancel());
@@ -516,6 +518,7 @@ TYPED_TEST(TimeoutHandle, LeavesNoMemoryBehindWhenItDiesInItsOwnCancel) {
     EXPECT_FALSE(handle);
     handle = timer.newTimeout([emptying = Emptying{handle}] {}, 1h);
     EXPECT_TRUE(handle.cancel());
+    detail::freeKeptNodes();
     EXPECT_EQ(counter.deallocations(), counter.allocations());
 }
 
