@@ -210,6 +210,21 @@ TEST(PendingTimers, GiveBackTheirMemory) {
     EXPECT_EQ(timers.bytes(), empty);
 }
 
+// It adds a word to each, and goes to the next multiple of 16.
+TEST(PendingTimers, CountWhatTheAllocatorAdds) {
+    PendingTimers timers{kNow};
+    for (std::size_t length = 0; length < 16; ++length) {
+        std::string const value(length, 'x');
+        Command command = scheduleCommand("a", kNow);
+        command.value = value;
+        std::size_t const asked = sizeof(PendingTimer) + command.id.size() + length;
+        std::size_t const size = timers.schedule(command).timer->size();
+        EXPECT_EQ(size % 16, 0U);
+        EXPECT_GE(size, asked + sizeof(void*));
+        EXPECT_LT(size, asked + sizeof(void*) + 16);
+    }
+}
+
 // Or a million ids would share 64 buckets, and each search would go through thousands.
 TEST(PendingTimers, HaveABucketOfTheirTableEach) {
     constexpr std::size_t kMany = 10'000;

@@ -1,4 +1,5 @@
 #include <timingwheel/Executor.h>
+#include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/ManualClock.h>
 #include <timingwheel/ManualTimer.h>
 #include <timingwheel/SystemTimer.h>
@@ -70,6 +71,9 @@ int main() {
     for (int i = 1; i <= 10; ++i) timer.newTimeout([] {}, i * 10ms);
     timer.newTimeout([] {}, 1h).cancel();
     timer.drain();
+    timingwheel::HashedWheelTimer flat;
+    flat.newTimeout([] {}, 1h).cancel();
+    static_cast<void>(flat.stop());
     for (auto& entry : made->entries) made->wheel.cancel(entry);
     return 0;
 }

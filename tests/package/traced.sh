@@ -45,14 +45,14 @@ counted=$(sed -n 's/^@steps\[\(.*\)\]: \(.*\)/\1 \2/p' traced.log |
     sed -E 's/^(arm|cascade|place|wake) [1-9].*/\1/')
 diff -u - <(echo "$counted") <<'END' || fail
 arm
-cancel 4
+cancel 5
 cascade
 dispatch 10
 expire 11
-intake 16
+intake 17
 place
 run 11
-schedule 15
+schedule 16
 wake
 END
 grep -q '^@late_us:' traced.log || fail

@@ -62,7 +62,7 @@ bool TimeoutTable::readNear(Place behind, std::int64_t until, Amount room,
 
 /// Everything that is confirmed is on the disk (FULL). Nobody else may write meanwhile. The file of
 /// something else is left as it is: so it is looked at first.
-bool TimeoutTable::prepare() {
+Database& TimeoutTable::prepare() {
     database_.execute("PRAGMA locking_mode = EXCLUSIVE");
     // On macOS an ordinary sync leaves it in the disk's cache. Elsewhere there is one kind. The
     // first transaction writes already, to a file that is empty.
@@ -74,7 +74,11 @@ bool TimeoutTable::prepare() {
         transaction.commit();
     }
     keepWhatIsCommitted();
-    if (!isNew) return true;
+    if (isNew) makeTable();
+    return database_;
+}
+
+void TimeoutTable::makeTable() {
     Transaction transaction{database_};
     database_.execute(
         "CREATE TABLE timeout (key INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -83,7 +87,6 @@ bool TimeoutTable::prepare() {
         "CREATE INDEX timeout_by_deadline ON timeout (deadline);"
         "PRAGMA application_id = 1415017332; PRAGMA user_version = 2");
     transaction.commit();
-    return true;
 }
 
 /// SQLite reports neither failure: for a database in memory, or in a file that goes with the

@@ -59,13 +59,14 @@ public:
     }
 
 private:
-    bool prepare();
+    Database& prepare();
     void keepWhatIsCommitted();
     bool checkWhose();
+    void makeTable();
 
     Database database_;
-    bool isPrepared_ = prepare();  // before there are statements
-    Statement keysOf_{database_, "SELECT key FROM timeout WHERE id = ?1 ORDER BY key DESC"};
+    // The first: before that there may be no table.
+    Statement keysOf_{prepare(), "SELECT key FROM timeout WHERE id = ?1 ORDER BY key DESC"};
     Statement insert_{database_, "INSERT INTO timeout (id, deadline, payload) VALUES (?1, ?2, ?3)"};
     Statement move_{database_, "UPDATE timeout SET deadline = ?2 WHERE key = ?1"};
     Statement remove_{database_, "DELETE FROM timeout WHERE key = ?1"};

@@ -39,12 +39,13 @@ public:
         ++readings;
         return coarse_;
     }
-    nanoseconds coarseLag() const noexcept override { return kLag; }
+    nanoseconds coarseLag() const noexcept override { return lag; }
     std::unique_ptr<Waiter> makeWaiter() override { return inner.makeWaiter(); }
     void subscribe(std::weak_ptr<ClockListener> listener) override { inner.subscribe(listener); }
 
     ManualClock inner{TimePoint{1h}};
     nanoseconds behind{0};
+    nanoseconds lag = kLag;
     mutable int readings = 0;
 
 private:
@@ -223,6 +224,10 @@ TEST(CoarseClockTest, IsReadWhereItWasAskedForOrIsBehindByLittle) {
     EXPECT_EQ(coarseReadings({.coarseClock = true}), 1);
     EXPECT_EQ(coarseReadings({.tick = LaggingClock::kLag * 10 - 1ns}), 0);
     EXPECT_EQ(coarseReadings({.tick = LaggingClock::kLag * 10}), 1);
+    clock.lag = 1ns;
+    EXPECT_EQ(coarseReadings({}), 1);
+    clock.lag = 0ns;
+    EXPECT_EQ(coarseReadings({}), 0);
 }
 
 TEST(CoarseClockTest, IsExactWhereAClockHasNoCoarseReading) {

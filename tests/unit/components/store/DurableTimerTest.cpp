@@ -404,20 +404,34 @@ TEST_F(DurableTimerTest, HoldsUpCallersWhoseBytesDoNotFit) {
 
 // As when the disk refuses it: the time of day does not move.
 TEST_F(DurableTimerTest, TriesAgainToRemoveWhatTheDiskHasRefused) {
-    start();
-    timer->schedule("a", now() + 1min).get();
-    disk.fill(true);
-    clock.advance(1min);
+    DurableTimerOptions few = options();
+    few.maxGroup = 1;
+    timer.emplace("timeouts.db", deliveries.handler(), few);
+    timer->schedule("first", now() + 1s).get();
+    for (char const* const id : {"a", "b", "c"}) timer->schedule(id, now() + 1min).get();
+    std::uint64_t const before = disk.calls();
+    timer->schedule("d", now() + 1min).get();
+    clock.advance(1s);
+    waitForPending(4);
+    // As much once more, and the disk is full, while it removes one after another.
+    disk.fillAfter(disk.calls() - before + 1);
+    {
+        std::lock_guard const slow{disk.mutex()};
+        static_cast<void>(timer->schedule("far", now() + 1h));  // it waits for the disk
+        clock.advance(59s);
+        waitUntil([&] { return deliveries.ids().size() == 5; });
+    }
     waitUntil([&] { return errors > 0; });
-    for (int i = 0; i < 5; ++i) EXPECT_THROW(timer->schedule("b", now() + 1h).get(), StoreError);
+    EXPECT_LT(timer->pendingTimeouts(), 5U) << "it has removed none";
+    for (int i = 0; i < 5; ++i) EXPECT_THROW(timer->schedule("e", now() + 1h).get(), StoreError);
     EXPECT_EQ(errors, 1) << "it has not waited before it tried again";
-    disk.fill(false);
+    disk.restore();
     waitUntil([&] {
         steady.advance(1s);
-        return timer->pendingTimeouts() == 0;
+        return timer->pendingTimeouts() == 1;
     });
     restart();
-    EXPECT_EQ(deliveries.ids(), std::vector<std::string>{"a"});
+    EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"first", "a", "b", "c", "d"}));
 }
 
 TEST_F(DurableTimerTest, CommitsNoMoreChangesAtOnceThanItMay) {

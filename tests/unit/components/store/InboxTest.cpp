@@ -71,5 +71,15 @@ TEST_F(InboxTest, EndsWithTheLastOfWhatItHasAccepted) {
     EXPECT_TRUE(inbox.take(true).isLast);
 }
 
+TEST_F(InboxTest, GoesOnWhileAHandlerMayRun) {
+    inbox.close();
+    EXPECT_FALSE(inbox.take(true).isLast);
+    inbox.put(1, &Mail::ended);
+    inbox.end();
+    Mail const last = inbox.take(false);
+    EXPECT_TRUE(last.isLast);
+    EXPECT_EQ(last.ended, Keys{1});
+}
+
 }  // namespace
 }  // namespace timingwheel::store
