@@ -207,6 +207,7 @@ void Scheduler::release(Thread& self, void const* mutex) noexcept {
 void Scheduler::unlock(void const* mutex) { release(*current, mutex); }
 
 bool Scheduler::wait(void const* condition, void const* mutex, std::int64_t until) {
+    step();  // who notifies without the mutex may do so just before
     Thread& self = *current;
     release(self, mutex);
     self.waits = Waits::forCondition;
