@@ -14,8 +14,8 @@ namespace detail {
 
 /// The entries of a flushed bucket, or of all buckets, until they are taken one by one.
 ///
-/// A bucket that uses its lanes is emptied in turn from the front of each list. With each entry the
-/// one behind it is prefetched: it comes from memory while those of the other lists are placed.
+/// A bucket that uses its lanes is emptied in turn from the front of each list. With each entry one
+/// behind it is prefetched: it comes from memory while those of the other lists are placed.
 /// Nothing but that hint depends on the next entries, so any of them may be removed meanwhile. A
 /// bucket that uses no lane is emptied in its order.
 ///
@@ -151,7 +151,8 @@ private:
             turn_ = i + 1;
             TimerTaskList::List& list = from_->list(i);
             if (!TimerTaskList::isEmpty(list)) {
-                TimerTaskList::prefetch(std::next(list.begin()));
+                // The next one came a turn ago.
+                TimerTaskList::prefetch(std::next(list.begin(), 2));
                 return list.front();
             }
             used_ &= ~(1U << i);
