@@ -99,9 +99,11 @@ private:
 
     std::size_t topLevel() const noexcept;
     void noteEarliest(std::size_t level) noexcept;
+    void noteCoarser(std::size_t level) noexcept;
 
     std::int64_t earliest_ = kNever;
-    std::int64_t coarserEarliest_ = kNever;  // above the two finest levels
+    std::int64_t coarserEarliest_ = kNever;  // above the finest level
+    std::int64_t heapEarliest_ = kNever;     // above the two finest levels
     std::size_t size_ = 0;
     std::vector<Level> levels_;
     std::unique_ptr<CoarserLevels> coarser_;

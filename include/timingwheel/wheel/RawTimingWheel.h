@@ -344,7 +344,7 @@ private:
 
     std::int64_t clock_;
     // Before this tick only the clock changes: no bucket expires, and the finest level begins no
-    // turn. While flushed entries wait, and until the clock moves after that, it is in the past.
+    // turn. From a flush until all is taken and the clock is told a tick again, it is in the past.
     std::int64_t quietUntil_ = 0;
     std::int64_t near_;  // the limit of the levels whose slots a reciprocal finds
     /// The first level that may hold a distance, by the zeros before its bits: null if that is the

@@ -1,3 +1,4 @@
+#include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/wheel/DelayHeap.h>
 
 #include <boost/heap/d_ary_heap.hpp>
@@ -96,14 +97,19 @@ std::size_t DelayHeap::topLevel() const noexcept {
 
 /// A level's earliest bucket is another one now.
 void DelayHeap::noteEarliest(std::size_t level) noexcept {
+    if (level > 0) noteCoarser(level);
+    earliest_ = std::min(levels_[0].earliest, coarserEarliest_);
+}
+
+/// The same, for a level above the finest. Apart, as it would save registers for all of them.
+TIMINGWHEEL_NO_INLINE void DelayHeap::noteCoarser(std::size_t level) noexcept {
     if (level >= CoarserLevels::kFirst) {
         auto const item = coarser_->items[level - CoarserLevels::kFirst];
         (*item).expiration = levels_[level].earliest;
         coarser_->heap.update(item);
-        coarserEarliest_ = coarser_->heap.top().expiration;
+        heapEarliest_ = coarser_->heap.top().expiration;
     }
-    earliest_ = std::min(levels_[0].earliest, coarserEarliest_);
-    if (levels_.size() > 1) earliest_ = std::min(earliest_, levels_[1].earliest);
+    coarserEarliest_ = std::min(levels_[1].earliest, heapEarliest_);
 }
 
 DelayHeap::Item DelayHeap::top() const noexcept {

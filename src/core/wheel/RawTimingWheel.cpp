@@ -83,7 +83,7 @@ void RawTimingWheel::noteLevels() noexcept {
     while (nearLevels_ < levels_.size() && levels_[nearLevels_].isNear()) ++nearLevels_;
     near_ = levels_[nearLevels_ - 1].limit();
     setCrowded(isCrowded_);
-    noteQuiet();
+    if (!hasFlushed()) noteQuiet();
 }
 
 /// For what the hot path leaves out: a new level, or a level whose slots are found by division.
@@ -146,8 +146,8 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
 }
 
 /// Notes the tick until which advanceIdleClock() makes only one comparison.
+/// REQUIRES: no flushed entries wait.
 void RawTimingWheel::noteQuiet() noexcept {
-    if (hasFlushed()) return;
     flushed_.forgetBucket();
     quietUntil_ = std::min(heap_.earliest(), levels_.front().nextTurn());
 }
@@ -180,13 +180,15 @@ bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
 
 Tick RawTimingWheel::advanceClock(Tick tick) noexcept {
     constexpr int kMostDisarmed = 64;
-    if (tick.value() <= clock_ || hasFlushed()) return currentTick();
-    for (int disarmed = 0; disarmed < kMostDisarmed; ++disarmed) {
-        if (heap_.earliest() > tick.value() || !heap_.top().bucket->empty()) break;
-        disarmEarliest();
+    if (hasFlushed()) return currentTick();
+    if (tick.value() > clock_) {
+        for (int disarmed = 0; disarmed < kMostDisarmed; ++disarmed) {
+            if (heap_.earliest() > tick.value() || !heap_.top().bucket->empty()) break;
+            disarmEarliest();
+        }
+        moveClock(std::min(tick.value(), heap_.earliest()));
     }
-    moveClock(std::min(tick.value(), heap_.earliest()));
-    noteQuiet();
+    noteQuiet();  // also after a flush that has moved the clock there
     return currentTick();
 }
 

@@ -255,6 +255,21 @@ TEST_F(RawTimingWheelTest, AdvanceClockWaitsForFlushedEntriesToBeTaken) {
     EXPECT_EQ(wheel_.advanceClock(Tick{9}), Tick{9});
 }
 
+// Else a clock that ticks would look twice for each bucket.
+TEST_F(RawTimingWheelTest, TheStepAfterAFlushIsQuietOnceTheClockWasToldTheTick) {
+    place(0, 5);
+    place(1, 7);
+    wheel_.flush(Tick{5});
+    EXPECT_FALSE(wheel_.advanceQuietly(Tick{5}));
+    takeFlushed();
+    EXPECT_FALSE(wheel_.advanceQuietly(Tick{6}));
+    EXPECT_EQ(wheel_.advanceClock(Tick{5}), Tick{5});
+    EXPECT_TRUE(wheel_.advanceQuietly(Tick{6}));
+    EXPECT_EQ(wheel_.currentTick(), Tick{6});
+    EXPECT_FALSE(wheel_.advanceQuietly(Tick{7}));
+    wheel_.checkInvariants();
+}
+
 // Between its expiration and its flush a bucket stands where the clock stands: no new entry may get
 // into it meanwhile.
 TEST_F(RawTimingWheelTest, NothingIsPlacedIntoABucketThatHasExpired) {
