@@ -56,6 +56,7 @@ def singleHeader():
     licence = (ROOT / "LICENSE").read_text(encoding="utf-8").strip().replace("\n", "\n// ")
     words = {"VERSION": readVersion(), "LICENCE": licence}
     words["PUBLIC"] = textOf("timingwheel/timingwheel.h", seen)
+    words["PUBLIC"] += textOf("timingwheel/detail/FreeKeptNodes.h", seen)  # for tests
     words["INSIDE"], words["SOURCES"] = texts("core/**/*.h"), texts("core/**/*.cpp")
     macros = re.findall(r"# *define (TIMINGWHEEL_\w+)", words["INSIDE"] + words["SOURCES"])
     words["UNDEFINED"] = "\n".join(f"#undef {macro}" for macro in sorted(set(macros)))
