@@ -6,14 +6,15 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-/// The thread has no room for it: it is the first one, or one too many, or the thread ends.
-void NodeBlocks::giveBackFar(void* memory, std::size_t kind) noexcept {
-    if (kMost == 0 || kind >= kKinds || kept_.isOpen) return ::operator delete(memory);
-    kept_.isOpen = true;
-    static thread_local AtThreadExit const atThreadExit{};
-    static_cast<void>(&atThreadExit);
-    kept_.room.fill(kMost);
-    keep(memory, kind);
+void* NodeBlocks::takeNew(std::size_t kind) {
+    void* const block = ::operator new(sizeOf(kind));
+    if (!kept_.isOpen) {
+        kept_.isOpen = true;
+        static thread_local AtThreadExit const atThreadExit{};
+        static_cast<void>(&atThreadExit);
+        kept_.room.fill(kMost);
+    }
+    return block;
 }
 
 void NodeBlocks::freeKept() noexcept {

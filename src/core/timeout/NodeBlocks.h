@@ -15,9 +15,11 @@ namespace detail {
 /// A server schedules and cancels on one thread, so its next block is a load and a store away, and
 /// in the cache.
 ///
-/// A thread keeps at most 16 blocks of each of four sizes: 88 bytes at most are for a periodic task
-/// that captures a pointer, 104 for a task of 56. It frees them when it ends. Larger nodes, and all
-/// under a sanitizer, come from `operator new` and go back to it.
+/// A thread keeps at most 16 blocks of each of four sizes: 88 bytes are for a periodic task that
+/// captures a pointer, 104 for a task of 56. It frees them when it ends. A thread that has made no
+/// node keeps none: to be cancelled and to expire must not allocate, and what frees the blocks at
+/// the end has to be registered. Larger nodes, and all under a sanitizer, come from `operator new`
+/// and go back to it.
 ///
 /// Complexity     O(1)
 /// Thread safety  any thread, without a lock: each has its own blocks
@@ -30,15 +32,15 @@ public:
         std::size_t const kind = kindOf(size);
         if (kind >= kKinds) [[unlikely]]
             return ::operator new(size);
-        if (kept_.first[kind] == nullptr) return ::operator new(sizeOf(kind));
-        return takeKept(kind);
+        return kept_.first[kind] == nullptr ? takeNew(kind) : takeKept(kind);
     }
     /// Gives back what take() returned for `size`.
     static void giveBack(void* memory, std::size_t size) noexcept {
         std::size_t const kind = kindOf(size);
         if (kind >= kKinds || kept_.room[kind] == 0) [[unlikely]]
-            return giveBackFar(memory, kind);
-        keep(memory, kind);
+            return ::operator delete(memory);
+        --kept_.room[kind];
+        kept_.first[kind] = new (memory) Block{kept_.first[kind]};
     }
     /// Frees what the calling thread keeps.
     static void freeKept() noexcept;
@@ -49,7 +51,7 @@ private:
     };
     struct Kept {
         std::array<Block*, 4> first;
-        std::array<std::uint32_t, 4> room;  // zeros before the first block comes, and at the end
+        std::array<std::uint32_t, 4> room;  // zeros before the first block is taken, and at the end
         bool isOpen;                        // or was
     };
     /// Frees what a thread has kept when it ends.
@@ -72,11 +74,7 @@ private:
         ++kept_.room[kind];
         return block;
     }
-    static void keep(void* memory, std::size_t kind) noexcept {
-        --kept_.room[kind];
-        kept_.first[kind] = new (memory) Block{kept_.first[kind]};
-    }
-    static void giveBackFar(void* memory, std::size_t kind) noexcept;
+    static void* takeNew(std::size_t kind);
 
     static inline constinit thread_local Kept kept_{};
 };

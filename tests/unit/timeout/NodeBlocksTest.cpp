@@ -71,6 +71,16 @@ TEST(NodeBlocks, AreKeptUpToABound) {
     });
 }
 
+// Cancelling and expiring allocate nothing, so they must not register what frees kept blocks.
+TEST(NodeBlocks, AreNotKeptByAThreadThatHasTakenNone) {
+    void* const block = NodeBlocks::take(56);
+    inAThread([block] {
+        test::AllocationCounter const counter;
+        NodeBlocks::giveBack(block, 56);
+        EXPECT_EQ(counter.deallocations(), 1U);
+    });
+}
+
 TEST(NodeBlocks, AreNotKeptWhenTheyAreSmallOrLarge) {
     inAThread([] {
         for (std::size_t const size : {1U, 40U, 105U, 4'096U}) {
