@@ -55,6 +55,10 @@ protected:
         return message;
     }
 
+    bool showsLag() const {
+        return shared.metrics.text().find("standby_lag{partition=\"0\"}") != std::string::npos;
+    }
+
     std::int64_t const soon = nowInMilliseconds() + 60'000;
 };
 
@@ -65,6 +69,7 @@ TEST_F(StandbyTest, FollowsTheStateAndHandsItOver) {
     flush();
     Follower follower{shared, 0};
     ASSERT_TRUE(comesTrue([&] { return follower.isReady(); }));
+    EXPECT_TRUE(showsLag());
     std::size_t const before = shared.memory;
     EXPECT_GT(before, 0U);
     write("a", std::nullopt);  // what the owner writes now
@@ -99,6 +104,7 @@ TEST_F(StandbyTest, LeavesMemoryToOwners) {
     Follower follower{shared, 0};
     ASSERT_TRUE(comesTrue([&] { return follower.isReady(); }));  // nobody waits for it
     EXPECT_EQ(shared.memory, 0U);
+    EXPECT_TRUE(comesTrue([&] { return !showsLag(); }));  // a lag of a copy that is gone
     EXPECT_EQ(follower.handOver(), nullptr);
 }
 

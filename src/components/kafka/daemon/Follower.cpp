@@ -59,6 +59,7 @@ void Follower::run() {
         }
         copy_.reset();
         metrics_.pending = 0;
+        metrics_.lag = Metrics::OfStandby::kUnknown;
         isReady_ = true;
         duty_.pause(std::min(kFirstRetry * (1 << std::min(failures_++, 6)), kLongestRetry));
     }

@@ -202,8 +202,9 @@ std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
                 .label.push_back({"horizon", OfPartition::kSpans[i].name});
     gaugeOf(followed, "standby_pending", "Timers that another worker has, and this one follows",
             [](OfStandby const& partition) { return partition.pending.load(); });
-    gaugeOf(followed, "standby_lag", "Offsets of the state up to its end, which were not read yet",
-            [](OfStandby const& partition) { return partition.lag.load(); });
+    begin("standby_lag", "Offsets of the state up to its end, which were not read yet");
+    for (auto const& [number, partition] : followed)
+        if (auto const lag = partition->lag.load(); lag != OfStandby::kUnknown) add(number, lag);
     return families;
 }
 

@@ -76,13 +76,16 @@ public:
     /// What a partition shows while it is only followed.
     class OfStandby {
     public:
+        static constexpr std::int64_t kUnknown = -1;
+
         OfStandby(Metrics& metrics, std::int32_t partition);
         OfStandby(OfStandby const&) = delete;
         OfStandby& operator=(OfStandby const&) = delete;
         ~OfStandby();
 
         std::atomic<std::size_t> pending{0};
-        std::atomic<std::int64_t> lag{0};
+        /// Not shown while it is unknown: there is no copy, or it does not know the log's end.
+        std::atomic<std::int64_t> lag{kUnknown};
 
     private:
         Partitions& all_;
