@@ -173,7 +173,8 @@ inline constexpr bool kIsUntilStopped<UntilStopped<Task>> = true;
 /// `Timeout::cancel`. Every function that schedules a task takes it:
 ///
 ///     timer.newTimeout(timingwheel::untilStopped(token, task), 30s);
-///     timer.scheduleAtFixedRate(untilStopped(token, ifAlive(session, &Session::beat)), 1s, 1s);
+///     auto beat = timingwheel::ifAlive(session, &Session::beat);
+///     timer.scheduleAtFixedRate(timingwheel::untilStopped(token, beat), 1s, 1s);
 ///
 /// If the token is stopped already, the timeout is cancelled when the call returns, the task never
 /// runs, and times are not checked. In what stop() returns, `target` and `task()` of such a task

@@ -58,6 +58,9 @@ public:
     /// and the wake-up latency later. `when` is a delay or a time point of the timer's clock: see
     /// When.
     ///
+    /// - A task is a callable that takes nothing or a `Timeout const&`, and may be move-only; or a
+    ///   std::shared_ptr of a TimerTask. If it has a member `cancelled(Timeout const&)`, that is
+    ///   called when the timeout is cancelled.
     /// - Zero and negative delays are due at once (in a HashedWheelTimer: at the next tick).
     /// - A time that the clock cannot express means never.
     /// - You may drop the handle: the task still runs.

@@ -12,7 +12,8 @@ inline namespace v1 {
 /// schedules a task takes it:
 ///
 ///     timer.newTimeout(timingwheel::tagged("idle", task), 30s);
-///     timer.scheduleAtFixedRate(tagged(&connection, ifAlive(session, &Session::beat)), 1s, 1s);
+///     auto beat = timingwheel::ifAlive(session, &Session::beat);
+///     timer.scheduleAtFixedRate(timingwheel::tagged(&connection, beat), 1s, 1s);
 ///
 /// The timer keeps the pointer and never follows it. It may be that of a literal, or the address of
 /// an object. `untilStopped(token, tagged("idle", task))` has a tag, too; `untilStopped` comes

@@ -44,7 +44,7 @@ struct shared_clock {
 ///
 /// - It completes on a tick of the SystemTimer: never early, up to a tick late.
 /// - It is due for the context when the driver has handed it over. poll() alone does not find it.
-/// - Waits that become due within a tick, or were due when they began, complete in no promised
+/// - Within a tick, or if due when they began, waits of several timers complete in no promised
 ///   order.
 /// - It ends with `operation_aborted` when the SystemTimer is stopped or destroyed, or when its
 ///   cancelAll() or its executor gives the wait up.

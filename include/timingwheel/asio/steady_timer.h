@@ -33,7 +33,7 @@ struct wheel_clock {
 /// A wait differs from one of Asio's steady_timer in this:
 ///
 /// - It completes on a tick: never early, up to a tick late.
-/// - Waits that become due within a tick, or were due when they began, complete in no promised
+/// - Within a tick, or if due when they began, waits of several timers complete in no promised
 ///   order.
 /// - Starting, cancelling and moving one takes the same number of steps however many are pending.
 ///   Only building a level of the wheel allocates for it: the wait itself takes memory as in Asio.

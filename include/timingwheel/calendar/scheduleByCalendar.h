@@ -28,10 +28,10 @@ TIMINGWHEEL_CALENDAR_API void requireWallClock(WheelTimer const& timer);
 ///
 /// - Never early. Late as any other timeout of the timer. No time comes twice, unless the clock is
 ///   corrected.
-/// - A run whose time has passed while the one before it ran, or while the machine slept, was
-///   missed: `MissedTicks::skip` leaves it out, `catchUp` makes up for it.
-/// - When somebody sets the clock forward, what lies behind then is missed as well: one run comes
-///   at once, and the others as above.
+/// - A run whose time has passed while the one before it ran was missed: `MissedTicks::skip` leaves
+///   it out, `catchUp` makes up for it.
+/// - When the machine slept, or somebody sets the clock forward, one run comes at once, and the
+///   others as above.
 /// - After a step back of up to three hours nothing that has run runs again. A longer one is a
 ///   correction: the next run is computed from the new time, and what has run may run again.
 ///
