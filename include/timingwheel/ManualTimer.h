@@ -46,8 +46,8 @@ public:
     /// one once `TimerOptions::passBudget` is spent. Returns true if more is due. Throws
     /// std::logic_error from inside a task of this timer.
     ///
-    /// - A task that becomes due during the call runs in the next call; if `now` is ahead of the
-    ///   clock, after later ticks of this one.
+    /// - A task that becomes due during the call runs in the next call, or after later ticks of
+    ///   this one.
     /// - If `atMost` stops inside a tick, the next call first finishes that tick.
     /// - Under a clock of `Kind::wall` a `now` that is ahead of the clock counts as the clock's.
     /// - If `now` is earlier than in the last call, what that call left of later ticks waits until

@@ -122,6 +122,37 @@ TEST(SystemTimerInterleavings, OfTwoThreadsThatScheduleANewHookOneMovesIt) {
     }
 }
 
+// G3
+TEST(SystemTimerInterleavings, AHookThatWasRefusedIsOfOneShard) {
+    expectAll(
+        "G3", "interleavings of a refused first schedule, another and a cancel with two shards",
+        [] {
+            TimerOptions options = smallOptions<SystemTimer>();
+            options.shards = 2;  // one for each thread that schedules
+            options.maxPendingTimeouts = 1;
+            SystemTimer timer{options};
+            Beat first;
+            Beat beat;
+            timer.schedule(first.hook, std::chrono::hours{1});
+            std::thread refused{[&] {
+                try {
+                    timer.schedule(beat.hook, std::chrono::hours{1});
+                } catch (RejectedExecution const&) {
+                    // The other one is pending yet.
+                }
+            }};
+            std::thread cancels{[&] { static_cast<void>(beat.hook.cancel()); }};
+            require(first.hook.cancel(), "the first is not pending");
+            timer.schedule(beat.hook, std::chrono::hours{2});
+            refused.join();
+            cancels.join();
+            require(timer.pendingTimeouts() == (beat.hook.isPending() ? 1 : 0), "miscounted");
+            timer.checkInvariants();
+            static_cast<void>(timer.stop());
+        },
+        2);
+}
+
 // G4
 TEST(SystemTimerInterleavings, AScheduleAndACancelAgree) {
     expectAll("G4",

@@ -14,8 +14,8 @@ class Keeper;
 /// The part that both kinds of entry share: the keeper and the operations.
 ///
 /// The owner's bits of the word hold the state: see docs/decisions/0001. `keeper` is set when the
-/// entry is first scheduled and stays, so one lock guards the entry for life. A hook's keeper is a
-/// Shard.
+/// entry is first scheduled and stays, also if it is refused, so one lock guards the entry for
+/// life. A hook's keeper is a Shard, and another one once another timer accepts it.
 ///
 /// Memory         40 bytes
 class TimeoutEntry : public TimerTaskEntry {

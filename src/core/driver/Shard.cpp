@@ -54,13 +54,14 @@ Shard::Answer Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
     ShardHold hold{*this};
     if (hold->gate() != ShardBook::Gate::open) return answerAt(hold->gate());
     for (HookEntry* const hook : hooks)
-        if (!scheduleOrMove(hold, *hook, deadline, now)) return Answer::elsewhere;
+        if (Answer const answer = scheduleOrMove(hold, *hook, deadline, now);
+            answer != Answer::accepted)
+            return answer;
     return Answer::accepted;
 }
 
-/// Returns false, and has changed nothing, if the hook belongs to another shard of the timer.
-inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadline,
-                                  Clock::TimePoint now) {
+inline Shard::Answer Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadline,
+                                           Clock::TimePoint now) {
     Keeper* const former = hook.keeper.load(std::memory_order_relaxed);
     if (former == this) {
         TimeoutWord const word = TimeoutWord::of(hook);
@@ -68,30 +69,30 @@ inline bool Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadlin
             if (!hold->expectsPushBacks()) expectPushBacks(hold);
             if (pushBack_.move(hook, deadline)) {
                 context().pushedBack.add();
-                return true;
+                return Answer::accepted;
             }
             // What a cancelAll() cancels instead, or has run meanwhile, is scheduled anew.
-            if (moveUnder(hold, hook, word, deadline, now)) return true;
+            if (moveUnder(hold, hook, word, deadline, now)) return Answer::accepted;
         }
     }
+    catchUp(hold, now);
+    reserve(hold, deadline);
     // Before the limit is asked: if the hook is pending elsewhere it is only moved.
-    if (!adopt(hold, hook, former)) return false;
-    try {
-        catchUp(hold, now);
-        reserve(hold, deadline);
-        context().limit.acquire();
-    } catch (...) {
-        if (former != this) {
+    if (!adopt(hold, hook, former)) return Answer::elsewhere;
+    if (!context().limit.tryAcquire()) {
+        // A new hook stays here, since others may have seen that already. One of another timer goes
+        // back: nobody else may use it during its first schedule here.
+        if (former != nullptr && former != this) {
             hook.keeper.store(former, std::memory_order_relaxed);
             --hold.tasks().madeShares;
         }
-        throw;
+        return Answer::full;
     }
     // The timer gave it up, and has not notified its object yet: it is scheduled instead.
     if (hook.isQueued()) [[unlikely]]
         TimerTaskList::remove(hook);
     hold.wakeBy(hold->accept(hook, deadline));
-    return true;
+    return Answer::accepted;
 }
 
 /// Makes this the hook's shard. Of several threads that schedule a new hook at once, one does so:

@@ -44,6 +44,7 @@ public:
         draining,   ///< it was refused: the timer is draining
         closed,     ///< the same: it was stopped
         elsewhere,  ///< nothing: the hook belongs to another shard of the timer
+        full,       ///< a hook was refused: as many are pending as may be
     };
 
     Shard(TimerContext& context, std::uint32_t number);
@@ -60,8 +61,8 @@ public:
     /// nothing has changed then.
     Answer schedule(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now);
     /// Accepts hooks under one hold of the lock, and moves those that are pending. At the first
-    /// that cannot be scheduled it throws or returns `elsewhere`; those before it stay scheduled.
-    /// Throws std::bad_alloc as above, and RejectedExecution.
+    /// that cannot be scheduled it throws std::bad_alloc, as above, or returns why; those before it
+    /// stay scheduled.
     /// REQUIRES: at most kPerHold. Hooks of this shard, or one that is of no other timer any more.
     Answer schedule(std::span<HookEntry* const> hooks, Tick deadline, Clock::TimePoint now);
     bool cancel(TimeoutNode& node) noexcept override;
@@ -143,7 +144,7 @@ public:
 private:
     friend class ShardHold;
 
-    bool scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadline, Clock::TimePoint now);
+    Answer scheduleOrMove(ShardHold& hold, HookEntry& hook, Tick deadline, Clock::TimePoint now);
     bool adopt(ShardHold& hold, HookEntry& hook, Keeper* former) noexcept;
     bool moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
                    Clock::TimePoint now);

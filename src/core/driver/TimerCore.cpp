@@ -37,6 +37,8 @@ void TimerCore::scheduleOpen(Schedule&& schedule) {
                 break;
             case Shard::Answer::elsewhere:
                 break;
+            case Shard::Answer::full:
+                context_.limit.refuse();
             case Shard::Answer::draining:
             case Shard::Answer::closed:
                 refuseStopped();
@@ -77,10 +79,9 @@ void TimerCore::schedule(HookEntry& hook, Clock::TimePoint deadline, Clock::Time
     scheduleOpen([&] {
         Shard::Answer const answer = shard->schedule({&entry, 1}, tick, now);
         // Another thread has given the hook a shard here meanwhile: like every later schedule, use
-        // that one, unless it was refused there and has none again.
+        // that one.
         if (answer == Shard::Answer::elsewhere) {
             shard = Shard::of(hook);
-            if (shard == nullptr) shard = &shardOfThisThread();
             former = nullptr;
         }
         return answer;
@@ -344,7 +345,7 @@ void TimerCore::drain() {
     // A start() in between opens no shard that is draining.
     for (auto const& shard : shards_) shard->beginDraining();
     for (auto const& shard : shards_) shard->waitUntilDrained();
-    static_cast<void>(life_.stop(Lifecycle::Caller::user));
+    static_cast<void>(stop(Lifecycle::Caller::user));
 }
 
 }  // namespace detail

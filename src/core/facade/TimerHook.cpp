@@ -7,6 +7,7 @@ namespace timingwheel {
 inline namespace v1 {
 
 using detail::Shard;
+using detail::TimeoutState;
 using detail::TimeoutWord;
 
 TimerHookBase::~TimerHookBase() {
@@ -18,7 +19,10 @@ TimerHookBase::~TimerHookBase() {
 
 bool TimerHookBase::reschedule(When when, TimeoutOptions options) {
     Shard* const shard = Shard::of(entry_);
-    if (shard == nullptr) return false;
+    if (shard == nullptr) {
+        detail::TimerContext::checkTolerance(options);
+        return false;
+    }
     detail::TimerContext const& context = shard->context();
     if (when.isTimePoint())
         return shard->reschedule(entry_, context.intake(when.timePoint(), options));
@@ -46,8 +50,10 @@ bool TimerHookBase::isPending() const noexcept {
 
 Clock::TimePoint TimerHookBase::deadline() const noexcept {
     Shard* const shard = Shard::of(entry_);
-    if (shard == nullptr) return Clock::TimePoint::max();
-    return shard->context().scale.timeOf(entry_.deadline());
+    TimeoutWord const word = TimeoutWord::of(entry_);
+    // One that was refused has a shard, too.
+    if (shard == nullptr || word.state() == TimeoutState::idle) return Clock::TimePoint::max();
+    return shard->context().scale.timeOf(word.deadline());
 }
 
 }  // namespace v1

@@ -22,6 +22,8 @@ using detail::Shard;
 using detail::TimeoutAccess;
 using detail::TimeoutEntry;
 using detail::TimeoutNode;
+using detail::TimeoutState;
+using detail::TimeoutWord;
 using detail::TimerCore;
 
 namespace {
@@ -32,6 +34,7 @@ void refuseOfAnotherTimer(TimerCore const& core, TimeoutEntry const& entry, What
     detail::Keeper const* const keeper = entry.keeper.load(std::memory_order_acquire);
     if (keeper == nullptr || &keeper->context() == &core.context()) [[likely]]
         return;
+    if (TimeoutWord::of(entry).state() == TimeoutState::idle) return;  // it was refused there
     detail::refuseOption(what(), "of another timer",
                          "one of timer \"" + core.context().options.name + "\"");
 }

@@ -35,7 +35,7 @@ namespace detail {
 /// Thread safety  any number of threads, except that publish() needs the shard's lock
 class PushBack {
 public:
-    /// False until a reach is published. The driver asks under the lock, callers as a hint.
+    /// False until a reach is published. A hint.
     bool isExpected() const noexcept { return reach_.load(std::memory_order_relaxed) != kNone; }
 
     /// From now on deadlines may move to before `reach`, and the driver must expect that.

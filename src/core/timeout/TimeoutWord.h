@@ -13,7 +13,7 @@ namespace detail {
 /// Where a timeout is in its life: the owner's bits of its entry's word. docs/decisions/0001 says
 /// who may change it, and who owns what in each state.
 enum class TimeoutState : unsigned {
-    idle,        ///< a hook that was never scheduled
+    idle,        ///< a hook that no timer has accepted
     pending,     ///< in the wheel
     ready,       ///< due on arrival, or when the clock was set back: waits for its turn
     taken,       ///< taken out of the wheel into the driver's chunk: waits for its turn

@@ -12,6 +12,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 // Shows G32.
@@ -161,6 +162,18 @@ TEST(PendingWalk, SaysThatItHasMissedSomethingWithoutRoomForNotes) {
     for (int i = 0; i < 2'000; ++i) lone.accepted(25);
     auto const cascade = [&] { EXPECT_TRUE(lone.turn(20).empty()); };
     EXPECT_TRUE(walk(lone, cascade, 10).hasMissed);
+}
+
+// Bug pattern: all buckets become one list, in which what was seen stands before what was not.
+TEST(PendingWalk, SaysThatItHasMissedSomethingIfTheClockIsSetBack) {
+    LoneBook lone;
+    lone.book.catchUp(Tick{10});
+    for (int i = 0; i < 400; ++i) lone.accepted(15);
+    for (int i = 0; i < 400; ++i) lone.accepted(16);
+    bool isBack = false;
+    EXPECT_TRUE(walk(lone, [&] {
+                    if (!std::exchange(isBack, true)) lone.book.turnBack(Tick{0}, false);
+                }).hasMissed);
 }
 
 // Bug pattern: what the driver has taken out to run is looked at while it may run.

@@ -1,4 +1,5 @@
 #include "LoneBook.h"
+#include "core/driver/book/PendingWalk.h"
 #include "core/driver/book/ShardBook.h"
 #include "core/timeout/PushBack.h"
 
@@ -6,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -414,6 +416,32 @@ TEST(ShardBook, CancelAllCancelsWhatWasPendingWhenItBegan) {
     EXPECT_EQ(book.takeGivenUp(), nullptr);
     book.endCancelAll();
     EXPECT_FALSE(book.isCancellingAll());
+}
+
+// Bug pattern: what a look takes back from the driver's chunk is left by the cancelAll() that is
+// under way, and runs afterwards.
+TEST(ShardBook, CancelAllCancelsWhatALookHasTakenOutOfTheChunk) {
+    LoneBook lone;
+    Entries const all = lone.acceptedAt({5, 5, 5});
+    ShardBook::Turn turn = lone.book.begin(Tick{5});
+    Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
+    ASSERT_NE(chunk, nullptr);
+    chunk->claim();
+    std::size_t const queued = lone.book.beginCancelAll();
+    std::vector<FoundTimeout> found;
+    TickScale const scale{Clock::TimePoint{}, std::chrono::milliseconds{1}};
+    FoundTimeouts shown{found, scale};
+    PendingWalk walk{shown, scale, 10};
+    lone.book.beginWalk(walk);
+    walk.prepare();
+    EXPECT_TRUE(lone.book.walkOn(walk));
+    lone.book.endWalk();
+    EXPECT_EQ(found.size(), 2U);
+    EXPECT_EQ(cancelTheRest(lone.book, queued), 2U);
+    lone.book.endCancelAll();
+    EXPECT_EQ(lone.book.endChunk(), 1U);
+    EXPECT_EQ(lone.tasks.pending, 0U);
+    EXPECT_EQ(lone.turn(9), Entries{});
 }
 
 // ---- stop() and looking -----------------------------------------------------------------------

@@ -170,6 +170,30 @@ TEST_F(ShardTest, DoesNotOpenOnceItDrains) {
     Keeper::discard(context_, node);
 }
 
+// Bug pattern: it loses its shard again, while another thread that has seen that takes its lock.
+TEST_F(ShardTest, KeepsANewHookThatItRefuses) {
+    LoneContext small{TimerOptions{.clock = clock_, .maxPendingTimeouts = 1}, true};
+    Shard shard{small, 0};
+    Shard other{small, 1};
+    shard.open();
+    other.open();
+    HookOperations const operations{{true}, nullptr};
+    HookEntry first{operations, nullptr};
+    HookEntry refused{operations, nullptr};
+    auto const scheduleOn = [&](Shard& on, HookEntry& hook) {
+        HookEntry* const one = &hook;
+        return on.schedule({&one, 1}, Tick{5}, clock_.now());
+    };
+    EXPECT_EQ(scheduleOn(shard, first), Shard::Answer::accepted);
+    EXPECT_EQ(scheduleOn(shard, refused), Shard::Answer::full);
+    EXPECT_EQ(Shard::of(refused), &shard);
+    EXPECT_EQ(scheduleOn(other, refused), Shard::Answer::elsewhere);
+    EXPECT_TRUE(shard.cancel(first));
+    EXPECT_EQ(scheduleOn(shard, refused), Shard::Answer::accepted);
+    EXPECT_TRUE(shard.cancel(refused));
+    shard.checkInvariants();
+}
+
 // G20
 TEST_F(ShardTest, CascadesAChunkOfABucketAtATime) {
     schedule(kMany, Tick{401});  // on the level of 400 ticks, from where it goes to that of 1

@@ -3,6 +3,7 @@
 #include <support/TestTimers.h>
 #include <support/ThreadStatus.h>
 #include <support/Threads.h>
+#include <timingwheel/RejectedExecution.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
 
@@ -580,6 +581,37 @@ TYPED_TEST(Hook, APushBackTakesATolerance) {
     EXPECT_TRUE(s.hook.reschedule(1001ms));
     EXPECT_THROW(s.hook.reschedule(1s, {.tolerance = -1ns}), std::invalid_argument);
     EXPECT_EQ(s.hook.deadline(), Clock::TimePoint{1001ms});
+}
+
+// Bug pattern: a refused hook loses its shard again while another thread uses that.
+TYPED_TEST(Hook, StaysWithTheTimerThatRefusedItAndCanBeScheduledAnywhere) {
+    TypeParam timer{this->options({.maxPendingTimeouts = 1})};
+    Subject first;
+    Subject refused;
+    timer.schedule(first.hook, 10ms);
+    EXPECT_THROW(timer.schedule(refused.hook, 10ms), RejectedExecution);
+    EXPECT_FALSE(refused.hook.isPending());
+    EXPECT_EQ(refused.hook.deadline(), Clock::TimePoint::max());
+    EXPECT_FALSE(refused.hook.cancel());
+    EXPECT_FALSE(refused.hook.reschedule(1ms));
+    {
+        TypeParam other{this->options()};
+        TimerHookBase* const batch[]{&refused.hook};
+        EXPECT_EQ(other.cancel(batch), 0U);
+        other.schedule(refused.hook, 5ms);
+        EXPECT_TRUE(refused.hook.cancel());
+        EXPECT_THROW(timer.schedule(refused.hook, 10ms), RejectedExecution);
+    }
+    first.hook.cancel();
+    timer.schedule(refused.hook, 10ms);
+    EXPECT_EQ(timer.pendingTimeouts(), 1U);
+    timer.checkInvariants();
+}
+
+TEST(Hook, RefusesANegativeToleranceBeforeItsFirstSchedule) {
+    Subject s;
+    EXPECT_FALSE(s.hook.reschedule(1s));
+    EXPECT_THROW(s.hook.reschedule(1s, {.tolerance = -1ns}), std::invalid_argument);
 }
 
 // A push-back after the bucket was taken out: the driver has not come to the entry yet.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdlib>
+
 #if defined(_WIN32)
 #    include "core/base/platform/Windows.h"
 #elif defined(__linux__)
@@ -29,9 +31,11 @@ public:
 #if defined(_WIN32)
         FlushProcessWriteBuffers();
 #elif defined(SYS_membarrier)
-        // If the system has forgotten the announcement, repeat it; the slow kind needs none.
-        if (call(kPrivateExpedited) != 0 && (!announce() || call(kPrivateExpedited) != 0))
-            call(kGlobal);
+        // If the system has forgotten the announcement, repeat it; the slow kind needs none. If a
+        // sandbox forbids it by now, nothing else would keep threads apart.
+        if (call(kPrivateExpedited) != 0 && (!announce() || call(kPrivateExpedited) != 0) &&
+            call(kGlobal) != 0)
+            std::abort();
 #endif
     }
 

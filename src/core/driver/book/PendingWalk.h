@@ -21,7 +21,8 @@ namespace detail {
 ///   - It stays in its list until the walk comes there. Lists that are moved as a whole, as by a
 ///     flush, move to a place that comes later in the walk.
 ///   - The driver moves it alone, and notes it here. If there is no room for that, the walk has
-///     missed something and must be made again with more.
+///     missed something and must be made again with more. So it must if the clock is set back,
+///     which moves all.
 ///
 /// Within a bucket's list the walk keeps no place: it moves what it has seen to the end of the
 /// list, so what it has not seen stands first. What is due, or waits for an executor, keeps its
@@ -47,6 +48,8 @@ public:
 
     /// The driver moves a pending entry.
     void note(TimeoutEntry& entry) noexcept;
+    /// Entries were moved that nobody notes.
+    void miss() noexcept { hasMissed_ = true; }
     bool hasMissed() const noexcept { return hasMissed_; }
 
 private:

@@ -245,6 +245,8 @@ Tick ShardBook::again(TimeoutNode& node, NextRun const& next) noexcept {
 Tick ShardBook::turnBack(Tick tick, bool isCorrection) noexcept {
     gathering_.beginTurnBack(isCorrection);
     wheel_.restart(tick);
+    // It relies on where each entry stands in the list of its bucket.
+    if (walk_ != nullptr) walk_->miss();
     gatherReady();
     if (isObserved()) [[unlikely]]
         recordRestart(tick);
@@ -372,6 +374,10 @@ Tick ShardBook::beginWalk(PendingWalk& walk) noexcept {
         back.add(*entry);
     }
     if (back.empty()) return Tick::max();
+    if (isCancellingAll()) {  // it is cancelled with what was due
+        gathering_.gather(back);
+        return Tick::max();
+    }
     // It is due before all else.
     TimerTaskList::List& due = due_.list(0);
     due.splice(due.begin(), back.list(0));

@@ -27,7 +27,8 @@ namespace detail {
 /// the driver, whose chunk others take entries back from.
 ///
 ///   - An entry is in one list: a bucket (pending), `arrivals_` or `due_` (ready), the chunk
-///     (taken), or the queue (queued).
+///     (taken), or the queue (queued). A cancelAll(), or a clock that was set back, gathers the
+///     first two kinds.
 ///   - Its state changes here, except that PushBack moves the deadline of a pending entry later at
 ///     any moment, once expectPushBacks() was called, and that the driver enters what is in the
 ///     chunk at any moment.

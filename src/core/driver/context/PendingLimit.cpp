@@ -8,16 +8,21 @@ namespace detail {
 
 /// The count never exceeds the limit, not even for a moment: otherwise another thread might be
 /// refused although there is room.
-void PendingLimit::acquireCounted() {
+bool PendingLimit::acquireCounted() noexcept {
     std::size_t count = count_.load(std::memory_order_relaxed);
     do {
         if (count >= most_) {
             refused_.fetch_add(1, std::memory_order_relaxed);
-            throw RejectedExecution{"timer \"" + timerName_ + "\": " + std::to_string(count) +
-                                    " timeouts are pending: maxPendingTimeouts is " +
-                                    std::to_string(most_)};
+            return false;
         }
     } while (!count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+    return true;
+}
+
+void PendingLimit::refuse() const {
+    throw RejectedExecution{"timer \"" + timerName_ + "\": " + std::to_string(most_) +
+                            " timeouts are pending: maxPendingTimeouts is " +
+                            std::to_string(most_)};
 }
 
 }  // namespace detail

@@ -21,13 +21,20 @@ public:
     PendingLimit(std::size_t most, std::string const& timerName) noexcept
         : most_{most}, timerName_{timerName} {}
 
-    /// Counts one more. Throws RejectedExecution at the limit.
-    void acquire() {
+    /// Counts one more. Returns false at the limit.
+    bool tryAcquire() noexcept {
         if (most_ == SIZE_MAX)
             count_.fetch_add(1, std::memory_order_relaxed);
         else if (most_ != 0)
-            acquireCounted();
+            return acquireCounted();
+        return true;
     }
+    /// The same; throws RejectedExecution at the limit.
+    void acquire() {
+        if (!tryAcquire()) refuse();
+    }
+    /// Throws RejectedExecution.
+    [[noreturn]] void refuse() const;
     /// Counts `count` less.
     void release(std::size_t count = 1) noexcept {
         if (most_ != 0) count_.fetch_sub(count, std::memory_order_relaxed);
@@ -35,11 +42,11 @@ public:
 
     /// How many are counted. REQUIRES: there is a limit.
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-    /// How often acquire() has thrown.
+    /// How often there was no room.
     std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
 
 private:
-    void acquireCounted();
+    bool acquireCounted() noexcept;
 
     std::size_t const most_;
     std::string const& timerName_;
