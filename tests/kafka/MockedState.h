@@ -22,7 +22,7 @@ protected:
     using Options = timingwheel::kafka::Options;
 
     explicit MockedState(std::chrono::milliseconds horizon = Options{}.horizon)
-        : options{makeOptions(rd_kafka_handle_mock_cluster(producer.get()), horizon)} {}
+        : options{makeOptions(brokers(), horizon)} {}
 
     /// Writes a record of the state; without a value a tombstone.
     void write(std::string const& key, std::optional<std::string> const& value,
@@ -48,6 +48,9 @@ protected:
         if (value) fields[4].u.mem = {const_cast<char*>(value->data()), value->size()};
         timingwheel::kafka::check(rd_kafka_produceva(producer.get(), fields, value ? 5 : 4),
                                   "to write");
+    }
+    rd_kafka_mock_cluster_t* brokers() const {
+        return rd_kafka_handle_mock_cluster(producer.get());
     }
     void flush() { timingwheel::kafka::check(rd_kafka_flush(producer.get(), 20'000), "to write"); }
 

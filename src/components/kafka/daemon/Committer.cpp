@@ -113,7 +113,9 @@ std::vector<Producer::Failure> Committer::abort() {
 /// their batch is divided, until what is refused stands alone.
 Committer::Batches Committer::withoutFailures(Batch const& batch,
                                               std::vector<Producer::Failure> const& failures) {
-    bool const isOneStep = at(batch.outputs.front()).step == at(batch.outputs.back()).step;
+    // Without outputs only the position was written.
+    bool const isOneStep =
+        batch.outputs.empty() || at(batch.outputs.front()).step == at(batch.outputs.back()).step;
     bool areAllCertain = true;
     for (Producer::Failure const& failure : failures)
         if (failure.isCertain || isOneStep)
@@ -141,7 +143,7 @@ Committer::Batches Committer::inHalves(Batch const& batch) const {
 /// For a topic that may not be written to, and no broker says which: what is due there goes to the
 /// dead letters, and the rest where it should.
 Committer::Batches Committer::eachTargetApart(Batch const& batch) {
-    if (batch.isApart) {
+    if (batch.isApart || batch.outputs.empty()) {
         bool hasDeliveries = false;
         for (std::size_t const i : batch.outputs)
             if (at(i).kind == Output::Kind::delivery) {

@@ -80,10 +80,11 @@ bool isTooLarge(rd_kafka_resp_err_t error) {
            error == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
 }
 
+/// RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP is none: a record has the time at which it is written, so
+/// the clock of this machine is wrong. The transaction is made again until that is right.
 bool isRecordFault(rd_kafka_resp_err_t error) {
     return isTooLarge(error) || error == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
-           error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION ||
-           error == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP;
+           error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION;
 }
 
 Producer::Producer(Options const& options, std::int32_t partition,
@@ -298,8 +299,8 @@ std::vector<Producer::Failure> Producer::failures() const {
 void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions) {
     using Metadata =
         Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
-    // First the metadata, then the check whether the partition was lost. A loss is marked together
-    // with a change of the metadata, so these are of a member that still owned it.
+    // First the metadata, then the check whether the partition was lost. If it is lost later, these
+    // are of a member that brokers do not know any more.
     Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
     if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
     send(options_.state, partition_, kPositionKey, std::to_string(offset), nullptr, kPosition);
