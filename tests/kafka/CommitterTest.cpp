@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
