@@ -44,7 +44,7 @@ Shard::Answer Shard::schedule(TimeoutNode& node, Tick deadline, Tick farthest,
     catchUp(hold, now);
     reserve(hold, farthest);
     node.keeper.store(this, std::memory_order_relaxed);
-    ++hold.tasks().madeShares;
+    hold.makeShare();
     hold.wakeBy(hold->accept(node, deadline));
     return Answer::accepted;
 }
@@ -103,7 +103,7 @@ bool Shard::adopt(ShardHold& hold, HookEntry& hook, Keeper* former) noexcept {
     if (!hook.keeper.compare_exchange_strong(former, this, std::memory_order_release,
                                              std::memory_order_relaxed))
         return false;
-    ++hold.tasks().madeShares;
+    hold.makeShare();
     return true;
 }
 

@@ -77,7 +77,7 @@ private:
     TimerContext& context_;
     std::int64_t const owedAtLeast_;
 
-    // Written by all threads without the lock: on a cache line of its own.
+    // Written without the lock: on a cache line of its own.
     alignas(kCacheLine) DroppedShares droppedShares_;
 
     alignas(kCacheLine) NextWake nextWake_;
@@ -131,6 +131,12 @@ public:
     }
     /// The driver itself says when it is next needed here.
     void setNextWake(Tick tick) noexcept { keeper_.nextWake_.set(tick); }
+    /// An entry remembers the keeper from now on.
+    void makeShare() noexcept {
+        // In a loop the thread that makes passes is favoured, not the one that sets the timer up.
+        if (tasks().madeShares++ == 0 && context().drivenBy != DrivenBy::loop)
+            keeper_.droppedShares_.favourThisThread();
+    }
     /// Drops the driver's reference to a node that has ended, after unlocking.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
     /// The same while the lock is released.
@@ -164,7 +170,11 @@ public:
         keeper_.lock_.wait(keeper_.drained_, std::forward<Condition>(condition));
     }
 
-    void favourThisThread() noexcept { keeper_.lock_.favourThisThread(); }
+    /// The lock and the count of shares cost the first thread that calls this less than others.
+    void favourThisThread() noexcept {
+        keeper_.lock_.favourThisThread();
+        keeper_.droppedShares_.favourThisThread();
+    }
 
 private:
     // What is owed: to ring the driver's alarm by a tick; nothing; or something, but only to an

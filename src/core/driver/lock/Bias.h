@@ -47,9 +47,11 @@ public:
     bool leave() noexcept {
         if (favourite_.load(std::memory_order_relaxed) != thisThread_) return false;
         if (!isInside_.load(std::memory_order_relaxed)) return false;
-        isInside_.store(false, std::memory_order_release);
+        leaveEntered();
         return true;
     }
+    /// The same after an enter() that returned true.
+    void leaveEntered() noexcept { isInside_.store(false, std::memory_order_release); }
 
     /// Another thread than the favourite has just taken the mutex, or the favourite will sleep.
     /// Afterwards it holds it alone. REQUIRES: it holds the mutex.
