@@ -16,6 +16,8 @@ using namespace timingwheel::kafka;
 using ::testing::HasSubstr;
 
 constexpr std::int16_t kProduce = 0;
+constexpr std::int16_t kHeartbeat = 12;
+constexpr std::int16_t kInitProducerId = 22;
 constexpr std::int16_t kAddPartitions = 24;
 
 /// Transactions that write no more than the position.
@@ -28,9 +30,23 @@ protected:
         Settings settings = options.librdkafka;
         settings["bootstrap.servers"] = options.brokers;
         settings["group.id"] = options.group;
+        settings["heartbeat.interval.ms"] = "10";
         Configuration configuration{settings};
+        rd_kafka_conf_set_opaque(configuration.get(), this);
+        rd_kafka_conf_set_rebalance_cb(configuration.get(), onRebalance);
         consumer_ = configuration.makeClient(RD_KAFKA_CONSUMER);
         shared.consumer = consumer_.get();
+        PartitionList const topics = partitionList(options.commands, RD_KAFKA_PARTITION_UA);
+        check(rd_kafka_subscribe(consumer_.get(), topics.get()), "to join");
+        while (!isAssigned_) Message const read{rd_kafka_consumer_poll(consumer_.get(), 10)};
+    }
+
+    /// The group gives up its member, who learns it from a heartbeat, and does not poll.
+    void loseMembership() {
+        rd_kafka_mock_push_request_errors(brokers(), kHeartbeat, 1,
+                                          RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        while (rd_kafka_assignment_lost(consumer_.get()) == 0)
+            rd_kafka_mem_free(consumer_.get(), rd_kafka_memberid(consumer_.get()));  // wakes it
     }
 
     /// What a commit throws once brokers have answered a request like this.
@@ -52,6 +68,14 @@ protected:
     }
 
 private:
+    static void onRebalance(rd_kafka_t* consumer, rd_kafka_resp_err_t what,
+                            rd_kafka_topic_partition_list_t* partitions, void* self) {
+        bool const isAssigned = what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+        rd_kafka_assign(consumer, isAssigned ? partitions : nullptr);
+        static_cast<CommitterTest*>(self)->isAssigned_ = isAssigned;
+    }
+
+    bool isAssigned_ = false;
     Client consumer_;
 };
 
@@ -67,6 +91,21 @@ TEST_F(CommitterTest, SaysWhyThePositionCannotBeWritten) {
 // The clock of this machine is ahead: no command is at fault.
 TEST_F(CommitterTest, MakesATransactionAgainWhoseTimeBrokersRefuse) {
     EXPECT_EQ(errorAfter(kProduce, RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), "nothing was thrown");
+}
+
+// It would fence its successor.
+TEST_F(CommitterTest, MakesNoProducerOnceItsMembershipHasEnded) {
+    Assignment assignment{shared, 0};
+    PendingTimers timers{0};
+    Outputs outputs;
+    Tally tally;
+    Refusals refusals{assignment};
+    Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1};
+    loseMembership();
+    // What a broker would answer, were it asked.
+    rd_kafka_mock_push_request_errors(brokers(), kInitProducerId, 1,
+                                      RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    EXPECT_THROW(committer.commit(1), TakenAway);
 }
 
 }  // namespace

@@ -67,18 +67,18 @@ void Committer::account(Steady::duration took) {
 /// Makes one transaction. Returns what is left to write, in its order: nothing; the same again; or
 /// its parts, apart.
 Committer::Batches Committer::write(Batch batch) {
-    // A new one fences a new owner, if there is one by now. The offset keeps out what is in memory
-    // here.
+    // A new one fences a new owner, if there is one that the consumer does not know of yet. The
+    // offset keeps out what is in memory here.
     if (!producer_) {
         if (assignment_.isStopping) throw std::runtime_error{"the worker stops after an abort"};
         producer_ = std::make_unique<Producer>(assignment_.shared.options, assignment_.number,
-                                               assignment_.isStopping);
+                                               assignment_.shared.consumer, assignment_.isStopping);
     }
     try {
         producer_->begin();
         for (std::size_t const i : batch.outputs)
             if (!producer_->write(at(i), timers_, i)) break;
-        producer_->commit(assignment_.shared.consumer, batch.next, partitions_);
+        producer_->commit(batch.next, partitions_);
         for (auto const& [i, offset] : producer_->offsets()) outputs_.all()[i].offset = offset;
         assignment_.metrics->worked = Steady::now();
         return {};

@@ -73,6 +73,19 @@ bool isPermanent(rd_kafka_resp_err_t error) {
     }
 }
 
+/// Throws TakenAway if the consumer knows that its membership has ended.
+void requireMembership(rd_kafka_t* consumer) {
+    auto const isMember = [consumer] {
+        char* const id = rd_kafka_memberid(consumer);
+        bool const isOne = id != nullptr && *id != '\0';
+        rd_kafka_mem_free(consumer, id);
+        return isOne && rd_kafka_assignment_lost(consumer) == 0;
+    };
+    // The client's own thread answers, and then looks whether the session has run out. So the
+    // second answer knows, also if this process was paused.
+    if (!isMember() || !isMember()) throw TakenAway{};
+}
+
 }  // namespace
 
 bool isTooLarge(rd_kafka_resp_err_t error) {
@@ -87,9 +100,9 @@ bool isRecordFault(rd_kafka_resp_err_t error) {
            error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION;
 }
 
-Producer::Producer(Options const& options, std::int32_t partition,
+Producer::Producer(Options const& options, std::int32_t partition, rd_kafka_t* consumer,
                    std::atomic<bool> const& isStopping)
-    : options_{options}, partition_{partition}, isStopping_{isStopping} {
+    : options_{options}, partition_{partition}, consumer_{consumer}, isStopping_{isStopping} {
     Settings settings = options.librdkafka;
     settings["bootstrap.servers"] = options.brokers;
     settings["transactional.id"] = options.transactionalId(partition);
@@ -117,6 +130,7 @@ Producer::Producer(Options const& options, std::int32_t partition,
     makeClient();
     int timeout = kFirstInitTimeout;
     repeat("to begin as a producer of transactions", [&] {
+        requireMembership(consumer_);  // also if brokers were waited for
         rd_kafka_error_t* const error = rd_kafka_init_transactions(client_.get(), timeout);
         // Brokers still end what a former owner has left open. This client would ask again after
         // half a second, a new one asks at once.
@@ -296,13 +310,13 @@ std::vector<Producer::Failure> Producer::failures() const {
     return all;
 }
 
-void Producer::commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions) {
+void Producer::commit(std::int64_t offset, std::int32_t partitions) {
     using Metadata =
         Owned<rd_kafka_consumer_group_metadata_t, rd_kafka_consumer_group_metadata_destroy>;
     // First the metadata, then the check whether the partition was lost. If it is lost later, these
     // are of a member that brokers do not know any more.
-    Metadata const metadata{rd_kafka_consumer_group_metadata(consumer)};
-    if (!metadata || rd_kafka_assignment_lost(consumer) != 0) throw TakenAway{};
+    Metadata const metadata{rd_kafka_consumer_group_metadata(consumer_)};
+    if (!metadata || rd_kafka_assignment_lost(consumer_) != 0) throw TakenAway{};
     send(options_.state, partition_, kPositionKey, std::to_string(offset), nullptr, kPosition);
     // Always an offset, also when no command was read: without one, librdkafka would not ask the
     // group, and nobody would be fenced.

@@ -25,14 +25,15 @@ bool isTooLarge(rd_kafka_resp_err_t error);
 /// True if the record is at fault, not a topic, right or broker.
 bool isRecordFault(rd_kafka_resp_err_t error);
 
-/// The group has given the partition to another worker.
+/// The group has given the partition to another worker, or may have.
 class TakenAway : public std::runtime_error {
 public:
     TakenAway() : std::runtime_error{"the group took the partition away"} {}
 };
 
 /// The transactions of one partition. Its transactional id is the partition's, so making one ends
-/// what a former owner has left open, and fences it.
+/// what a former owner has left open, and fences it. So only a member of the group makes one: else
+/// it would fence its successor.
 ///
 /// All that waits for the broker gives up when `isStopping` has been true for a while.
 class Producer {
@@ -48,7 +49,9 @@ public:
     /// The offset in the state, among the numbers of outputs.
     static constexpr std::size_t kPosition = SIZE_MAX;
 
-    Producer(Options const& options, std::int32_t partition, std::atomic<bool> const& isStopping);
+    /// Throws TakenAway, or ClientError.
+    Producer(Options const& options, std::int32_t partition, rd_kafka_t* consumer,
+             std::atomic<bool> const& isStopping);
 
     /// Where the state ends. No broker is asked: one that was replaced a moment ago might name an
     /// old end. Instead a record is written there, whose transaction is aborted. Replicas have
@@ -62,7 +65,7 @@ public:
     /// Commits, with the offset of the commands behind the last that was taken in. It is written
     /// into the state, and given to the group with the number of partitions, under the group's
     /// metadata. Throws TakenAway, or ClientError if the transaction is to be aborted or is fenced.
-    void commit(rd_kafka_t* consumer, std::int64_t offset, std::int32_t partitions);
+    void commit(std::int64_t offset, std::int32_t partitions);
     void abort();
 
     /// What failed for good since the last begin(). REQUIRES: the transaction is aborted.
@@ -85,6 +88,7 @@ private:
 
     Options const& options_;
     std::int32_t partition_;
+    rd_kafka_t* consumer_;
     std::atomic<bool> const& isStopping_;
     Client client_;
     using Topic = Owned<rd_kafka_topic_t, rd_kafka_topic_destroy>;

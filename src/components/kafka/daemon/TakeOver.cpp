@@ -58,7 +58,7 @@ TakenOver takeOver(Assignment& assignment, Placement const& placement, StateCopy
     reader.goTo(copy.next());
     // Ends what a former owner has left open, and fences it.
     auto producer = std::make_unique<Producer>(assignment.shared.options, assignment.number,
-                                               assignment.isStopping);
+                                               assignment.shared.consumer, assignment.isStopping);
     Range const commands =
         rangeOf(assignment.shared.consumer, assignment.shared.options.commands, assignment.number);
     std::int64_t const ofGroup = offsetOfGroup(assignment);
