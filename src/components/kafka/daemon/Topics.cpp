@@ -322,12 +322,16 @@ std::int32_t Topics::partitionsOfGroup(std::int32_t now) {
     return 0;
 }
 
-/// REQUIRES: the mutex.
+/// REQUIRES: the mutex. Those who have waited for it share a look that failed: while brokers are
+/// away, each of them would wait as long again, one after the other, also when the worker stops.
 void Topics::refresh() {
     auto const began = Clock::now();
     struct rd_kafka_metadata const* read = nullptr;
-    kafka::check(rd_kafka_metadata(client_.get(), 1, nullptr, &read, kRequestTimeout),
-                 "to ask " + options_.brokers + " for the topics");
+    if (began >= failed_ + kRefreshPause) {
+        failure_ = rd_kafka_metadata(client_.get(), 1, nullptr, &read, kRequestTimeout);
+        if (failure_ != RD_KAFKA_RESP_ERR_NO_ERROR) failed_ = Clock::now();
+    }
+    kafka::check(failure_, "to ask " + options_.brokers + " for the topics");
     Owned<struct rd_kafka_metadata const, rd_kafka_metadata_destroy> const metadata{read};
     partitions_.clear();
     replicas_.clear();

@@ -82,6 +82,8 @@ private:
     std::unordered_map<std::string, std::int32_t> partitions_;
     std::unordered_map<std::string, std::int32_t> replicas_;
     Clock::time_point refreshed_ = Clock::time_point::min();      // when the last look began
+    Clock::time_point failed_ = Clock::time_point::min();         // when one last did
+    rd_kafka_resp_err_t failure_ = RD_KAFKA_RESP_ERR_NO_ERROR;    // of the last look
     std::unordered_map<std::string, Clock::time_point> missing_;  // by name, when last
 
     std::atomic<std::int32_t> counted_{0};
