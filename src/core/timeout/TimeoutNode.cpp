@@ -14,8 +14,9 @@ namespace detail {
 
 namespace {
 
+/// An alignment is a power of two. A division would be a twentieth of a schedule.
 std::size_t roundedUp(std::size_t size, std::size_t alignment) noexcept {
-    return (size + alignment - 1) / alignment * alignment;
+    return (size + alignment - 1) & ~(alignment - 1);
 }
 
 }  // namespace
