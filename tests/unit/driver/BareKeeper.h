@@ -14,6 +14,9 @@ namespace detail {
 /// Looks into a keeper.
 struct KeeperProbe {
     static bool isBiased(Keeper const& keeper) noexcept { return keeper.lock_.isBiased(); }
+    static DroppedShares const& shares(Keeper const& keeper) noexcept {
+        return keeper.droppedShares_;
+    }
 };
 
 }  // namespace detail
@@ -40,6 +43,8 @@ public:
 
     /// Whether its lock favours a thread now.
     bool isBiased() const noexcept { return detail::KeeperProbe::isBiased(*this); }
+    /// Whether a thread gives shares back without an atomic instruction.
+    bool areSharesBiased() const noexcept { return detail::KeeperProbe::shares(*this).isBiased(); }
 };
 
 /// A node with this task, and a handle to it.

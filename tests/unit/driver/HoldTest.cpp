@@ -81,6 +81,21 @@ TEST(Hold, LeansToTheThreadOfALoop) {
     EXPECT_FALSE(keeper.isBiased());
 }
 
+// A loop is often set up by another thread than that which drives it.
+TEST(Hold, TheFirstShareFavoursItsThreadUnlessALoopDrives) {
+    for (DrivenBy const driver : {DrivenBy::thread, DrivenBy::caller, DrivenBy::loop}) {
+        LoneContext context{{}, driver};
+        BareKeeper keeper{context};
+        EXPECT_FALSE(keeper.areSharesBiased());
+        Hold{keeper}.makeShare();
+        bool const isLoop = driver == DrivenBy::loop;
+        EXPECT_EQ(keeper.areSharesBiased(), !isLoop && ProcessBarrier::isAvailable());
+        if (isLoop) Hold{keeper}.favourThisThread();
+        EXPECT_EQ(keeper.areSharesBiased(), ProcessBarrier::isAvailable());
+        EXPECT_EQ(Hold{keeper}.tasks().madeShares, 1);
+    }
+}
+
 // A thread that waits for a condition goes on in its own hold.
 TEST(Hold, LeansToNoThreadWhileAnotherWaits) {
     Watchdog const watchdog{"a hold that waits"};

@@ -33,6 +33,8 @@ public:
     /// Favours the calling thread, if that is the first one to call this. Under the keeper's lock,
     /// before orphan().
     void favourThisThread() noexcept { bias_.restore(); }
+    /// Whether a thread is favoured. Any thread, for tests.
+    bool isBiased() const noexcept { return bias_.stands(); }
     /// The timer is gone, and the keeper has made `made` shares. True if none is left.
     bool orphan(std::int64_t made) noexcept {
         bias_.revoke();
