@@ -37,6 +37,7 @@ public:
     bool isBiased() const noexcept { return bias_.stands(); }
     /// The timer is gone, and the keeper has made `made` shares. True if none is left.
     bool orphan(std::int64_t made) noexcept {
+        // Without the mutex: nobody restores it any more.
         bias_.revoke();
         std::int64_t const left = made - favourites_;
         return count_.fetch_sub(left, std::memory_order_acq_rel) == left;
