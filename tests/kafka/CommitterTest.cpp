@@ -49,22 +49,30 @@ protected:
             rd_kafka_mem_free(consumer_.get(), rd_kafka_memberid(consumer_.get()));  // wakes it
     }
 
-    /// What a commit throws once brokers have answered a request like this.
-    std::string errorAfter(std::int16_t request, rd_kafka_resp_err_t answer) {
+    /// What `work` returns for one that has made no producer yet.
+    template <class Work>
+    auto withCommitter(Work work) {
         Assignment assignment{shared, 0};
         PendingTimers timers{0};
         Outputs outputs;
         Tally tally;
         Refusals refusals{assignment};
         Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1};
-        committer.commit(1);
-        rd_kafka_mock_push_request_errors(brokers(), request, 1, answer);
-        try {
-            committer.commit(2);
-        } catch (std::runtime_error const& error) {
-            return error.what();
-        }
-        return "nothing was thrown";
+        return work(committer);
+    }
+
+    /// What a commit throws once brokers have answered a request like this.
+    std::string errorAfter(std::int16_t request, rd_kafka_resp_err_t answer) {
+        return withCommitter([&](Committer& committer) -> std::string {
+            committer.commit(1);
+            rd_kafka_mock_push_request_errors(brokers(), request, 1, answer);
+            try {
+                committer.commit(2);
+            } catch (std::runtime_error const& error) {
+                return error.what();
+            }
+            return "nothing was thrown";
+        });
     }
 
 private:
@@ -95,17 +103,13 @@ TEST_F(CommitterTest, MakesATransactionAgainWhoseTimeBrokersRefuse) {
 
 // It would fence its successor.
 TEST_F(CommitterTest, MakesNoProducerOnceItsMembershipHasEnded) {
-    Assignment assignment{shared, 0};
-    PendingTimers timers{0};
-    Outputs outputs;
-    Tally tally;
-    Refusals refusals{assignment};
-    Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1};
-    loseMembership();
-    // What a broker would answer, were it asked.
-    rd_kafka_mock_push_request_errors(brokers(), kInitProducerId, 1,
-                                      RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
-    EXPECT_THROW(committer.commit(1), TakenAway);
+    withCommitter([&](Committer& committer) {
+        loseMembership();
+        // What a broker would answer, were it asked.
+        rd_kafka_mock_push_request_errors(brokers(), kInitProducerId, 1,
+                                          RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+        EXPECT_THROW(committer.commit(1), TakenAway);
+    });
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace detail {
 
 namespace {
 
-/// An alignment is a power of two. A division would be a twentieth of a schedule.
+/// An alignment is a power of two. A division would be a twelfth of a pair.
 std::size_t roundedUp(std::size_t size, std::size_t alignment) noexcept {
     return (size + alignment - 1) & ~(alignment - 1);
 }
