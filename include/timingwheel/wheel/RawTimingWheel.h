@@ -227,9 +227,12 @@ public:
     /// The same, taken out: to be placed again, or run.
     TimerTaskEntry& takeFlushed() noexcept { return flushed_.takeNext(); }
 
+    /// Places entries of the last flush again, at most `atMost`, until one is due, which stays.
+    /// Returns how many went to a lower level. Cheaper than nextFlushed and move.
+    std::size_t cascade(std::size_t& atMost) noexcept;
+
     /// Takes out the next entry of the last flush that is due, and returns it; null if none is
-    /// left. Those before it, `atMost` of them, go to the buckets of their deadlines. Cheaper than
-    /// nextFlushed and move.
+    /// left. Those before it, `atMost` of them, go to the buckets of their deadlines.
     TimerTaskEntry* nextDue(std::size_t& atMost) noexcept {
         while (hasFlushed() && atMost > 0) {
             TimerTaskEntry& entry = flushed_.next();
@@ -238,7 +241,7 @@ public:
                 remove(entry);
                 return &entry;
             }
-            cascade(atMost);
+            static_cast<void>(cascade(atMost));
         }
         return nullptr;
     }
@@ -322,7 +325,6 @@ private:
     }
     Placement linkFar(TimerTaskEntry& entry, std::int64_t deadline) noexcept;
     void reserveFar(std::int64_t deadline);
-    void cascade(std::size_t& atMost) noexcept;
     /// Returns true if the bucket is now the earliest.
     bool arm(TimerTaskList& bucket, std::int64_t expiration) noexcept;
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -226,27 +227,33 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     return bucket;
 }
 
-/// Places flushed entries until one is due. Nearly all land on the level below; the others are
-/// searched for.
-void RawTimingWheel::cascade(std::size_t& atMost) noexcept {
+/// Nearly all land on the level below; the others are searched for.
+std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     TimingWheelLevel* const level = cascadesTo_;
     bool const isFinest = level == levels_.data();
     std::int64_t const limit = level == nullptr ? INT64_MIN : level->limit();
     std::int64_t const from = level == nullptr || isFinest ? INT64_MIN : (level - 1)->limit();
+    std::uint32_t const above = flushedFrom_->level();
     std::int64_t const clock = clock_;
     std::size_t left = atMost;
+    std::size_t elsewhere = 0;
     flushed_.drainWhile([&, limit, from, clock](TimerTaskEntry& entry) noexcept {
         std::int64_t const deadline = entry.deadline().value();
         if (deadline <= clock || left == 0) return false;
         --left;
-        if (deadline >= limit || deadline < from)
-            static_cast<void>(link(entry, Tick{deadline}, deadline - clock));
-        else
-            static_cast<void>(linkAt(
-                entry, *level, isFinest ? level->ticksTo(deadline) : level->nearSlotsTo(deadline)));
+        Placement placement;
+        if (deadline >= limit || deadline < from) {
+            placement = link(entry, Tick{deadline}, deadline - clock);
+            if (placement.bucket().level() >= above) ++elsewhere;
+        } else {
+            placement = linkAt(entry, *level,
+                               isFinest ? level->ticksTo(deadline) : level->nearSlotsTo(deadline));
+        }
+        TIMINGWHEEL_PROBE_2(cascade, &entry, &placement.bucket());
         return true;
     });
-    atMost = left;
+    std::size_t const placed = std::exchange(atMost, left) - left;
+    return placed - elsewhere;
 }
 
 void RawTimingWheel::gatherAll() noexcept {

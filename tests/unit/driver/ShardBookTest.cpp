@@ -530,6 +530,21 @@ TEST(ShardBook, AChunkLeavesPeriodicTimeouts) {
     }
 }
 
+TEST(ShardBook, AChunkLeavesWhatWasPushedBack) {
+    LoneBook lone;
+    Entries const all = lone.acceptedAt({5, 5, 5});
+    lone.book.expectPushBacks();
+    TimeoutWord{Tick{9}, TimeoutState::pending}.storeIn(*all[1]);
+    ShardBook::Turn turn = lone.book.begin(Tick{5});
+    Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
+    ASSERT_NE(chunk, nullptr);
+    EXPECT_EQ(chunk->claim().entry, all[0]);
+    EXPECT_EQ(chunk->claim().entry, all[2]);
+    EXPECT_EQ(chunk->claim().entry, nullptr);
+    EXPECT_EQ(lone.book.endChunk(), 2U);
+    EXPECT_EQ(lone.turn(9), Entries{all[1]});
+}
+
 TEST(ShardBook, WhatIsInTheChunkCanBeCancelledOrMovedUntilItIsClaimed) {
     LoneBook lone;
     Entries const all = lone.acceptedAt({5, 5, 5});

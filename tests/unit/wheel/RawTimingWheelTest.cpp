@@ -460,6 +460,24 @@ TEST_F(RawTimingWheelTest, CascadesNoMoreThanItMay) {
     wheel_.checkInvariants();
 }
 
+TEST_F(RawTimingWheelTest, CountsWhatACascadeBroughtDown) {
+    for (std::size_t i = 0; i < 3; ++i) place(i, 25);
+    place(3, 26);
+    entries_[3].word().store(TimerTaskEntry::pack(Tick{700}, 0));  // moved later meanwhile
+    place(4, 20);
+    wheel_.flush(Tick{20});
+    std::size_t atMost = 2;
+    EXPECT_EQ(wheel_.cascade(atMost), 2U);
+    EXPECT_EQ(atMost, 0U);
+    atMost = SIZE_MAX;
+    EXPECT_EQ(wheel_.cascade(atMost), 1U) << "the other is on a higher level now";
+    EXPECT_EQ(atMost, SIZE_MAX - 2);
+    EXPECT_EQ(&wheel_.nextFlushed(), &entries_[4]) << "is due, so it stays";
+    EXPECT_EQ(wheel_.cascade(atMost), 0U);
+    EXPECT_EQ(wheel_.size(), 5U);
+    wheel_.checkInvariants(RawTimingWheel::Deadlines::mayBeLater);
+}
+
 TEST_F(RawTimingWheelTest, EveryCascadeGoesToALowerLevel) {
     std::int64_t seed = 1;
     for (int round = 0; round < 200; ++round) {

@@ -143,19 +143,29 @@ TEST_F(TimingWheelLanes, OfTheFinestLevelAreUsedAfterABucketOfItWasCrowded) {
     EXPECT_FALSE(add(45'002, 11).usesLanes());
 }
 
+TimerTaskEntry const& entryAt(std::uintptr_t address) {
+    return *reinterpret_cast<TimerTaskEntry const*>(address);
+}
+
 TEST_F(TimingWheelLanes, AreFilledEvenlyWhateverTheDistanceOfTheEntries) {
-    alignas(64) static std::byte storage[3'000 * 4'096];
     for (std::size_t distance :
-         {24U, 32U, 40U, 48U, 56U, 64U, 80U, 96U, 128U, 256U, 1'024U, 4'096U}) {
+         {24U, 32U, 40U, 48U, 56U, 64U, 80U, 96U, 128U, 256U, 1'024U, 4'096U, 65'536U}) {
         std::size_t lengths[TimerTaskList::kLists] = {};
-        for (std::size_t i = 0; i < 3'000; ++i) {
-            auto const* entry = reinterpret_cast<TimerTaskEntry const*>(storage + i * distance);
-            ++lengths[TimerTaskList::laneOf(*entry)];
-        }
+        for (std::size_t i = 0; i < 102'400; ++i)
+            ++lengths[TimerTaskList::laneOf(entryAt(0x7f12'3456'7010 + i * distance))];
         EXPECT_EQ(lengths[0], 0U);
         for (unsigned lane = 1; lane < TimerTaskList::kLists; ++lane)
-            EXPECT_NEAR(static_cast<double>(lengths[lane]), 375, 60) << distance;
+            EXPECT_NEAR(static_cast<double>(lengths[lane]), 12'800, 1'000) << distance;
     }
+}
+
+TEST_F(TimingWheelLanes, NeighboursInMemoryAreNeighboursInALane) {
+    std::size_t changes = 0;
+    for (std::size_t i = 1; i < 102'400; ++i)
+        if (TimerTaskList::laneOf(entryAt(0x7f12'3456'7010 + i * 40)) !=
+            TimerTaskList::laneOf(entryAt(0x7f12'3456'7010 + (i - 1) * 40)))
+            ++changes;
+    EXPECT_EQ(changes, 999U) << "102,400 entries of 40 bytes are 1,000 times 4 KiB";
 }
 
 TEST_F(TimingWheelLanes, OneInAThousandIsASampleWhateverTheDistanceOfTheEntries) {
@@ -163,9 +173,7 @@ TEST_F(TimingWheelLanes, OneInAThousandIsASampleWhateverTheDistanceOfTheEntries)
          {24U, 32U, 40U, 48U, 56U, 64U, 80U, 96U, 128U, 256U, 1'024U, 4'096U}) {
         std::size_t samples = 0;
         for (std::size_t i = 0; i < 102'400; ++i) {
-            auto const address = std::uintptr_t{0x7f12'3456'7010} + i * distance;
-            auto const* entry = reinterpret_cast<TimerTaskEntry const*>(address);
-            if (RawTimingWheel::isSample(*entry)) ++samples;
+            if (RawTimingWheel::isSample(entryAt(0x7f12'3456'7010 + i * distance))) ++samples;
         }
         EXPECT_NEAR(static_cast<double>(samples), 100, 30) << distance;
     }

@@ -75,38 +75,43 @@ ShardBook::Placed ShardBook::place(TimeoutEntry& entry) noexcept {
 
 /// Marks an entry whose deadline has come. False if a push-back was faster; then `seen` is what
 /// that left.
-inline bool ShardBook::expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept {
-    TimeoutWord const ready{seen.deadline(), TimeoutState::ready};
-    if (expectsPushBacks_) return ready.replace(entry, seen);
+inline bool ShardBook::expire(TimeoutEntry& entry, TimeoutWord& seen,
+                              TimeoutState state) const noexcept {
+    TimeoutWord const due{seen.deadline(), state};
+    if (expectsPushBacks_) return due.replace(entry, seen);
     // Nobody else writes without the lock, so a store will do. It does not wait for other memory,
     // which saves 9 ns a timeout when a million expire at once.
-    ready.storeIn(entry);
+    due.storeIn(entry);
     return true;
 }
 
-/// Takes the next entry of the flushed bucket. Returns it if it has expired; otherwise cascades it
-/// and returns null.
+/// Takes the next entry of the flushed bucket. Returns it if it has expired; otherwise cascades
+/// those that have not, and returns null.
 inline TimeoutEntry* ShardBook::expireOrCascade(Turn& turn) noexcept {
     auto& entry = static_cast<TimeoutEntry&>(wheel_.nextFlushed());
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
         turn.isAtPeriodic = turn.leavesPeriodic && periodicNode(entry) != nullptr;
         if (turn.isAtPeriodic) return nullptr;
-        if (!expire(entry, word)) continue;
+        if (!expire(entry, word, TimeoutState::ready)) continue;
         wheel_.remove(entry);
         if (isWatched()) [[unlikely]]
             noteAndRecord(Stage::expire, entry);
         return &entry;
     }
-    if (isWatched()) [[unlikely]]
+    if (isWatched()) [[unlikely]] {
         cascadeWatched(entry, word.deadline());
-    else
-        cascade(entry, word.deadline());
+        ++turn.moved;
+        return nullptr;
+    }
+    std::size_t left = kPerHold - turn.moved;
+    cascaded_[flush_->level()] += wheel_.cascade(left);
+    turn.moved = kPerHold - left;
     return nullptr;
 }
 
 TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
-    for (; turn.moved < kPerHold; ++turn.moved) {
+    while (turn.moved < kPerHold) {
         TimeoutEntry* due = nullptr;
         if (turn.isBehind || !wheel_.hasFlushed()) {
             // What was due on arrival comes before later buckets, but behind all others of its
@@ -117,7 +122,10 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
             if (std::min(first, bucket) > turn.limit) return nullptr;
             if (bucket <= first) {
                 wake();
-                if (!wheel_.hasFlushed()) continue;  // its entries were all cancelled
+                if (!wheel_.hasFlushed()) {  // its entries were all cancelled
+                    ++turn.moved;
+                    continue;
+                }
             } else {
                 due = takeDue(turn);
                 if (due == nullptr) return nullptr;
@@ -136,15 +144,37 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
     return nullptr;
 }
 
+inline void ShardBook::addToChunk(TimeoutEntry& entry) noexcept {
+    prefetchToWrite(&entry + 1);  // its task comes from memory while others are taken
+    chunk_.add(entry);
+}
+
+/// Adds what next() would return as long as it is in the flushed bucket: in a short loop.
+inline void ShardBook::fillChunk(Turn& turn, std::size_t atMost) noexcept {
+    Tick const now = wheel_.currentTick();
+    while (chunk_.size() < atMost && !chunk_.isFull() && turn.moved < kPerHold &&
+           wheel_.hasFlushed()) {
+        auto& entry = static_cast<TimeoutEntry&>(wheel_.nextFlushed());
+        TimeoutWord word = TimeoutWord::of(entry);
+        if (word.deadline() > now || periodicNode(entry) != nullptr) return;
+        if (!expire(entry, word, TimeoutState::taken)) continue;
+        wheel_.remove(entry);
+        turn.limit = word.deadline();
+        TIMINGWHEEL_PROBE_2(expire, &entry, turn.limit);
+        ++turn.moved;
+        addToChunk(entry);
+    }
+}
+
 Chunk* ShardBook::nextChunk(Turn& turn, std::size_t atMost) noexcept {
     if (!chunk_.empty()) return nullptr;
     turn.leavesPeriodic = true;
-    for (; atMost > 0 && !chunk_.isFull(); --atMost) {
+    while (chunk_.size() < atMost && !chunk_.isFull()) {
         TimeoutEntry* const entry = next(turn);
         if (entry == nullptr) break;
         TimeoutWord{entry->deadline(), TimeoutState::taken}.storeIn(*entry);
-        prefetchToWrite(entry + 1);  // its task comes from memory while others are taken
-        chunk_.add(*entry);
+        addToChunk(*entry);
+        if (!isWatched() && !turn.isBehind) fillChunk(turn, atMost);
     }
     turn.leavesPeriodic = false;
     turn.isAtPeriodic = false;

@@ -262,7 +262,9 @@ private:
     void wake() noexcept;
     TimeoutEntry* takeDue(Turn const& turn) noexcept;
     TimeoutEntry* expireOrCascade(Turn& turn) noexcept;
-    bool expire(TimeoutEntry& entry, TimeoutWord& seen) const noexcept;
+    bool expire(TimeoutEntry& entry, TimeoutWord& seen, TimeoutState state) const noexcept;
+    void addToChunk(TimeoutEntry& entry) noexcept;
+    void fillChunk(Turn& turn, std::size_t atMost) noexcept;
     TimerTaskList const& cascade(TimeoutEntry& entry, Tick deadline) noexcept {
         TimerTaskList const& bucket = wheel_.moveAhead(entry, deadline).bucket();
         if (bucket.level() < flush_->level()) ++cascaded_[flush_->level()];
