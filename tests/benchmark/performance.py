@@ -5,12 +5,12 @@ from markdown import table, textTable
 from measure import Measurement, conduct
 from tables import Column, measuredTable, number, power
 
-OURS, WHEEL, HOOKS = "SystemTimer", "TimingWheel", "SystemTimerHooks"
+OURS, HOOKS, BATCHES, WHEEL = "SystemTimer", "SystemTimerHooks", "SystemTimerBatches", "TimingWheel"
 OTHERS = ("Multimap", "Asio", "libevent", "libuv", "Netty", "Kafka", "JDK")
 TIMERS = (OURS, HOOKS, "HashedWheelTimer", *OTHERS)
 OTHER_WHEELS = ("TimingWheel-256", "TimingWheel-huge")
 WHEELS = ("floor", WHEEL, *OTHER_WHEELS, "multimap", "ratas", "seastar")
-NO_RIVALS = (OURS, WHEEL, HOOKS, *OTHER_WHEELS, "floor")
+NO_RIVALS = (OURS, WHEEL, HOOKS, BATCHES, *OTHER_WHEELS, "floor")
 LOADS = ("W1", "W1b", "W2", "W3a", "W3b", "W4", "W5", "W5b")
 VAST = 10**8
 SIZES = {  # rounds, milliseconds for each, expiring, far, late, pending; of the wheel alone
@@ -91,7 +91,7 @@ class Performance(Page):
         return self.table(TIMERS, self.costs)
 
     def curves(self):
-        return self.table([who for who in TIMERS if who != HOOKS], self.withMany)
+        return self.table((OURS, HOOKS, BATCHES, *TIMERS[2:]), self.withMany)
 
     def waiting(self):
         return self.table(TIMERS, self.whileWaiting)
@@ -132,8 +132,8 @@ class Performance(Page):
 
     def contenders(self):
         known = self.record["contenders"]
-        return textTable(["", "used as"],
-                         [known[who] for who in (*TIMERS, *WHEELS) if who in known])  # fmt: skip
+        order = (*TIMERS, BATCHES, *WHEELS)
+        return textTable(["", "used as"], [known[who] for who in order if who in known])
 
     def readme(self):
         """What a user of C++ compares, of the same run."""

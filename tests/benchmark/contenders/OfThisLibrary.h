@@ -9,7 +9,9 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 namespace timingwheel::bench {
 
@@ -85,6 +87,31 @@ public:
     }
     void cancel(Token& token) { token.hook.cancel(); }
     void reschedule(Token& token, std::chrono::nanoseconds delay) { token.hook.reschedule(delay); }
+};
+
+/// By hooks, of which the user has several at hand.
+template <class Make>
+class ByBatches : public ByHooks<Make> {
+    using Base = ByHooks<Make>;
+
+public:
+    using Base::Base, Base::cancel, Base::schedule;
+
+    void schedule(std::span<HookedTask* const> tokens, std::chrono::nanoseconds delay,
+                  Callback callback) {
+        for (HookedTask* const token : tokens) token->callback = callback;
+        this->timer().schedule(hooksOf(tokens), delay);
+    }
+    void cancel(std::span<HookedTask* const> tokens) { this->timer().cancel(hooksOf(tokens)); }
+
+private:
+    std::span<TimerHookBase* const> hooksOf(std::span<HookedTask* const> tokens) {
+        hooks_.clear();
+        for (HookedTask* const token : tokens) hooks_.push_back(&token->hook);
+        return hooks_;
+    }
+
+    std::vector<TimerHookBase*> hooks_;
 };
 
 }  // namespace timingwheel::bench

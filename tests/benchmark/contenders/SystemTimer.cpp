@@ -19,6 +19,9 @@ Registration const registration{{"SystemTimer", "SystemTimer", "as it comes, wit
 Registration const another{
     {"SystemTimerHooks", "SystemTimer, hooks", "with tasks that the user owns (`TimerHook`)"},
     timerLoads<ByHooks<MakeSystemTimer>>()};
+Registration const batches{{"SystemTimerBatches", "SystemTimer, hooks by 32",
+                            "hooks, 32 in each call of `schedule` and `cancel`"},
+                           {{"curve", loads::curve<ByBatches<MakeSystemTimer>>}}};
 
 }  // namespace
 }  // namespace timingwheel::bench

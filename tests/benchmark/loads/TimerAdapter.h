@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <concepts>
+#include <span>
 
 namespace timingwheel::bench {
 
@@ -29,5 +30,13 @@ template <class T>
 concept Reschedules = requires(T timer, typename T::Token& token) {
     timer.reschedule(token, std::chrono::nanoseconds{});
 };
+
+/// Schedules and cancels several at a time, which a user has at hand.
+template <class T>
+concept TakesBatches =
+    requires(T timer, std::span<typename T::Token* const> tokens, Callback callback) {
+        timer.schedule(tokens, std::chrono::nanoseconds{}, callback);
+        timer.cancel(tokens);
+    };
 
 }  // namespace timingwheel::bench

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -84,29 +85,26 @@ Result heartbeat(Request const& request) {
     return result;
 }
 
-/// Schedules and cancels in batches.
+/// Schedules and cancels so many at a time that reading the clock costs nothing.
 template <TimerAdapter Timer>
-class Batches {
+class Turnover {
 public:
-    Batches(Filled<Timer>& filled, Request const& request)
+    Turnover(Filled<Timer>& filled, Request const& request)
         : filled_{filled}, request_{request}, random_{request.seed + 1} {}
 
     void run(std::size_t size) {
-        if (fresh_.size() < size) fresh_ = std::vector<typename Timer::Token>(size);
+        if (fresh_.size() < size) fresh_ = std::vector<Token>(size);
         auto const delays = freshDelays(size, request_.delays, random_());
         auto const leaving = chooseLeaving(size);
         auto const first = Steady::now();
-        for (std::size_t i = 0; i < size; ++i) {
-            filled_.timer.schedule(fresh_[i], delays[i], {&filled_.sink, 0});
-        }
-        if (request_.delays == Delays::shorter) {
-            for (std::size_t i = 0; i < size; ++i) filled_.timer.cancel(fresh_[i]);
-        } else {
-            for (std::size_t i = 0; i < size; ++i) {
-                filled_.timer.cancel(filled_.tokens[leaving[i]]);
-                std::swap(filled_.tokens[leaving[i]], fresh_[i]);
-            }
-        }
+        if constexpr (TakesBatches<Timer>)
+            runTogether(delays, leaving);
+        else if (request_.delays == Delays::shorter)
+            comeAndGo(delays);
+        else if constexpr (std::swappable<Token>)
+            replace(delays, leaving);
+        else
+            renew(delays, leaving);
         elapsed_ += Steady::now() - first;
         operations_ += size;
     }
@@ -124,17 +122,55 @@ public:
     }
 
 private:
-    std::vector<std::size_t> chooseLeaving(std::size_t size) {
+    using Token = typename Timer::Token;
+    using Tokens = std::vector<Token*>;
+    using Times = std::vector<nanoseconds>;
+
+    Tokens chooseLeaving(std::size_t size) {
         std::uniform_int_distribution<std::size_t> any{0, filled_.tokens.size() - 1};
-        std::vector<std::size_t> leaving(size);
-        for (auto& index : leaving) index = any(random_);
+        Tokens leaving(size);
+        for (auto& token : leaving) token = &filled_.tokens[any(random_)];
         return leaving;
+    }
+
+    void comeAndGo(Times const& delays) {
+        for (std::size_t i = 0; i < delays.size(); ++i) schedule(fresh_[i], delays[i]);
+        for (std::size_t i = 0; i < delays.size(); ++i) filled_.timer.cancel(fresh_[i]);
+    }
+    /// New ones come, and pending ones leave.
+    void replace(Times const& delays, Tokens const& leaving) {
+        for (std::size_t i = 0; i < delays.size(); ++i) schedule(fresh_[i], delays[i]);
+        for (std::size_t i = 0; i < delays.size(); ++i) {
+            filled_.timer.cancel(*leaving[i]);
+            std::swap(*leaving[i], fresh_[i]);
+        }
+    }
+    /// Pending ones leave and come again, where a token cannot change places.
+    void renew(Times const& delays, Tokens const& leaving) {
+        for (std::size_t i = 0; i < delays.size(); ++i) {
+            filled_.timer.cancel(*leaving[i]);
+            schedule(*leaving[i], delays[i]);
+        }
+    }
+    /// The same, by 32 with one delay.
+    void runTogether(Times const& delays, Tokens leaving) {
+        bool const isShorter = request_.delays == Delays::shorter;
+        for (std::size_t i = 0; isShorter && i < leaving.size(); ++i) leaving[i] = &fresh_[i];
+        for (std::size_t i = 0; i < leaving.size(); i += 32) {
+            std::span const some{leaving.data() + i, std::min<std::size_t>(32, leaving.size() - i)};
+            if (!isShorter) filled_.timer.cancel(some);
+            filled_.timer.schedule(some, delays[i], {&filled_.sink, 0});
+            if (isShorter) filled_.timer.cancel(some);
+        }
+    }
+    void schedule(Token& token, nanoseconds delay) {
+        filled_.timer.schedule(token, delay, {&filled_.sink, 0});
     }
 
     Filled<Timer>& filled_;
     Request const& request_;
     std::mt19937_64 random_;
-    std::vector<typename Timer::Token> fresh_;
+    std::vector<Token> fresh_;
     nanoseconds elapsed_{};
     std::size_t operations_ = 0;
 };
@@ -147,20 +183,20 @@ Result curve(Request const& request) {
     filled.reserve(request.count);
     filled.fill(pendingDelays(request));
 
-    Batches<Timer> batches{filled, request};
+    Turnover<Timer> turnover{filled, request};
     auto const start = Steady::now();
     // The first tells how much fits into the budget, and does not count.
-    batches.run(1);
-    auto const fitting = request.budget / (8 * std::max<nanoseconds>(batches.elapsed(), 1ns));
+    turnover.run(1);
+    auto const fitting = request.budget / (8 * std::max<nanoseconds>(turnover.elapsed(), 1ns));
     auto const largest = std::clamp<std::size_t>(request.count / 4, 1, 256);
     auto const size = std::clamp<std::size_t>(static_cast<std::size_t>(fitting), 1, largest);
-    batches.forget();
+    turnover.forget();
     do {
-        batches.run(size);
+        turnover.run(size);
     } while (Steady::now() - start < request.budget);
     filled.timer.settle();
     filled.expectPending(request.count);
-    return batches.result();
+    return turnover.result();
 }
 
 /// n timers that expire within `spread`, while this thread does `meanwhile(filled, sink)`: what it
@@ -279,12 +315,11 @@ Result late(Request const& request) {
 
 template <TimerAdapter Timer>
 LoadsByName timerLoads() {
-    LoadsByName made{{"pair", loads::pair<Timer>},     {"heartbeat", loads::heartbeat<Timer>},
-                     {"expiry", loads::expiry<Timer>}, {"burst", loads::burst<Timer>},
-                     {"storm", loads::storm<Timer>},   {"far", loads::far<Timer>},
-                     {"idle", loads::far<Timer>},      {"late", loads::late<Timer>}};
-    if constexpr (std::swappable<typename Timer::Token>) made["curve"] = loads::curve<Timer>;
-    return made;
+    return {{"pair", loads::pair<Timer>},   {"heartbeat", loads::heartbeat<Timer>},
+            {"curve", loads::curve<Timer>}, {"expiry", loads::expiry<Timer>},
+            {"burst", loads::burst<Timer>}, {"storm", loads::storm<Timer>},
+            {"far", loads::far<Timer>},     {"idle", loads::far<Timer>},
+            {"late", loads::late<Timer>}};
 }
 
 }  // namespace timingwheel::bench
