@@ -116,7 +116,8 @@ void TimerCore::schedule(Shard& shard, std::span<HookEntry* const> hooks, Clock:
 }
 
 /// Counts and schedules a node.
-void TimerCore::accept(TimeoutNode& node, Tick deadline, Tick farthest, Clock::TimePoint now) {
+inline void TimerCore::accept(TimeoutNode& node, Tick deadline, Tick farthest,
+                              Clock::TimePoint now) {
     if (!accepts_.load(std::memory_order_relaxed)) refuseStopped();
     context_.limit.acquire();
     try {

@@ -12,7 +12,15 @@ inline namespace v1 {
 namespace detail {
 
 /// A small number for each thread: 0 for the first that calls this, 1 for the next, and so on.
-std::size_t indexOfThisThread() noexcept;
+inline std::size_t indexOfThisThread() noexcept {
+    // Each schedule calls this, so constant initialisation spares it a guard.
+    constexpr std::size_t kNone = SIZE_MAX;
+    static constinit std::atomic<std::size_t> next{0};
+    static constinit thread_local std::size_t index = kNone;
+    if (index == kNone) [[unlikely]]
+        index = next.fetch_add(1, std::memory_order_relaxed);
+    return index;
+}
 
 /// Counts without a lock. Threads count on different cache lines while there are enough: on a
 /// single line two threads are slower than one.

@@ -53,28 +53,17 @@ std::shared_ptr<TimerTask> Keeper::sharedTask(TimeoutNode& node) {
     return node.task().shared(node.taskAddress());
 }
 
-void Keeper::endCancelled(TimeoutNode& node) const noexcept {
-    bool const callsUser = node.callsUserWhenCancelled();
+/// In the user's code the caller's handle may die, so this counts the reference down.
+void Keeper::endCancelledByUser(TimeoutNode& node) const noexcept {
     endCancelledTask(context_, node);
-    // In the user's code the caller's handle may have died, so count the reference down.
-    if (callsUser) return release(node);
-    node.giveUpDriversReference();
+    release(node);
 }
 
 // ---- memory -----------------------------------------------------------------------------------
 
-void Keeper::release(TimeoutNode& node) noexcept {
-    Keeper* const keeper = node.keeper.load(std::memory_order_relaxed);
-    if (node.release() && keeper != nullptr) keeper->dropShares();
-}
-
 void Keeper::discard(TimerContext const& context, TimeoutNode& node) noexcept {
     destroyTask(context, node);
     release(node);
-}
-
-void Keeper::dropShares(std::int64_t count) noexcept {
-    if (droppedShares_.drop(count)) context_.release();
 }
 
 /// Without the lock: stop() is over, after which nobody makes shares.

@@ -52,12 +52,18 @@ public:
     // Memory.
 
     /// Drops a reference to a node. The last one gives the node's share back to its keeper.
-    static void release(TimeoutNode& node) noexcept;
+    static void release(TimeoutNode& node) noexcept {
+        Keeper* const keeper = node.keeper.load(std::memory_order_relaxed);
+        if (node.release() && keeper != nullptr) keeper->dropShares();
+    }
     /// Destroys the task of a node that has ended, or was not accepted, and drops the driver's
     /// reference.
     static void discard(TimerContext const& context, TimeoutNode& node) noexcept;
     /// Gives shares back. The last one after orphan() drops the keeper's reference to the context.
-    void dropShares(std::int64_t count = 1) noexcept;
+    void dropShares(std::int64_t count = 1) noexcept {
+        if (droppedShares_.drop(count)) [[unlikely]]
+            context_.release();
+    }
     /// The timer is gone.
     void orphan() noexcept;
 
@@ -65,13 +71,20 @@ protected:
     virtual ~Keeper() = default;
 
     /// Ends a node whose cancellation was won: its task, and the driver's reference.
-    void endCancelled(TimeoutNode& node) const noexcept;
+    void endCancelled(TimeoutNode& node) const noexcept {
+        if (node.callsUserWhenCancelled()) [[unlikely]]
+            return endCancelledByUser(node);
+        node.setTaskGone();
+        node.giveUpDriversReference();
+    }
     /// For a keeper whose callers wake the driver without the lock.
     NextWake& nextWakeWord() noexcept { return nextWake_; }
 
 private:
     friend class Hold;
     friend struct KeeperProbe;  // tests
+
+    void endCancelledByUser(TimeoutNode& node) const noexcept;
 
     // Read by all threads, seldom written.
     TimerContext& context_;
