@@ -46,9 +46,9 @@ public:
     /// Removes the level `first` and all coarser ones. REQUIRES: their buckets are not in the heap.
     void removeLevelsFrom(std::size_t first) noexcept;
 
-    /// REQUIRES: the bucket belongs to a level that was added, and is not in the heap; it and the
-    /// armed ones of its level expire within one turn.
-    void push(TimerTaskList& bucket) noexcept;
+    /// Returns true if the bucket is now the earliest. REQUIRES: it belongs to a level that was
+    /// added, and is not in the heap; it and the armed ones of its level expire within one turn.
+    bool push(TimerTaskList& bucket) noexcept;
     /// The earliest bucket, taken out. REQUIRES: not empty.
     TimerTaskList& pop() noexcept;
 

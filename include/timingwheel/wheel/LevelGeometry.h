@@ -35,8 +35,8 @@ public:
     static constexpr std::int64_t kMaxWheelSize = 1'048'576;
     /// No wheel has more levels: two slots each, over the whole range of ticks.
     static constexpr std::size_t kMaxLevels = 60;
-    /// Caps a level's range: two ticks lie less than 2^60 apart. Of a capped level, size times
-    /// granularity may not fit 64 bits.
+    /// Caps a level's range, to whole slots: two ticks lie less than 2^60 apart. Of a capped level,
+    /// size times granularity may not fit 64 bits.
     static constexpr std::int64_t kWidest = std::int64_t{1} << 61;
 
     /// All levels have `wheelSize` slots.
@@ -52,8 +52,7 @@ public:
 
     /// Range of a level whose slots are `granularity` wide; at most kWidest.
     std::int64_t intervalOf(std::size_t level, std::int64_t granularity) const noexcept {
-        std::int64_t const size = sizeOf(level);
-        return granularity > kWidest / size ? kWidest : granularity * size;
+        return granularity * (std::min<std::int64_t>)(sizeOf(level), kWidest / granularity);
     }
 
     /// The granularity of the coarsest level whose slots are at most `ticks` wide, built or not; 1

@@ -6,6 +6,7 @@
 #include <timingwheel/wheel/LevelGeometry.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 #include <timingwheel/wheel/TimingWheelLevel.h>
+#include <timingwheel/wheel/detail/BucketRing.h>
 #include <timingwheel/wheel/detail/FlushedEntries.h>
 
 #include <algorithm>
@@ -85,7 +86,7 @@ private:
 /// Complexity     place, arming and flushing O(levels): log_wheelSize of the longest delay; remove
 ///                and nextExpiration O(1)
 /// Memory         32 bytes and one bit for each bucket, and 128 that stay untouched until the wheel
-///                is crowded; only `reserve` allocates
+///                is crowded; only `reserve`, `add` and `reschedule` allocate
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; the wheel's destructor unlinks those it still holds
 /// Errors         std::invalid_argument for an option out of range
@@ -148,11 +149,9 @@ public:
         return Tick{heap_.earliest()};
     }
 
-    /// Builds the levels that `deadline` needs. Strong exception safety; the only thing that
-    /// allocates.
+    /// Builds the levels that `deadline` needs. Strong exception safety.
     void reserve(Tick deadline) {
-        if (deadline.value() >= near_) [[unlikely]]
-            reserveFar(deadline.value());
+        if (deadline.value() >= levels_.back().limit()) buildLevels(deadline.value());
     }
     /// Deadlines before this need no further level.
     Tick reach() const noexcept { return Tick{levels_.back().limit()}; }
@@ -162,13 +161,10 @@ public:
     Placement place(TimerTaskEntry& entry) noexcept { return place(entry, entry.deadline()); }
     /// The same for a caller who knows the entry's deadline.
     Placement place(TimerTaskEntry& entry, Tick deadline) noexcept {
-        assert(!entry.isQueued());
-        std::int64_t const distance = distanceTo(deadline);
-        if (distance <= 0) return {};
-        if (isSample(entry)) [[unlikely]]
-            addSample(entry);
-        return link(entry, deadline, distance);
+        return placeWith(entry, deadline, false);
     }
+    /// The same, and builds the levels that the deadline needs. Strong exception safety.
+    Placement add(TimerTaskEntry& entry, Tick deadline) { return placeWith(entry, deadline, true); }
 
     /// Takes an entry out. Its bucket stays armed until it expires.
     /// REQUIRES: the entry is in this wheel.
@@ -180,16 +176,15 @@ public:
     /// Moves an entry to another bucket. If it is due, takes it out. Cheaper than remove and place.
     /// REQUIRES: the entry is in this wheel.
     Placement move(TimerTaskEntry& entry, Tick deadline) noexcept {
-        if (distanceTo(deadline) > 0) [[likely]]
-            return moveAhead(entry, deadline);
-        remove(entry);
-        return {};
+        return moveWith(entry, deadline, false);
     }
-    /// The same for a caller who knows that it is not due.
+    /// The same, and builds the levels that the deadline needs. Strong exception safety.
+    Placement reschedule(TimerTaskEntry& entry, Tick deadline) {
+        return moveWith(entry, deadline, true);
+    }
+    /// The same as move, for a caller who knows that it is not due.
     Placement moveAhead(TimerTaskEntry& entry, Tick deadline) noexcept {
-        assert(entry.isQueued() && mayHold(entry) && distanceTo(deadline) > 0);
-        TimerTaskList::bridge(entry);
-        return link(entry, deadline, distanceTo(deadline));
+        return moveAheadWith(entry, deadline, false);
     }
 
     /// Moves the clock to `tick` or as near as it can, and returns the clock. It goes
@@ -241,7 +236,7 @@ public:
                 remove(entry);
                 return &entry;
             }
-            static_cast<void>(cascade(atMost));
+            cascade(atMost);
         }
         return nullptr;
     }
@@ -291,42 +286,75 @@ private:
 
     void addSample(TimerTaskEntry const& entry) noexcept;
 
-    /// Links an entry into the bucket of its deadline, which is `distance` ahead of the clock.
-    Placement link(TimerTaskEntry& entry, Tick tick, std::int64_t distance) noexcept {
-        std::int64_t const deadline = tick.value();
-        if (deadline >= near_) [[unlikely]]
-            return linkFar(entry, deadline);
-        // The 1 tells the compiler that some bit is set.
-        auto const zeros = std::countl_zero(static_cast<std::uint64_t>(distance) | 1U);
-        TimingWheelLevel* level = firstLevel_[static_cast<unsigned>(zeros)];
-        if (level == nullptr) [[unlikely]] {
-            level = levels_.data();
-            if (static_cast<std::uint64_t>(distance) < level->size())
-                return linkAt(entry, *level, level->ticksTo(deadline));
-            ++level;
-        }
-        while (deadline >= level->coarserLimit()) ++level;
-        return linkAt(entry, *level, level->nearSlotsTo(deadline));
+    // Each of these builds the levels that the deadline needs, if `builds`; only then it throws.
+    Placement placeWith(TimerTaskEntry& entry, Tick deadline, bool builds) {
+        assert(!entry.isQueued());
+        if (distanceTo(deadline) <= 0) return {};
+        if (isSample(entry)) [[unlikely]]
+            addSample(entry);
+        Spot const spot = spotOf(deadline);
+        return spot.ring == nullptr ? placeFar(entry, deadline, builds) : link(entry, spot);
     }
-    Placement linkAt(TimerTaskEntry& entry, TimingWheelLevel& level,
-                     std::uint64_t passed) noexcept {
-        std::uint64_t const slot = level.slotAfter(passed);
-        TimerTaskList& bucket = level.bucket(slot);
-        if (level.lanes() != nullptr) [[unlikely]]
-            return linkInto(level.lanes()[slot].laneOf(entry), entry, bucket, level, passed);
-        return linkInto(bucket.list(0), entry, bucket, level, passed);
+    Placement moveWith(TimerTaskEntry& entry, Tick deadline, bool builds) {
+        if (distanceTo(deadline) > 0) [[likely]]
+            return moveAheadWith(entry, deadline, builds);
+        remove(entry);
+        return {};
+    }
+    Placement moveAheadWith(TimerTaskEntry& entry, Tick deadline, bool builds) {
+        assert(entry.isQueued() && mayHold(entry) && distanceTo(deadline) > 0);
+        Spot const spot = spotOf(deadline);
+        if (spot.ring == nullptr) [[unlikely]]
+            return moveFar(entry, deadline, builds);
+        TimerTaskList::bridge(entry);
+        return link(entry, spot);
+    }
+    Placement placeFar(TimerTaskEntry& entry, Tick deadline, bool builds);
+    Placement moveFar(TimerTaskEntry& entry, Tick deadline, bool builds);
+
+    /// A slot of a level, counted back from the level's end. No level if it has to be searched for.
+    struct Spot {
+        detail::BucketRing* ring = nullptr;
+        std::uint64_t behind = 0;
+    };
+    /// Where a deadline belongs that is ahead of the clock.
+    Spot spotOf(Tick tick) const noexcept {
+        std::int64_t const deadline = tick.value();
+        auto const distance = static_cast<std::uint64_t>(distanceTo(tick));
+        auto const zeros = static_cast<unsigned>(std::countl_zero(distance));
+        detail::BucketRing* ring = firstRing_[zeros];
+        if (ring == nullptr) [[unlikely]] {
+            ring = finest_;
+            if (distance < ring->size()) return {ring, ring->ticksBehind(deadline)};
+            ring = ring->above();
+            if (ring == nullptr) return {};
+        }
+        while (deadline > ring->last()) {
+            ring = ring->above();
+            if (ring == nullptr) return {};
+        }
+        return {ring, ring->nearSlotsBehind(deadline)};
+    }
+    Spot farSpotOf(std::int64_t deadline) noexcept;
+
+    Placement link(TimerTaskEntry& entry, Spot spot) noexcept {
+        detail::BucketRing& ring = *spot.ring;
+        if (ring.usesLanes()) [[unlikely]] {
+            std::uint64_t const slot = ring.slotAt(spot.behind);
+            return linkInto(ring.lanes()[slot].laneOf(entry), entry, ring.buckets()[slot], spot);
+        }
+        TimerTaskList& bucket = ring.buckets()[ring.slotAt(spot.behind)];
+        return linkInto(bucket.list(0), entry, bucket, spot);
     }
     Placement linkInto(TimerTaskList::List& list, TimerTaskEntry& entry, TimerTaskList& bucket,
-                       TimingWheelLevel const& level, std::uint64_t passed) noexcept {
+                       Spot spot) noexcept {
         // An armed bucket has its stamp already: a stamp comes off before the clock passes it.
         if (!TimerTaskList::add(entry, list) || bucket.isArmed()) [[likely]]
             return {bucket, false};
-        return {bucket, arm(bucket, level.startAfter(passed))};
+        return {bucket, arm(bucket, spot)};
     }
-    Placement linkFar(TimerTaskEntry& entry, std::int64_t deadline) noexcept;
-    void reserveFar(std::int64_t deadline);
     /// Returns true if the bucket is now the earliest.
-    bool arm(TimerTaskList& bucket, std::int64_t expiration) noexcept;
+    bool arm(TimerTaskList& bucket, Spot spot) noexcept;
 
     /// For assertions: false if the entry is known to be in another wheel. Looks at no more than
     /// kMostLookedAt entries of its bucket, so a crowded one does not make it slow.
@@ -348,13 +376,12 @@ private:
     // Before this tick only the clock changes: no bucket expires, and the finest level begins no
     // turn. From a flush until all is taken and the clock is told a tick again, it is in the past.
     std::int64_t quietUntil_ = 0;
-    std::int64_t near_;  // the limit of the levels whose slots a reciprocal finds
+    std::int64_t nextTurn_ = 0;  // of the finest level
+    detail::BucketRing* finest_ = nullptr;
     /// The first level that may hold a distance, by the zeros before its bits: null if that is the
-    /// finest. If it does not, a next one does.
-    std::array<TimingWheelLevel*, 64> firstLevel_{};
+    /// finest. If it does not, one above it does, or it is one of those that divide.
+    std::array<detail::BucketRing*, 64> firstRing_{};
     std::vector<TimingWheelLevel> levels_;
-    std::size_t nearLevels_ = 0;
-    TimingWheelLevel* cascadesTo_ = nullptr;  // below the last flush's level; null if not near
     DelayHeap heap_;
     detail::FlushedEntries flushed_;
     detail::FlushedEntries gathered_;

@@ -40,8 +40,7 @@ public:
     /// Adds an entry. The result says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.
     Placement add(Entry& entry, Tick deadline) {
-        raw_.reserve(deadline);
-        Placement const placement = raw_.place(entry, deadline);
+        Placement const placement = raw_.add(entry, deadline);
         setDeadline(entry, deadline);
         return placement;
     }
@@ -56,8 +55,7 @@ public:
     /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
     Placement reschedule(Entry& entry, Tick deadline) {
         if (!entry.isQueued()) return add(entry, deadline);
-        raw_.reserve(deadline);
-        Placement const placement = raw_.move(entry, deadline);
+        Placement const placement = raw_.reschedule(entry, deadline);
         setDeadline(entry, deadline);
         return placement;
     }

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <timingwheel/detail/platform/CacheLine.h>
-#include <timingwheel/detail/platform/WideProduct.h>
 #include <timingwheel/wheel/TimerTaskList.h>
-#include <timingwheel/wheel/detail/Divisor.h>
+#include <timingwheel/wheel/detail/BucketRing.h>
 
-#include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +21,7 @@ inline namespace v1 {
 ///
 /// Units          ticks
 /// Thread safety  none: belongs to its wheel
-class alignas(detail::kCacheLine) TimingWheelLevel {
+class TimingWheelLevel {
 public:
     /// The most slots of a level with lanes: making them takes time in proportion.
     static constexpr std::uint32_t kMostWithLanes = 65'536;
@@ -34,169 +30,110 @@ public:
     /// safety.
     TimingWheelLevel(std::uint32_t number, std::uint32_t size, std::int64_t granularity,
                      std::int64_t interval, std::int64_t origin, std::int64_t const& wheelClock)
-        : reciprocal_{reciprocalOf(granularity, interval)},
-          size_{size},
-          granularity_{granularity},
+        : number_{number},
           interval_{interval},
-          byGranularity_{static_cast<std::uint64_t>(granularity)},
-          bySize_{size},
-          number_{number},
           wheelClock_{&wheelClock},
           memory_{new Cell[cellsOf(size)], Release{size}} {
-        buckets_ = bucketsIn(memory_.get());
+        std::construct_at(&ring(), size, granularity, interval);
         for (std::uint32_t slot = 0; slot < size; ++slot)
-            std::construct_at(buckets_ + slot)->standAt(number, slot);
+            std::construct_at(&bucket(slot))->standAt(number, slot);
         restart(origin);
     }
 
     /// Sets the clock to the wheel's, whatever that is. REQUIRES: no bucket is armed.
     void restart(std::int64_t origin) noexcept {
-        turn_ = origin;
-        jumpTo(*wheelClock_);
+        std::int64_t const passed = (*wheelClock_ - origin) / granularity();
+        std::int64_t const end = isFinest() ? passed / interval_ * interval_ + 2 * interval_
+                                            : passed + interval_ / granularity();
+        ring().setLast(origin + end * granularity() - 1,
+                       static_cast<std::uint32_t>((end - 1) % size()));
     }
 
     /// Counted from 0, the finest.
     std::uint32_t number() const noexcept { return number_; }
-    std::uint64_t size() const noexcept { return size_; }
+    std::uint32_t size() const noexcept { return ring().size(); }
     /// Width of a slot.
-    std::int64_t granularity() const noexcept { return granularity_; }
-    /// Range of the whole level: its granularity times its size, at most LevelGeometry::kWidest.
+    std::int64_t granularity() const noexcept { return ring().granularity(); }
+    /// Range of the whole level: its granularity times its size, unless LevelGeometry caps that.
     std::int64_t interval() const noexcept { return interval_; }
     /// This level's clock: the wheel's, rounded down to the granularity.
-    std::int64_t clock() const noexcept { return number_ == 0 ? *wheelClock_ : limit_ - interval_; }
-    /// The first tick at which the clock is in slot 0 again.
-    std::int64_t nextTurn() const noexcept { return turn_ + interval_; }
+    std::int64_t clock() const noexcept {
+        return isFinest() ? *wheelClock_ : ring().last() + 1 - interval_;
+    }
     /// The first tick that this level cannot hold.
-    std::int64_t limit() const noexcept { return clock() + interval_; }
-    /// The same, for a level above the finest.
-    std::int64_t coarserLimit() const noexcept { return limit_; }
+    std::int64_t limit() const noexcept {
+        return isFinest() ? *wheelClock_ + interval_ : ring().last() + 1;
+    }
+    /// The first tick at which the clock is in slot 0 again. REQUIRES: this is the finest level.
+    std::int64_t nextTurn() const noexcept {
+        assert(isFinest());
+        return ring().last() + 1 - interval_;
+    }
 
-    std::span<TimerTaskList> buckets() noexcept {
-        return {buckets_, static_cast<std::size_t>(size_)};
+    std::span<TimerTaskList> buckets() noexcept { return {ring().buckets(), size()}; }
+    std::span<TimerTaskList const> buckets() const noexcept { return {ring().buckets(), size()}; }
+    TimerTaskList& bucket(std::uint64_t slot) noexcept { return ring().buckets()[slot]; }
+    /// What places entries here.
+    detail::BucketRing& ring() const noexcept {
+        return *reinterpret_cast<detail::BucketRing*>(memory_.get());
     }
-    std::span<TimerTaskList const> buckets() const noexcept {
-        return {buckets_, static_cast<std::size_t>(size_)};
-    }
-    TimerTaskList& bucket(std::uint64_t slot) noexcept { return buckets_[slot]; }
     /// True for what lies in its buckets and their lanes.
     bool holds(void const* address) const noexcept {
         return std::greater_equal<>{}(address, memory_.get()) &&
-               std::less<>{}(address, memory_.get() + cellsOf(size_));
+               std::less<>{}(address, memory_.get() + cellsOf(size()));
     }
 
-    /// The lanes of all buckets, by slot; null while entries go to the first list of their bucket.
-    TimerTaskList::Lanes* lanes() const noexcept { return lanes_; }
+    /// True if entries go to the lanes of their bucket, false if to its first list.
+    bool usesLanes() const noexcept { return ring().usesLanes(); }
     /// From now on entries go to the lanes, or not. The first time this takes O(size).
     void useLanes(bool use) noexcept {
-        lanes_ = nullptr;
-        if (!use || size_ > kMostWithLanes) return;
-        Cell* const memory = memory_.get() + size_;
-        for (std::uint32_t slot = 0; slot < size_ && !buckets_[size_ - 1].hasLanes(); ++slot)
-            buckets_[slot].makeLanes(memory + slot * kCellsOfLanes);
-        lanes_ = reinterpret_cast<TimerTaskList::Lanes*>(memory);
+        bool const can = use && size() <= kMostWithLanes;
+        for (std::uint32_t slot = 0; can && slot < size() && !buckets().back().hasLanes(); ++slot)
+            bucket(slot).makeLanes(ring().lanes() + slot);
+        ring().useLanes(can);
     }
 
     /// Moves the clock of a level above the finest to `tick`, rounded down. Returns false if it is
     /// there already. REQUIRES: clock() <= tick.
     bool moveClock(std::int64_t tick) noexcept {
-        std::int64_t const next = limit_ - interval_ + granularity_;
-        if (tick < next) return false;
-        // Nearly always to the next slot, of the same turn.
-        if (tick < next + granularity_ && next < nextTurn())
-            limit_ += granularity_;
-        else
-            jumpTo(tick);
+        std::int64_t const passed = tick + interval_ - 1 - ring().last();
+        if (passed < granularity()) return false;
+        // Nearly always to the next slot.
+        ring().moveLast(passed < 2 * granularity() ? 1 : passed / granularity());
         return true;
     }
     /// The same for the finest level, whose clock is the wheel's. REQUIRES: nextTurn() <= tick.
     void moveTurn(std::int64_t tick) noexcept {
-        turn_ += interval_;
-        if (tick >= nextTurn()) jumpTo(tick);
-    }
-
-    /// How many ticks, or slots, a tick lies behind the turn's slot 0.
-    std::uint64_t ticksTo(std::int64_t tick) const noexcept {
-        assert(tick >= turn_);
-        return static_cast<std::uint64_t>(tick - turn_);
-    }
-    std::uint64_t slotsTo(std::int64_t tick) const noexcept {
-        return byGranularity_.divide(ticksTo(tick));
-    }
-    /// The same, cheaper. REQUIRES: isNear(), tick < limit().
-    std::uint64_t nearSlotsTo(std::int64_t tick) const noexcept {
-        assert(isNear() && tick < limit_);
-        return detail::upperHalfOfProduct(ticksTo(tick), reciprocal_);
-    }
-    /// False for the finest level, where a slot is a tick, and for a level of weeks and more, with
-    /// ticks of a millisecond.
-    bool isNear() const noexcept { return reciprocal_ != 0; }
-    /// Which slot lies `passed` slots behind that. As it is less than two turns, the smaller of two
-    /// unsigned numbers replaces the modulo: in the first turn the difference wraps.
-    std::uint64_t slotAfter(std::uint64_t passed) const noexcept {
-        return (std::min)(passed, passed - size_);
-    }
-    /// Where that slot starts.
-    std::int64_t startAfter(std::uint64_t passed) const noexcept {
-        return turn_ + static_cast<std::int64_t>(passed) * granularity_;
+        std::int64_t const passed = tick - nextTurn();
+        ring().moveLast(passed < interval_ ? interval_ : (1 + passed / interval_) * interval_);
     }
 
 private:
-    /// Room for a bucket, or for a part of its lanes. All buckets come first, then all lanes, which
-    /// nothing touches before useLanes().
+    /// Room for a bucket, or for a part of its lanes, or of the ring. The ring comes first, then
+    /// all buckets, then all lanes, which nothing touches before useLanes().
     struct alignas(TimerTaskList) Cell {
         std::byte bytes[sizeof(TimerTaskList)];
     };
-    static constexpr std::size_t kCellsOfLanes =
-        (sizeof(TimerTaskList::Lanes) + sizeof(Cell) - 1) / sizeof(Cell);
+    static constexpr std::size_t kCellsOfRing = sizeof(detail::BucketRing) / sizeof(Cell);
+    static_assert(sizeof(detail::BucketRing) == kCellsOfRing * sizeof(Cell));
+    static constexpr std::size_t kCellsOfLanes = sizeof(TimerTaskList::Lanes) / sizeof(Cell);
     static_assert(sizeof(TimerTaskList::Lanes) == kCellsOfLanes * sizeof(Cell));
 
     struct Release {
         std::uint32_t buckets;
         void operator()(Cell* memory) const noexcept {
-            std::destroy_n(bucketsIn(memory), buckets);
+            std::destroy_n(reinterpret_cast<TimerTaskList*>(memory + kCellsOfRing), buckets);
             delete[] memory;
         }
     };
 
-    static std::size_t cellsOf(std::uint64_t size) noexcept {
-        return size * (size > kMostWithLanes ? 1 : 1 + kCellsOfLanes);
+    static std::size_t cellsOf(std::size_t size) noexcept {
+        return kCellsOfRing + size * (size > kMostWithLanes ? 1 : 1 + kCellsOfLanes);
     }
-    static TimerTaskList* bucketsIn(Cell* memory) noexcept {
-        return reinterpret_cast<TimerTaskList*>(memory);
-    }
+    bool isFinest() const noexcept { return number_ == 0; }
 
-    /// n / granularity is the upper half of n * reciprocal for every n below two intervals. With
-    /// m = 2^64 / granularity, rounded up, n * m / 2^64 is too large by less than
-    /// n * granularity / 2^64 of a part 1 / granularity (Granlund and Montgomery 1994, theorem
-    /// 4.2); for a power of two by nothing. 0 where that is not enough.
-    static std::uint64_t reciprocalOf(std::int64_t granularity, std::int64_t interval) noexcept {
-        auto const divisor = static_cast<std::uint64_t>(granularity);
-        bool const isExact = std::has_single_bit(divisor) ||
-                             static_cast<std::uint64_t>(interval) <= (UINT64_MAX >> 1U) / divisor;
-        return granularity > 1 && isExact ? UINT64_MAX / divisor + 1 : 0;
-    }
-
-    /// To any tick that is not before the turn.
-    void jumpTo(std::int64_t tick) noexcept {
-        std::uint64_t passed = byGranularity_.divide(ticksTo(tick));
-        std::uint64_t const turns = bySize_.divide(passed);
-        turn_ += static_cast<std::int64_t>(turns) * interval_;
-        passed -= turns * size_;
-        limit_ = turn_ + static_cast<std::int64_t>(passed) * granularity_ + interval_;
-    }
-
-    // All that placing an entry reads comes first, on one cache line.
-    std::int64_t limit_ = 0;  // the clock, and the interval; not kept in the finest level
-    std::int64_t turn_ = 0;   // where the clock's turn began, in slot 0
-    std::uint64_t reciprocal_;
-    TimerTaskList* buckets_ = nullptr;
-    TimerTaskList::Lanes* lanes_ = nullptr;
-    std::uint64_t size_;
-    std::int64_t granularity_;
-    std::int64_t interval_;
-    detail::Divisor byGranularity_;
-    detail::Divisor bySize_;
     std::uint32_t number_;
+    std::int64_t interval_;
     std::int64_t const* wheelClock_;
     std::unique_ptr<Cell[], Release> memory_;
 };

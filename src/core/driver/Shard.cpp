@@ -216,10 +216,7 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
 inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
                              Clock::TimePoint now) {
     if (hold->isCancellingAll()) [[unlikely]] {
-        if (!hold->seize(entry, word)) return false;
-        hold->cancelForAll(entry, word);
-        context().limit.release();
-        hold.notifyIfDrained();
+        cancelUnder(hold, entry, word);
         return false;
     }
     catchUp(hold, now);
@@ -234,6 +231,14 @@ inline bool Shard::moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord w
     if (!hold->seize(entry, word)) return false;  // last, since then nothing may fail
     hold.wakeBy(hold->move(entry, word, deadline));
     return true;
+}
+
+/// For the cancelAll() that is under way.
+void Shard::cancelUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word) noexcept {
+    if (!hold->seize(entry, word)) return;
+    hold->cancelForAll(entry, word);
+    context().limit.release();
+    hold.notifyIfDrained();
 }
 
 /// The first reschedule here.

@@ -148,6 +148,7 @@ private:
     bool adopt(ShardHold& hold, HookEntry& hook, Keeper* former) noexcept;
     bool moveUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word, Tick deadline,
                    Clock::TimePoint now);
+    void cancelUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word) noexcept;
     enum class Cancelled { no, yes, whileRunning };
     Cancelled cancelEntry(TimeoutEntry& entry) noexcept;
     void catchUp(ShardHold& hold, Clock::TimePoint now) noexcept;

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "core/base/Divisor.h"
 #include "core/base/platform/CheckedArithmetic.h"
 
 #include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
-#include <timingwheel/wheel/detail/Divisor.h>
 
 #include <algorithm>
 #include <chrono>

@@ -59,15 +59,17 @@ void DelayHeap::removeLevelsFrom(std::size_t first) noexcept {
     }
 }
 
-void DelayHeap::push(TimerTaskList& bucket) noexcept {
+bool DelayHeap::push(TimerTaskList& bucket) noexcept {
     Level& level = levels_[bucket.level()];
     assert(!level.armed.contains(bucket.slot()));
     level.armed.add(bucket.slot());
     ++size_;
-    if (bucket.expiration() >= level.earliest) return;
+    if (bucket.expiration() >= level.earliest) return false;
+    bool const isEarliest = bucket.expiration() < earliest_;
     level.earliest = bucket.expiration();
     level.slot = bucket.slot();
     noteEarliest(bucket.level());
+    return isEarliest;
 }
 
 /// The armed buckets of a level expire within one turn. So the next one expires as many slots later

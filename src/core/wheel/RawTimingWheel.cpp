@@ -64,41 +64,48 @@ void RawTimingWheel::buildLevels(std::int64_t deadline) {
     } catch (...) {
         heap_.removeLevelsFrom(built);
         levels_.erase(levels_.begin() + static_cast<std::ptrdiff_t>(built), levels_.end());
-        if (built > 0) noteLevels();
         throw;
     }
     noteLevels();
 }
 
-/// Which levels there are, and where: they may have moved.
+/// Notes where the search for a distance begins. It ends below the levels that divide.
 void RawTimingWheel::noteLevels() noexcept {
+    finest_ = &levels_.front().ring();
+    std::size_t last = 0;
+    for (; last + 1 < levels_.size() && levels_[last + 1].ring().isNear(); ++last)
+        levels_[last].ring().standBelow(&levels_[last + 1].ring());
     std::size_t first = 0;
-    for (unsigned bit = 0; bit < firstLevel_.size(); ++bit) {
-        while (first + 1 < levels_.size() &&
+    for (unsigned bit = 0; bit < firstRing_.size(); ++bit) {
+        while (first < last &&
                static_cast<std::uint64_t>(levels_[first].interval()) <= std::uint64_t{1} << bit)
             ++first;
-        firstLevel_[firstLevel_.size() - 1 - bit] = first == 0 ? nullptr : &levels_[first];
+        firstRing_[firstRing_.size() - 1 - bit] = first == 0 ? nullptr : &levels_[first].ring();
     }
-    cascadesTo_ = nullptr;
-    nearLevels_ = 1;
-    while (nearLevels_ < levels_.size() && levels_[nearLevels_].isNear()) ++nearLevels_;
-    near_ = levels_[nearLevels_ - 1].limit();
     setCrowded(isCrowded_);
+    nextTurn_ = levels_.front().nextTurn();
     if (!hasFlushed()) noteQuiet();
 }
 
-/// For what the hot path leaves out: a new level, or a level whose slots are found by division.
-void RawTimingWheel::reserveFar(std::int64_t deadline) {
-    if (deadline >= levels_.back().limit()) buildLevels(deadline);
+/// What the hot path leaves out: a new level, or a level whose slots are found by division.
+Placement RawTimingWheel::placeFar(TimerTaskEntry& entry, Tick deadline, bool builds) {
+    if (builds) reserve(deadline);
+    return link(entry, farSpotOf(deadline.value()));
+}
+
+Placement RawTimingWheel::moveFar(TimerTaskEntry& entry, Tick deadline, bool builds) {
+    if (builds) reserve(deadline);
+    TimerTaskList::bridge(entry);
+    return link(entry, farSpotOf(deadline.value()));
 }
 
 /// An entry that nobody reserved for may lie beyond the last level: it waits in the farthest bucket
 /// and is placed again from there. So some level always reaches.
-Placement RawTimingWheel::linkFar(TimerTaskEntry& entry, std::int64_t deadline) noexcept {
+RawTimingWheel::Spot RawTimingWheel::farSpotOf(std::int64_t deadline) noexcept {
     deadline = std::min(deadline, levels_.back().limit() - 1);
-    TimingWheelLevel* level = levels_.data();
+    auto level = levels_.begin();
     while (deadline >= level->limit()) ++level;
-    return linkAt(entry, *level, level->slotsTo(deadline));
+    return {&level->ring(), level->ring().slotsBehind(deadline)};
 }
 
 void RawTimingWheel::addSample(TimerTaskEntry const& entry) noexcept {
@@ -127,30 +134,29 @@ bool RawTimingWheel::empty() const noexcept {
     return empty;
 }
 
-bool RawTimingWheel::arm(TimerTaskList& bucket, std::int64_t expiration) noexcept {
-    bool const isEarliest = expiration < heap_.earliest();
+bool RawTimingWheel::arm(TimerTaskList& bucket, Spot spot) noexcept {
+    std::int64_t const expiration = spot.ring->startAt(spot.behind);
     bucket.arm(expiration);
-    heap_.push(bucket);
     TIMINGWHEEL_PROBE_3(arm, &bucket, bucket.level(), expiration);
-    if (isEarliest) quietUntil_ = std::min(quietUntil_, expiration);
-    return isEarliest;
+    quietUntil_ = std::min(quietUntil_, expiration);  // it is not after the earliest one
+    return heap_.push(bucket);
 }
 
 void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
     clock_ = tick;
-    if (tick < levels_.front().nextTurn()) return;
+    if (tick < nextTurn_) return;
     levels_.front().moveTurn(tick);
+    nextTurn_ = levels_.front().nextTurn();
     // A level's clock moves only when the next finer level's has passed a slot of it. So the first
     // one that stays ends the search.
     for (std::size_t i = 1; i < levels_.size() && levels_[i].moveClock(tick); ++i) continue;
-    near_ = levels_[nearLevels_ - 1].limit();
 }
 
 /// Notes the tick until which advanceIdleClock() makes only one comparison.
 /// REQUIRES: no flushed entries wait.
 void RawTimingWheel::noteQuiet() noexcept {
     flushed_.forgetBucket();
-    quietUntil_ = std::min(heap_.earliest(), levels_.front().nextTurn());
+    quietUntil_ = std::min(heap_.earliest(), nextTurn_);
 }
 
 /// Beyond what one comparison shows.
@@ -214,13 +220,10 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     TimerTaskList& bucket = disarmEarliest();
     flushedFrom_ = &bucket;
     TIMINGWHEEL_PROBE_3(wake, &bucket, bucket.level(), clock_);
-    if (bucket.level() == 0) {  // nothing else goes there before the clock moves on
-        cascadesTo_ = nullptr;
+    if (bucket.level() == 0)  // nothing else goes there before the clock moves on
         flushed_.takeFrom(bucket);
-    } else {
-        cascadesTo_ = bucket.level() <= nearLevels_ ? &levels_[bucket.level() - 1] : nullptr;
+    else
         flushed_.takeAll(bucket);
-    }
     quietUntil_ = INT64_MIN;
     // The next bucket's first entries come from memory while this one's are placed.
     if (isCrowded_ && !heap_.empty()) heap_.top().bucket->prefetchFirst();
@@ -229,25 +232,32 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
 
 /// Nearly all land on the level below; the others are searched for.
 std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
-    TimingWheelLevel* const level = cascadesTo_;
-    bool const isFinest = level == levels_.data();
-    std::int64_t const limit = level == nullptr ? INT64_MIN : level->limit();
-    std::int64_t const from = level == nullptr || isFinest ? INT64_MIN : (level - 1)->limit();
     std::uint32_t const above = flushedFrom_->level();
+    bool const isFinest = above == 1;
+    detail::BucketRing* ring = nullptr;
+    std::int64_t limit = INT64_MIN;  // of the level below, if its slots are not found by division
+    std::int64_t from = INT64_MIN;   // the limit of the next finer one
+    if (above > 0) {
+        TimingWheelLevel const* const below = &levels_[above - 1];
+        ring = &below->ring();
+        if (isFinest || ring->isNear()) limit = below->limit();
+        if (!isFinest) from = (below - 1)->limit();
+    }
     std::int64_t const clock = clock_;
     std::size_t left = atMost;
     std::size_t elsewhere = 0;
-    flushed_.drainWhile([&, limit, from, clock](TimerTaskEntry& entry) noexcept {
+    flushed_.drainWhile([&, limit, from, clock, ring](TimerTaskEntry& entry) noexcept {
         std::int64_t const deadline = entry.deadline().value();
         if (deadline <= clock || left == 0) return false;
         --left;
         Placement placement;
         if (deadline >= limit || deadline < from) {
-            placement = link(entry, Tick{deadline}, deadline - clock);
+            Spot const spot = spotOf(Tick{deadline});
+            placement = link(entry, spot.ring == nullptr ? farSpotOf(deadline) : spot);
             if (placement.bucket().level() >= above) ++elsewhere;
         } else {
-            placement = linkAt(entry, *level,
-                               isFinest ? level->ticksTo(deadline) : level->nearSlotsTo(deadline));
+            placement = link(entry, {ring, isFinest ? ring->ticksBehind(deadline)
+                                                    : ring->nearSlotsBehind(deadline)});
         }
         TIMINGWHEEL_PROBE_2(cascade, &entry, &placement.bucket());
         return true;
@@ -268,7 +278,7 @@ void RawTimingWheel::restart(Tick tick) noexcept {
     assert(tick.value() >= origin_);
     clock_ = tick.value();
     for (TimingWheelLevel& level : levels_) level.restart(origin_);
-    near_ = levels_[nearLevels_ - 1].limit();
+    nextTurn_ = levels_.front().nextTurn();
     noteQuiet();
 }
 

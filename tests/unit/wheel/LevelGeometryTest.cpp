@@ -40,7 +40,7 @@ TEST(LevelGeometry, MultipliesIntervalsUpToTheWidest) {
     EXPECT_EQ(geometry.intervalOf(1, 20), 400);
     std::int64_t const almost = LevelGeometry::kWidest / 20;
     EXPECT_EQ(geometry.intervalOf(2, almost), almost * 20);
-    EXPECT_EQ(geometry.intervalOf(2, almost + 1), LevelGeometry::kWidest);
+    EXPECT_EQ(geometry.intervalOf(2, almost + 1), (almost + 1) * 19) << "whole slots";
     EXPECT_EQ(geometry.intervalOf(3, LevelGeometry::kWidest), LevelGeometry::kWidest);
 }
 

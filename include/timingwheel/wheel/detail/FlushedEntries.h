@@ -76,7 +76,9 @@ public:
         if (used_ <= 1) {
             Node* const end = endOf(0);
             Node* node = end->next_;
-            for (; node != end && step(node, visit); ++taken_) continue;
+            std::size_t taken = 0;
+            for (; node != end && step(node, visit); ++taken) continue;
+            taken_ += taken;
             end->next_ = node;
             node->prev_ = end;
             return;

@@ -1,4 +1,4 @@
-#include <timingwheel/wheel/detail/Divisor.h>
+#include "core/base/Divisor.h"
 
 #include <gtest/gtest.h>
 

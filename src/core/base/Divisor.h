@@ -14,7 +14,7 @@ namespace detail {
 ///
 /// With l = ceil(log2 d) and m = ceil(2^(62 + l) / d), n / d is exactly n * m / 2^(62 + l), rounded
 /// down, for every n below 2^62 (T. Granlund, P. Montgomery, "Division by Invariant Integers using
-/// Multiplication", 1994, theorem 4.2): positions are below 2^60, and intervals at most 2^61. Since
+/// Multiplication", 1994, theorem 4.2). Since
 /// m is at most 2^63 and 4n fits 64 bits, the upper half of 4n * m is all that is needed.
 ///
 /// Worked example: d = 20 has l = 5 and m = ceil(2^67 / 20); 439 / 20 is the upper half of
