@@ -164,7 +164,13 @@ private:
     std::size_t placeAll(std::span<Entry* const> entries, std::span<Tick const> deadlines, Due& due,
                          Place&& place) {
         requireSameLength(entries, deadlines);
-        if (!deadlines.empty()) raw_.reserve(*std::max_element(deadlines.begin(), deadlines.end()));
+        // A sign for all: one difference is negative if a level is missing. To find the latest
+        // deadline takes a chain of comparisons, as long as moving the entries of a cache.
+        std::int64_t const last = raw_.reach().value() - 1;
+        std::int64_t left = 0;
+        for (Tick const deadline : deadlines) left |= last - deadline.value();
+        if (left < 0) [[unlikely]]
+            raw_.reserve(*std::max_element(deadlines.begin(), deadlines.end()));
         std::size_t dueAlready = 0;
         forEach(entries, [&](Entry& entry, std::size_t i) {
             if (!place(entry, deadlines[i]).isDue()) return;
@@ -182,20 +188,24 @@ private:
                                     " deadlines: each entry must have one deadline"};
     }
 
-    /// How many entries of a batch are prefetched at a time. Their neighbours need no hint: the
-    /// processor looks far enough ahead for those.
-    static constexpr std::size_t kSideBySide = 32;
+    /// So many entries of a batch are prefetched ahead of the one that it acts on. Their neighbours
+    /// need no hint: the processor looks far enough ahead for those.
+    static constexpr std::size_t kAhead = 8;
     template <class Act>
     static void forEach(std::span<Entry* const> entries, Act&& act) {
-        for (std::size_t from = 0; from < entries.size(); from += kSideBySide) {
-            std::size_t const to = (std::min)(from + kSideBySide, entries.size());
-            for (std::size_t i = from; i < to; ++i) {
-                TimerTaskEntry& entry = *entries[i];
-                detail::prefetchToWrite(&entry);
-                detail::prefetchToWrite(&entry.word());  // it may lie on the next line
-            }
-            for (std::size_t i = from; i < to; ++i) act(*entries[i], i);
+        auto const fetch = [&](std::size_t i) {
+            TimerTaskEntry& entry = *entries[i];
+            detail::prefetchToWrite(&entry);
+            detail::prefetchToWrite(&entry.word());  // it may lie on the next line
+        };
+        std::size_t const ahead = (std::min)(kAhead, entries.size());
+        for (std::size_t i = 0; i < ahead; ++i) fetch(i);
+        std::size_t i = 0;
+        for (; i + ahead < entries.size(); ++i) {
+            fetch(i + ahead);
+            act(*entries[i], i);
         }
+        for (; i < entries.size(); ++i) act(*entries[i], i);
     }
 
     static void setDeadline(Entry& entry, Tick deadline) noexcept {
