@@ -188,7 +188,7 @@ private:
                                     " deadlines: each entry must have one deadline"};
     }
 
-    /// So many entries of a batch are prefetched ahead of the one that it acts on. Their neighbours
+    /// How many entries of a batch are prefetched ahead of the one it acts on. Their neighbours
     /// need no hint: the processor looks far enough ahead for those.
     static constexpr std::size_t kAhead = 8;
     template <class Act>
