@@ -119,7 +119,8 @@ public:
     static constexpr std::size_t kCrowdedFinest = 8;
 
     /// One entry in this many is a sample, by its address, and sets one of 64 bits: they show how
-    /// many different entries were here. Removals need do nothing.
+    /// many different entries came, be it that no level could be built for one. Removals need do
+    /// nothing.
     static constexpr std::uint32_t kOneIn = 1'024;
     static bool isSample(TimerTaskEntry const& entry) noexcept {
         return TimerTaskList::spread(entry) < (std::uint64_t{1} << 32U) / kOneIn;
