@@ -22,8 +22,10 @@ import gdb.printing
 STATES = ("never scheduled", "pending", "pending (ready)", "pending (taken)", "pending (queued)",
           "handed over", "running", "expired", "cancelled", "cancelled", "returned",
           "rejected")  # fmt: skip
-# As in RawTimingWheel and TimerTaskList: larger numbers are those of something else.
-MOST_LEVELS, MOST_SLOTS, BUCKET, LANES = 64, 1 << 20, struct.Struct("=qqqII"), 8
+# As in TimerContext, RawTimingWheel, BucketRing and TimerTaskList: larger numbers are those of
+# something else.
+MOST_SHARDS, MOST_LEVELS, MOST_SLOTS, RING = 64, 64, 1 << 20, struct.Struct("=16xI4xQ32x")
+BUCKET, LANES = struct.Struct("=qqqII"), 8
 MOST_COUNTED = 100_000  # entries: a broken list has no end
 
 
@@ -32,18 +34,8 @@ def lying(value, kind):
     return value.address.cast(kind.pointer()).dereference()
 
 
-def elements(vector):
-    """Of a std::vector, by its first two pointers."""
-    kind = vector.type.strip_typedefs().template_argument(0)
-    first = vector.address.cast(kind.pointer().pointer())
-    count = int(first[1] - first[0])
-    if not 0 <= count <= MOST_LEVELS:
-        raise ValueError(f"{count} elements")
-    return [first[0][i] for i in range(count)]
-
-
-def word(address, size=8):
-    return int.from_bytes(gdb.selected_inferior().read_memory(address, size), "little")
+def word(address):
+    return int.from_bytes(gdb.selected_inferior().read_memory(address, 8), "little")
 
 
 def length(sentinel):
@@ -92,11 +84,13 @@ def showTimeout(timeout):
 
 def showWheel(wheel):
     wheel = wheel["raw_"] if wheel.type.strip_typedefs().name.endswith(">") else wheel
-    pending = []
-    for level in elements(wheel["levels_"]):
-        if not 0 < (slots := int(level["size_"])) <= MOST_SLOTS:
+    pending, ring, read = [], int(wheel["finest_"]), gdb.selected_inferior().read_memory
+    while ring and len(pending) < MOST_LEVELS:
+        slots, above = RING.unpack(read(ring, RING.size))
+        if not 0 < slots <= MOST_SLOTS:
             raise ValueError(f"{slots} slots")
-        pending.append(inBuckets(int(level["buckets_"]), slots))
+        pending.append(inBuckets(ring + RING.size, slots))
+        ring = above
     where = [f"{count} on level {i}" for i, count in enumerate(pending) if count]
     # What an advance, or a clock that was set back, has taken out of its bucket.
     moved = sum(inBuckets(int(wheel[taken]["own_"].address), 1)
@@ -107,9 +101,13 @@ def showWheel(wheel):
 
 
 def shards(timer):
-    core = timer["core_"].dereference()
-    kind = gdb.lookup_type("timingwheel::v1::detail::Shard").pointer()
-    return [lying(shard, kind).dereference() for shard in elements(core["shards_"])]
+    vector = timer["core_"].dereference()["shards_"]
+    shard = gdb.lookup_type("timingwheel::v1::detail::Shard").pointer().pointer()
+    # It begins with pointers to its first, and behind its last.
+    ends = vector.address.cast(shard.pointer())
+    if not 0 <= (count := int(ends[1] - ends[0])) <= MOST_SHARDS:
+        raise ValueError(f"{count} shards")
+    return [ends[0][i].dereference() for i in range(count)]
 
 
 def showTimer(timer):

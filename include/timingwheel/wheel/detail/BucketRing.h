@@ -19,6 +19,8 @@ namespace detail {
 /// Slots are counted back from the *last* tick that the level can hold. As that of the finest level
 /// moves with each tick, its last one here is where the turn after the clock's ends.
 ///
+/// src/package/timingwheel-gdb.py knows where its members are.
+///
 /// Units          ticks
 /// Complexity     O(1)
 /// Memory         64 bytes; the first half has all but what arming a bucket needs
