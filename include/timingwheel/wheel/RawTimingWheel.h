@@ -223,8 +223,9 @@ public:
     /// The same, taken out: to be placed again, or run.
     TimerTaskEntry& takeFlushed() noexcept { return flushed_.takeNext(); }
 
-    /// Places entries of the last flush again, at most `atMost`, until one is due, which stays.
-    /// Returns how many went to a lower level. Cheaper than nextFlushed and move.
+    /// Places entries of the last flush again, at most `atMost`, which becomes less by them, until
+    /// one is due, which stays; or some of them. Returns how many went to a lower level. Cheaper
+    /// than nextFlushed and move.
     std::size_t cascade(std::size_t& atMost) noexcept;
 
     /// Takes out the next entry of the last flush that is due, and returns it; null if none is
@@ -367,6 +368,8 @@ private:
     void noteQuiet() noexcept;
     bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void setCrowded(bool crowded) noexcept;
+    static std::size_t crowdOf(TimingWheelLevel const& level) noexcept;
+    std::size_t aheadOfLanes(std::uint32_t above) noexcept;
 
     TimerTaskList& flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;

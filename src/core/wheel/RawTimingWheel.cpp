@@ -115,6 +115,10 @@ void RawTimingWheel::addSample(TimerTaskEntry const& entry) noexcept {
     if (!isCrowded_ && std::popcount(samples_) >= crowdedFrom_) setCrowded(true);
 }
 
+std::size_t RawTimingWheel::crowdOf(TimingWheelLevel const& level) noexcept {
+    return level.number() == 0 ? kCrowdedFinest : kCrowded;
+}
+
 /// The finest level decides anew after each flush.
 void RawTimingWheel::setCrowded(bool crowded) noexcept {
     isCrowded_ = crowded;
@@ -210,8 +214,7 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     // Expect the level's next buckets to be as crowded as its last one was.
     if (isCrowded_ && flushedFrom_ != nullptr) [[unlikely]] {
         TimingWheelLevel& level = levels_[flushedFrom_->level()];
-        std::size_t const held = flushed_.taken();
-        level.useLanes(held >= (level.number() == 0 ? kCrowdedFinest : kCrowded));
+        level.useLanes(flushed_.taken() >= crowdOf(level));
     }
 
     moveClock(heap_.earliest());
@@ -230,6 +233,24 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     return bucket;
 }
 
+/// How many entries of the flushed bucket are placed before a level turns to lanes. A crowd that
+/// cascades at once would fill what the last bucket of that level, which was not crowded, has left.
+std::size_t RawTimingWheel::aheadOfLanes(std::uint32_t above) noexcept {
+    std::size_t ahead = SIZE_MAX;
+    if (!isCrowded_) [[likely]]
+        return ahead;
+    for (std::size_t i = 0; i < above; ++i) {
+        TimingWheelLevel& level = levels_[i];
+        if (level.usesLanes()) continue;
+        std::size_t const crowd = crowdOf(level) * level.size();
+        if (flushed_.taken() < crowd)
+            ahead = std::min(ahead, crowd - flushed_.taken());
+        else
+            level.useLanes(true);
+    }
+    return ahead;
+}
+
 /// Nearly all land on the level below; the others are searched for.
 std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     std::uint32_t const above = flushedFrom_->level();
@@ -237,6 +258,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     detail::BucketRing* ring = nullptr;
     std::int64_t limit = INT64_MIN;  // of the level below, if its slots are not found by division
     std::int64_t from = INT64_MIN;   // the limit of the next finer one
+    std::size_t const most = std::min(atMost, aheadOfLanes(above));
     if (above > 0) {
         TimingWheelLevel const* const below = &levels_[above - 1];
         ring = &below->ring();
@@ -244,7 +266,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
         if (!isFinest) from = (below - 1)->limit();
     }
     std::int64_t const clock = clock_;
-    std::size_t left = atMost;
+    std::size_t left = most;
     std::size_t elsewhere = 0;
     flushed_.drainWhile([&, limit, from, clock, ring](TimerTaskEntry& entry) noexcept {
         std::int64_t const deadline = entry.deadline().value();
@@ -262,8 +284,8 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
         TIMINGWHEEL_PROBE_2(cascade, &entry, &placement.bucket());
         return true;
     });
-    std::size_t const placed = std::exchange(atMost, left) - left;
-    return placed - elsewhere;
+    atMost -= most - left;
+    return most - left - elsewhere;
 }
 
 void RawTimingWheel::gatherAll() noexcept {

@@ -143,6 +143,31 @@ TEST_F(TimingWheelLanes, OfTheFinestLevelAreUsedAfterABucketOfItWasCrowded) {
     EXPECT_FALSE(add(45'002, 11).usesLanes());
 }
 
+TEST_F(TimingWheelLanes, OfTheFinestLevelAreUsedByACrowdThatCascadesAtOnce) {
+    for (std::size_t i = 0; i < 45'000; ++i) add(i, 401 + static_cast<std::int64_t>(i % 19));
+    EXPECT_EQ(idsDueAt(Tick{400}).size(), 0U);
+    for (std::size_t slot = 1; slot < 20; ++slot) {
+        TimerTaskList const& bucket = wheel_.levels()[0].buckets()[slot];
+        EXPECT_EQ(bucket.size(), (45'000 - slot) / 19 + 1);
+        EXPECT_TRUE(bucket.usesLanes());
+        // Those that show how many come.
+        EXPECT_LE(bucket.list(0).size(), 2 * RawTimingWheel::kCrowdedFinest) << slot;
+    }
+    wheel_.checkInvariants();
+    EXPECT_EQ(sorted(idsDueAt(Tick{419})), idsUpTo(45'000));
+}
+
+TEST_F(TimingWheelLanes, OfALevelAreUsedByACrowdThatCascadesAtOnceBehindABucketThatHeldFew) {
+    add(45'000, 30);
+    EXPECT_EQ(idsDueAt(Tick{30}).size(), 1U);  // of level 1
+    for (std::size_t i = 0; i < 45'000; ++i) add(i, 420 + static_cast<std::int64_t>(i % 360));
+    add(45'001, 50);  // asks how many the last bucket held
+    EXPECT_EQ(idsDueAt(Tick{400}).size(), 1U);
+    EXPECT_TRUE(wheel_.levels()[1].buckets()[5].usesLanes());
+    wheel_.checkInvariants();
+    EXPECT_EQ(sorted(idsDueAt(Tick{800})), idsUpTo(45'000));
+}
+
 TimerTaskEntry const& entryAt(std::uintptr_t address) {
     return *reinterpret_cast<TimerTaskEntry const*>(address);
 }
