@@ -197,6 +197,7 @@ TEST(ChunkInterleavings, CancelAllEndsAPeriodicOne) {
             TimerTaskList ended;
             due.shard().cancelAll(ended);
             Shard::endAll(ended);
+            require(!once.isPending(), "it is pending after a cancelAll()");
         }};
         due.serve(Due::kDue);
         other.join();

@@ -112,9 +112,9 @@ public:
     static constexpr std::int64_t kMinWheelSize = LevelGeometry::kMinWheelSize;
     static constexpr std::int64_t kMaxWheelSize = LevelGeometry::kMaxWheelSize;
     static constexpr std::size_t kMaxLevels = LevelGeometry::kMaxLevels;
-    /// A level uses lanes unless its last bucket held fewer entries. The finest one begins without:
-    /// most of its buckets hold few, which have just come from a coarser level and are still in the
-    /// cache.
+    /// A level uses lanes unless its last bucket held fewer entries; and from when so many for each
+    /// of its slots have cascaded from one bucket. The finest one begins without: most of its
+    /// buckets hold few, which have just come from a coarser level and are still in the cache.
     static constexpr std::size_t kCrowded = 64;
     static constexpr std::size_t kCrowdedFinest = 8;
 

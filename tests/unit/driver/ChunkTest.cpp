@@ -47,12 +47,16 @@ TEST_F(ChunkTest, IsClaimedInOrder) {
         EXPECT_EQ(chunk_.current(), &entries_.at(i));
         EXPECT_EQ(chunk_.size(), 3U);
         EXPECT_EQ(chunk_.claimed(), i + 1);
+        EXPECT_EQ(chunk_.marked(), i);
+        chunk_.noteMarked();
+        EXPECT_EQ(chunk_.marked(), i + 1);
     }
     EXPECT_EQ(chunk_.claim().entry, nullptr);
     EXPECT_EQ(chunk_.current(), &entries_[2]) << "its run is not over";
     chunk_.end();
     EXPECT_TRUE(chunk_.empty());
     EXPECT_EQ(chunk_.claimed(), 0U);
+    EXPECT_EQ(chunk_.marked(), 0U);
     EXPECT_EQ(chunk_.current(), nullptr);
 }
 

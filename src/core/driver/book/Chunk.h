@@ -24,8 +24,8 @@ namespace detail {
 /// The driver touches no entry that it has not claimed, so a hook that was taken back in time may
 /// be destroyed at once. docs/decisions/0013 has the states and the races.
 ///
-/// Thread safety  claim() by the driver, without the lock, where it may ask for current(), too.
-///                Everything else under it
+/// Thread safety  claim() and noteMarked() by the driver, without the lock, where it may ask for
+///                current(), too. Everything else under it
 class Chunk {
 public:
     /// As many as a crowded bucket has lanes: the next of each comes from memory while these run.
@@ -49,9 +49,12 @@ public:
         std::uint64_t const free = word_.load(std::memory_order_acquire) & kFree;
         return size() - static_cast<std::size_t>(std::popcount(free));
     }
+    /// How many of these it has marked as running or expired, which it does next.
+    std::size_t marked() const noexcept { return marked_.load(std::memory_order_acquire); }
     /// Empties it, and returns how many the driver has claimed. REQUIRES: none is free.
     std::size_t end() noexcept {
         word_.store(0, std::memory_order_relaxed);
+        marked_.store(0, std::memory_order_relaxed);
         return std::exchange(count_, 0) - std::exchange(takenBack_, 0);
     }
 
@@ -73,6 +76,11 @@ public:
                                             std::memory_order_acq_rel, std::memory_order_relaxed))
                 return {entries_[next], (seen & kAwaited) != 0};
         }
+    }
+
+    /// The entry that was claimed last says so now.
+    void noteMarked() noexcept {
+        marked_.store(marked_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }
 
     // For others, under the lock.
@@ -123,6 +131,7 @@ private:
     std::size_t count_ = 0;
     std::size_t takenBack_ = 0;
     std::atomic<std::uint64_t> word_{0};
+    std::atomic<std::size_t> marked_{0};  // written by the driver only
 };
 
 }  // namespace detail

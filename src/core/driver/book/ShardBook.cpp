@@ -189,19 +189,24 @@ std::size_t ShardBook::endChunk() noexcept {
     return claimed;
 }
 
-/// Takes an entry out of the chunk. If the driver has claimed it, waits until it has marked it.
-bool ShardBook::takeBack(TimeoutEntry& entry) noexcept {
-    if (chunk_.takeBack(entry)) return true;
-    // It marks it as running or expired next, and needs no lock for that. It may be less urgent
-    // than this thread, and wait for its core.
+/// Waits for the driver to mark what it has claimed. It does so next, and needs no lock for that.
+/// But it may be less urgent than this thread, and wait for its core.
+template <class IsMarked>
+void ShardBook::waitForMark(IsMarked&& isMarked) noexcept {
     constexpr int kYields = 64;
     constexpr std::chrono::microseconds kNap{50};
-    for (int tries = 0; TimeoutWord::of(entry).state() == TimeoutState::taken; ++tries) {
+    for (int tries = 0; !isMarked(); ++tries) {
         if (tries < kYields)
             std::this_thread::yield();
         else
             std::this_thread::sleep_for(kNap);
     }
+}
+
+/// Takes an entry out of the chunk. Returns false if the driver has claimed it: then it is marked.
+bool ShardBook::takeBack(TimeoutEntry& entry) noexcept {
+    if (chunk_.takeBack(entry)) return true;
+    waitForMark([&] { return TimeoutWord::of(entry).state() != TimeoutState::taken; });
     return false;
 }
 
@@ -350,6 +355,12 @@ bool ShardBook::cancelNext(std::size_t& queued) noexcept {
     }
     cancelGathered(*entry);
     return true;
+}
+
+void ShardBook::endCancelAll() noexcept {
+    gathering_.endCancelAll();
+    // What could not be cancelled, because it runs, no longer says that it is pending.
+    waitForMark([this, claimed = chunk_.claimed()] { return chunk_.marked() >= claimed; });
 }
 
 /// Cancels an entry that is in no list any more, for the cancelAll() that is under way.

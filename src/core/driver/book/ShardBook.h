@@ -189,7 +189,7 @@ public:
     std::size_t takeCancelled(TimerTaskList& ended) noexcept {
         return gathering_.takeCancelled(ended);
     }
-    void endCancelAll() noexcept { gathering_.endCancelAll(); }
+    void endCancelAll() noexcept;
 
     // stop().
 
@@ -258,6 +258,8 @@ private:
         if (isObserved()) [[unlikely]]
             tasks_.events.record(Stage::cancel, entry);
     }
+    template <class IsMarked>
+    static void waitForMark(IsMarked&& isMarked) noexcept;
     bool takeBack(TimeoutEntry& entry) noexcept;
     void wake() noexcept;
     TimeoutEntry* takeDue(Turn const& turn) noexcept;

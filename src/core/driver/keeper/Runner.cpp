@@ -54,6 +54,7 @@ void Runner::runChunk(Chunk& chunk) noexcept {
             TimeoutState const state =
                 node == nullptr ? TimeoutState::expired : TimeoutState::running;
             TimeoutWord{run.deadline(), state}.storeIn(*entry);
+            chunk.noteMarked();
             // Threads that waited for the run before have seen its end. So have those that compare
             // addresses: its node may go.
             if (isAwaited) [[unlikely]]
