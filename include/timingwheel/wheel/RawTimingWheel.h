@@ -112,9 +112,9 @@ public:
     static constexpr std::int64_t kMinWheelSize = LevelGeometry::kMinWheelSize;
     static constexpr std::int64_t kMaxWheelSize = LevelGeometry::kMaxWheelSize;
     static constexpr std::size_t kMaxLevels = LevelGeometry::kMaxLevels;
-    /// A level uses lanes unless its last bucket held fewer entries; and from when so many for each
-    /// of its slots have cascaded from one bucket. The finest one begins without: most of its
-    /// buckets hold few, which have just come from a coarser level and are still in the cache.
+    /// A level uses lanes unless its last bucket held fewer entries; also once one bucket cascades
+    /// that crowds it. The finest one begins without: most of its buckets hold few, which have just
+    /// come from a coarser level and are still in the cache.
     static constexpr std::size_t kCrowded = 64;
     static constexpr std::size_t kCrowdedFinest = 8;
 
@@ -369,7 +369,9 @@ private:
     bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void setCrowded(bool crowded) noexcept;
     static std::size_t crowdOf(TimingWheelLevel const& level) noexcept;
-    std::size_t aheadOfLanes(std::uint32_t above) noexcept;
+    void useLanesBelow(std::uint32_t above) noexcept;
+    /// After so many, a cascade looks whether they are a crowd.
+    static constexpr std::size_t kAtOnce = 1'024;
 
     TimerTaskList& flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;

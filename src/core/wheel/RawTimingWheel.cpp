@@ -233,22 +233,15 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     return bucket;
 }
 
-/// How many entries of the flushed bucket are placed before a level turns to lanes. A crowd that
-/// cascades at once would fill what the last bucket of that level, which was not crowded, has left.
-std::size_t RawTimingWheel::aheadOfLanes(std::uint32_t above) noexcept {
-    std::size_t ahead = SIZE_MAX;
-    if (!isCrowded_) [[likely]]
-        return ahead;
-    for (std::size_t i = 0; i < above; ++i) {
-        TimingWheelLevel& level = levels_[i];
-        if (level.usesLanes()) continue;
-        std::size_t const crowd = crowdOf(level) * level.size();
-        if (flushed_.taken() < crowd)
-            ahead = std::min(ahead, crowd - flushed_.taken());
-        else
-            level.useLanes(true);
+/// Turns a level to lanes when the flushed bucket has cascaded so many entries that they crowd it.
+/// The level's own last bucket, of few, could not tell.
+void RawTimingWheel::useLanesBelow(std::uint32_t above) noexcept {
+    for (std::size_t i = 0; isCrowded_ && i < above; ++i) {
+        std::int64_t const slots = levels_[above].granularity() / levels_[i].granularity();
+        if (!levels_[i].usesLanes() &&
+            flushed_.taken() / crowdOf(levels_[i]) >= static_cast<std::size_t>(slots))
+            levels_[i].useLanes(true);
     }
-    return ahead;
 }
 
 /// Nearly all land on the level below; the others are searched for.
@@ -258,7 +251,9 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     detail::BucketRing* ring = nullptr;
     std::int64_t limit = INT64_MIN;  // of the level below, if its slots are not found by division
     std::int64_t from = INT64_MIN;   // the limit of the next finer one
-    std::size_t const most = std::min(atMost, aheadOfLanes(above));
+    std::size_t const most = std::min(atMost, kAtOnce);
+    if (flushed_.taken() >= kAtOnce) [[unlikely]]
+        useLanesBelow(above);
     if (above > 0) {
         TimingWheelLevel const* const below = &levels_[above - 1];
         ring = &below->ring();

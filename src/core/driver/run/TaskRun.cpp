@@ -11,15 +11,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
-TaskRun::TaskRun(TimerContext& context, TimeoutEntry& entry) noexcept
-    : context_{context}, entry_{&entry}, subject_{entry}, deadline_{entry.deadline()} {}
-
-void TaskRun::invoke(RunMeter& meter) noexcept {
-    // A periodic one is measured alone: its end decides when its next run is.
-    if (meter.groups() && !isPeriodic()) {
-        meter.begin(deadline_);
-        return callTask();
-    }
+void TaskRun::invokeAlone(RunMeter& meter) noexcept {
     meter.finish();
     started_ = context_.now();
     callTask();

@@ -22,7 +22,8 @@ namespace detail {
 /// is not touched once its task was entered, since the task may destroy it.
 class TaskRun {
 public:
-    TaskRun(TimerContext& context, TimeoutEntry& entry) noexcept;
+    TaskRun(TimerContext& context, TimeoutEntry& entry) noexcept
+        : context_{context}, entry_{&entry}, subject_{entry}, deadline_{entry.deadline()} {}
 
     /// Null for a hook.
     TimeoutNode* node() const noexcept { return subject_.node; }
@@ -32,12 +33,18 @@ public:
     Clock::TimePoint ended() const noexcept { return ended_; }
 
     /// Runs the task. Outside every lock.
-    void invoke(RunMeter& meter) noexcept;
+    void invoke(RunMeter& meter) noexcept {
+        // A periodic one is measured alone: its end decides when its next run is.
+        if (!meter.groups() || isPeriodic()) return invokeAlone(meter);
+        meter.begin(deadline_);
+        callTask();
+    }
     /// The event of this run. REQUIRES: it is over, and was measured alone.
     TimerEvent event(std::uint32_t shard) const noexcept;
 
 private:
     void callTask() noexcept;
+    void invokeAlone(RunMeter& meter) noexcept;
     void measure() noexcept;
 
     TimerContext& context_;
