@@ -171,8 +171,8 @@ public:
     /// it cancelled. `cancelled()` is called and captures are destroyed before this returns, unless
     /// a cancelAndWait() on another thread does so.
     ///
-    /// - Of what was accepted before the call, nothing begins to run, and nothing periodic runs
-    ///   again.
+    /// - Of what was accepted before the call, nothing is pending after it, and nothing periodic
+    ///   runs again. A task that the timer has just begun with may be entered a moment later.
     /// - Of what is accepted during the call, some may be cancelled. What is moved during the call
     ///   may be cancelled instead: reschedule() then returns false.
     /// - Nothing is cancelled that is accepted after it.

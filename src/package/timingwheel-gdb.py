@@ -9,8 +9,7 @@ in a TimingWheel, and in the wheels of a SystemTimer, LoopTimer or ManualTimer.
 gdb loads this file by itself, with the shared library, where it finds it in its `auto-load
 scripts-directory`: if both are installed below /usr, for instance. Otherwise, and for a static
 library, write `source <this file>` into ~/.gdbinit. Ticks are shown where the library has no debug
-information; the times, and timers, need it. What cannot be read, as in memory that is not
-initialised, is shown as unreadable.
+information; the times, and timers, need it. What cannot be read is shown as unreadable.
 """
 
 import struct
@@ -22,16 +21,23 @@ import gdb.printing
 STATES = ("never scheduled", "pending", "pending (ready)", "pending (taken)", "pending (queued)",
           "handed over", "running", "expired", "cancelled", "cancelled", "returned",
           "rejected")  # fmt: skip
-# As in TimerContext, RawTimingWheel, BucketRing and TimerTaskList: larger numbers are those of
-# something else.
-MOST_SHARDS, MOST_LEVELS, MOST_SLOTS, RING = 64, 64, 1 << 20, struct.Struct("=16xI4xQ32x")
-BUCKET, LANES = struct.Struct("=qqqII"), 8
-MOST_COUNTED = 100_000  # entries: a broken list has no end
+# As in RawTimingWheel, BucketRing and TimerTaskList: larger numbers are those of something else.
+MOST_LEVELS, MOST_SLOTS, RING, BUCKET, LANES = 64, 1 << 20, 64, struct.Struct("=qqqII"), 8
+MOST = 100_000  # entries of a list: a broken one has no end
 
 
 def lying(value, kind):
     """What lies where a member is: the number of an atomic, the pointer of a smart one."""
     return value.address.cast(kind.pointer()).dereference()
+
+
+def elements(vector):
+    """Of a std::vector, by its first two pointers."""
+    kind = vector.type.strip_typedefs().template_argument(0)
+    first = vector.address.cast(kind.pointer().pointer())
+    if not 0 <= (count := int(first[1] - first[0])) <= MOST_LEVELS:
+        raise ValueError(f"{count} elements")
+    return [first[0][i] for i in range(count)]
 
 
 def word(address):
@@ -42,9 +48,9 @@ def length(sentinel):
     """How many entries a circular list has."""
     node, count = word(sentinel), 0
     while node != sentinel:
-        node, count = word(node), count + 1
-        if count > MOST_COUNTED:
-            raise ValueError(f"more than {MOST_COUNTED:,} entries in a list")
+        if (count := count + 1) > MOST:
+            raise ValueError(f"more than {MOST:,} entries in a list")
+        node = word(node)
     return count
 
 
@@ -60,17 +66,16 @@ def inBuckets(address, count):
 
 def showEntry(entry):
     bits = int(lying(entry["word_"], gdb.lookup_type("long")))
-    state, tick = STATES[bits & 15], bits >> 4
-    if state == STATES[0]:
+    if (state := STATES[bits & 15]) == STATES[0]:
         return state
     try:
         keeper = gdb.lookup_type("timingwheel::v1::detail::Keeper").pointer()
         scale = lying(entry["keeper"], keeper).dereference()["context_"]["scale"]
-        time = int(scale["origin_"]) + tick * int(scale["tick_"])
+        time = int(scale["origin_"]) + (bits >> 4) * int(scale["tick_"])
         clock = f", {time // 10**9}.{time % 10**9:09} s of its clock"
     except gdb.error:  # the library has no debug information, or the entry no keeper
         clock = ""
-    return f"{state}, due at tick {tick}{clock}"
+    return f"{state}, due at tick {bits >> 4}{clock}"
 
 
 def showTimeout(timeout):
@@ -84,13 +89,12 @@ def showTimeout(timeout):
 
 def showWheel(wheel):
     wheel = wheel["raw_"] if wheel.type.strip_typedefs().name.endswith(">") else wheel
-    pending, ring, read = [], int(wheel["finest_"]), gdb.selected_inferior().read_memory
-    while ring and len(pending) < MOST_LEVELS:
-        slots, above = RING.unpack(read(ring, RING.size))
-        if not 0 < slots <= MOST_SLOTS:
+    pending = []
+    for level in elements(wheel["levels_"]):
+        ring = int(lying(level["memory_"], gdb.lookup_type("long")))
+        if not 0 < (slots := word(ring + 16) & 0xFFFFFFFF) <= MOST_SLOTS:
             raise ValueError(f"{slots} slots")
-        pending.append(inBuckets(ring + RING.size, slots))
-        ring = above
+        pending.append(inBuckets(ring + RING, slots))
     where = [f"{count} on level {i}" for i, count in enumerate(pending) if count]
     # What an advance, or a clock that was set back, has taken out of its bucket.
     moved = sum(inBuckets(int(wheel[taken]["own_"].address), 1)
@@ -101,13 +105,9 @@ def showWheel(wheel):
 
 
 def shards(timer):
-    vector = timer["core_"].dereference()["shards_"]
-    shard = gdb.lookup_type("timingwheel::v1::detail::Shard").pointer().pointer()
-    # It begins with pointers to its first, and behind its last.
-    ends = vector.address.cast(shard.pointer())
-    if not 0 <= (count := int(ends[1] - ends[0])) <= MOST_SHARDS:
-        raise ValueError(f"{count} shards")
-    return [ends[0][i].dereference() for i in range(count)]
+    kind = "timingwheel::v1::detail::Shard"
+    return [lying(shard, gdb.lookup_type(kind).pointer()).dereference()
+            for shard in elements(timer["core_"].dereference()["shards_"])]  # fmt: skip
 
 
 def showTimer(timer):

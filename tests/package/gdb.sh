@@ -49,7 +49,7 @@ world->expired expired, due at tick 5, 10.005000000 s of its clock
 world->cancelled cancelled, due at tick 25, 10.025000000 s of its clock
 world->session.idle pending, due at tick 40, 10.040000000 s of its clock
 world->unused.idle never scheduled
-world->wheel tick 0, 3 pending: 2 on level 0, 1 on level 1
+world->wheel tick 0, 4 pending: 2 on level 0, 1 on level 1, 1 on level 11
 world->timer 2 pending in 1 shards = {wheel of shard 0 = tick 5, 2 pending: 1 on level 1, 1 on level 2}
 garbage->none unreadable: Cannot access memory at address ...
 garbage->session.idle returned, due at tick 406913472214181285
@@ -65,6 +65,6 @@ world->expired expired, due at tick 5
 world->cancelled cancelled, due at tick 25
 world->session.idle pending, due at tick 40
 world->unused.idle never scheduled
-world->wheel tick 0, 3 pending: 2 on level 0, 1 on level 1
+world->wheel tick 0, 4 pending: 2 on level 0, 1 on level 1, 1 on level 11
 world->timer unreadable: There is no member named core_.
 END

@@ -30,7 +30,7 @@ struct World {
     Session session;
     Session unused;
     timingwheel::TimingWheel<timingwheel::TimerTaskEntry> wheel;
-    std::vector<timingwheel::TimerTaskEntry> entries{3};
+    std::vector<timingwheel::TimerTaskEntry> entries{4};
 };
 
 /// Runs each task at once, on the thread that dispatches it.
@@ -54,8 +54,8 @@ void prepare(World& made) {
     made.clock.advance(7ms);
     made.timer.advanceTo(made.clock.now());
     timingwheel::Tick const deadlines[]{timingwheel::Tick{3}, timingwheel::Tick{9},
-                                        timingwheel::Tick{25}};
-    for (std::size_t i = 0; i < 3; ++i)
+                                        timingwheel::Tick{25}, timingwheel::Tick{INT64_C(1) << 50}};
+    for (std::size_t i = 0; i < 4; ++i)
         static_cast<void>(made.wheel.add(made.entries[i], deadlines[i]));
     std::memset(noise, 0x5A, sizeof noise);
 }

@@ -33,7 +33,7 @@ public:
         : number_{number},
           interval_{interval},
           wheelClock_{&wheelClock},
-          memory_{new Cell[cellsOf(size)], Release{size}} {
+          memory_{new Cell[cellsOf(size)]} {
         std::construct_at(&ring(), size, granularity, interval);
         for (std::uint32_t slot = 0; slot < size; ++slot)
             std::construct_at(&bucket(slot))->standAt(number, slot);
@@ -120,9 +120,9 @@ private:
     static_assert(sizeof(TimerTaskList::Lanes) == kCellsOfLanes * sizeof(Cell));
 
     struct Release {
-        std::uint32_t buckets;
         void operator()(Cell* memory) const noexcept {
-            std::destroy_n(reinterpret_cast<TimerTaskList*>(memory + kCellsOfRing), buckets);
+            auto& ring = *reinterpret_cast<detail::BucketRing*>(memory);
+            std::destroy_n(ring.buckets(), ring.size());
             delete[] memory;
         }
     };

@@ -187,6 +187,7 @@ TEST(PendingWalk, GivesBackWhatTheDriverHasNotClaimed) {
     ASSERT_NE(chunk, nullptr);
     TimeoutEntry* const claimed = chunk->claim().entry;
     ASSERT_EQ(claimed, entries.front());
+    chunk->noteMarked();
 
     std::vector<FoundTimeout> found;
     FoundTimeouts all{found, kScale};

@@ -589,6 +589,7 @@ TEST(ShardBook, CancelsAllThatIsInTheChunkOrReturnsItAlsoAfterALook) {
         Chunk* const chunk = lone.book.nextChunk(turn, SIZE_MAX);
         ASSERT_NE(chunk, nullptr);
         chunk->claim();
+        chunk->noteMarked();
         std::size_t queued = lone.book.beginCancelAll();
         if (isLookedAt) lookAt(lone.book);
         if (isStop)

@@ -109,7 +109,8 @@ public:
         }
     }
 
-    /// How many entries of the last bucket have been taken, or shown as the next one, so far.
+    /// How many entries of the last bucket have been taken so far, or shown as the next one: each
+    /// time counts.
     std::size_t taken() const noexcept { return taken_; }
 
     /// Those that have not been taken, for inspection.

@@ -189,10 +189,12 @@ std::size_t ShardBook::endChunk() noexcept {
     return claimed;
 }
 
+namespace {
+
 /// Waits for the driver to mark what it has claimed. It does so next, and needs no lock for that.
 /// But it may be less urgent than this thread, and wait for its core.
 template <class IsMarked>
-void ShardBook::waitForMark(IsMarked&& isMarked) noexcept {
+void waitForMark(IsMarked&& isMarked) noexcept {
     constexpr int kYields = 64;
     constexpr std::chrono::microseconds kNap{50};
     for (int tries = 0; !isMarked(); ++tries) {
@@ -202,6 +204,12 @@ void ShardBook::waitForMark(IsMarked&& isMarked) noexcept {
             std::this_thread::sleep_for(kNap);
     }
 }
+
+void waitForMarks(Chunk const& chunk) noexcept {
+    waitForMark([&chunk, claimed = chunk.claimed()] { return chunk.marked() >= claimed; });
+}
+
+}  // namespace
 
 /// Takes an entry out of the chunk. Returns false if the driver has claimed it: then it is marked.
 bool ShardBook::takeBack(TimeoutEntry& entry) noexcept {
@@ -359,8 +367,7 @@ bool ShardBook::cancelNext(std::size_t& queued) noexcept {
 
 void ShardBook::endCancelAll() noexcept {
     gathering_.endCancelAll();
-    // What could not be cancelled, because it runs, no longer says that it is pending.
-    waitForMark([this, claimed = chunk_.claimed()] { return chunk_.marked() >= claimed; });
+    waitForMarks(chunk_);  // what could not be cancelled, because it runs, is not pending
 }
 
 /// Cancels an entry that is in no list any more, for the cancelAll() that is under way.
@@ -414,6 +421,7 @@ Tick ShardBook::beginWalk(PendingWalk& walk) noexcept {
         TimeoutWord{entry->deadline(), TimeoutState::ready}.storeIn(*entry);
         back.add(*entry);
     }
+    waitForMarks(chunk_);  // so that nothing is pending that is not shown
     if (back.empty()) return Tick::max();
     if (isCancellingAll()) {  // it is cancelled with what was due
         gathering_.gather(back);

@@ -189,6 +189,7 @@ public:
     std::size_t takeCancelled(TimerTaskList& ended) noexcept {
         return gathering_.takeCancelled(ended);
     }
+    /// Waits until the driver has marked what it has claimed.
     void endCancelAll() noexcept;
 
     // stop().
@@ -258,8 +259,6 @@ private:
         if (isObserved()) [[unlikely]]
             tasks_.events.record(Stage::cancel, entry);
     }
-    template <class IsMarked>
-    static void waitForMark(IsMarked&& isMarked) noexcept;
     bool takeBack(TimeoutEntry& entry) noexcept;
     void wake() noexcept;
     TimeoutEntry* takeDue(Turn const& turn) noexcept;
