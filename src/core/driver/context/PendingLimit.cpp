@@ -15,7 +15,8 @@ bool PendingLimit::acquireCounted() noexcept {
             refused_.fetch_add(1, std::memory_order_relaxed);
             return false;
         }
-    } while (!count_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed));
+    } while (!count_.compare_exchange_weak(count, count + 1, std::memory_order_acquire,
+                                           std::memory_order_relaxed));
     return true;
 }
 

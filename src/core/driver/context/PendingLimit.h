@@ -12,8 +12,8 @@ namespace detail {
 /// How many timeouts of one timer may be pending. Without a limit nothing is counted, so threads
 /// share no counter.
 ///
-/// Thread safety  any number of threads. The counters order nothing else: no memory is read because
-///                of their values, so relaxed is enough
+/// Thread safety  any number of threads. Whoever takes the room that another timeout has left sees
+///                that this one is no longer pending: so nobody counts both
 class PendingLimit {
 public:
     /// `most` 0 means no limit, and SIZE_MAX that they are only counted. `timerName` must outlive
@@ -37,7 +37,7 @@ public:
     [[noreturn]] void refuse() const;
     /// Counts `count` less.
     void release(std::size_t count = 1) noexcept {
-        if (most_ != 0) count_.fetch_sub(count, std::memory_order_relaxed);
+        if (most_ != 0) count_.fetch_sub(count, std::memory_order_release);
     }
 
     /// How many are counted. REQUIRES: there is a limit.
