@@ -12,8 +12,8 @@ namespace detail {
 /// How many timeouts of one timer may be pending. Without a limit nothing is counted, so threads
 /// share no counter.
 ///
-/// Thread safety  any number of threads. Whoever takes the room that another timeout has left sees
-///                that this one is no longer pending: so nobody counts both
+/// Thread safety  any number of threads. A thread that gets the room of a timeout sees that this is
+///                no longer pending, and so does not count it as such
 class PendingLimit {
 public:
     /// `most` 0 means no limit, and SIZE_MAX that they are only counted. `timerName` must outlive
