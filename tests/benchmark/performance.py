@@ -31,8 +31,8 @@ def measurements(size, vast):
         for count in pending:
             options = {"count": count, "delays": delays, "budget-ms": budget // 2}
             yield Measurement(f"{delays}-{count}", "curve", options)
-    yield Measurement("expiry", "expiry", {"count": expiring})
-    for load, count in (("far", far), ("idle", 1), ("late", late)):
+    together = ((load, expiring) for load in ("expiry", "burst", "storm"))
+    for load, count in (*together, ("far", far), ("idle", 1), ("late", late)):
         yield Measurement(load, load, {"count": count, "budget-ms": 3 * budget})
     for count in wheel:
         yield Measurement(f"wheel-{count}", "wheel", {"count": count, "seed": 1, **few})
@@ -67,6 +67,8 @@ class Performance(Page):
             Column("push back, one thread", "heartbeat-1", "ns", isRanged=True),
             Column("push back, two threads", "heartbeat-2", "ns", isRanged=True),
             Column("expire", "expiry", "cpuNs"),
+            Column("expire at once", "burst", "cpuNs", isRanged=True),
+            Column("schedule meanwhile, 99 of 100", "storm", "p99Us", "µs", isRanged=True),
         ]
         self.withMany = [Column(f"{words}, {power(n)}", f"{delays}-{n}", "ns")
                          for words, delays in (("random", "random"), ("short", "shorter"))
