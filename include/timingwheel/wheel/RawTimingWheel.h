@@ -223,9 +223,9 @@ public:
     /// The same, taken out: to be placed again, or run.
     TimerTaskEntry& takeFlushed() noexcept { return flushed_.takeNext(); }
 
-    /// Places entries of the last flush again, at most `atMost`, which becomes less by them, until
-    /// one is due, which stays; or some of them. Returns how many went to a lower level. Cheaper
-    /// than nextFlushed and move.
+    /// Places entries of the last flush again, until one is due, which stays: at most `atMost`, and
+    /// at most kAtOnce, so go on while there are some. Takes them off `atMost`. Returns how many
+    /// went to a lower level. Cheaper than nextFlushed and move.
     std::size_t cascade(std::size_t& atMost) noexcept;
 
     /// Takes out the next entry of the last flush that is due, and returns it; null if none is

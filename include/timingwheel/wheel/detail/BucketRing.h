@@ -19,7 +19,7 @@ namespace detail {
 /// Slots are counted back from the *last* tick that the level can hold. As that of the finest level
 /// moves with each tick, its last one here is where the turn after the clock's ends.
 ///
-/// src/package/timingwheel-gdb.py knows where its members are.
+/// src/package/timingwheel-gdb.py reads `shape_`, and the buckets, by where they lie.
 ///
 /// Units          ticks
 /// Complexity     O(1)
