@@ -122,6 +122,24 @@ TEST(SystemTimerInterleavings, OfTwoThreadsThatScheduleANewHookOneMovesIt) {
     }
 }
 
+// G18
+TEST(SystemTimerInterleavings, WhatHasMadeRoomIsNotPending) {
+    expectAll("G18", "interleavings of a run and a schedule with more pending than may be", [] {
+        TimerOptions options = smallOptions<SystemTimer>();
+        options.maxPendingTimeouts = 1;
+        SystemTimer timer{options};
+        timer.newTimeout([] { std::this_thread::sleep_for(milliseconds{9}); }, milliseconds{1});
+        std::this_thread::sleep_for(milliseconds{5});
+        try {
+            timer.newTimeout([] {}, std::chrono::hours{1});
+        } catch (RejectedExecution const&) {
+            // The first has not begun yet.
+        }
+        require(timer.pendingTimeouts() <= 1, "both are pending");
+        static_cast<void>(timer.stop());
+    });
+}
+
 // G3
 TEST(SystemTimerInterleavings, AHookThatWasRefusedIsOfOneShard) {
     expectAll(
