@@ -228,11 +228,13 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, PassBounds bounds) {
     bool const hasThread = context_.drivenBy == DrivenBy::thread;
     bool const isTimed = bounds.time.count() != Duration::max().count();
     Clock::TimePoint const begun = isTimed ? context_.now() : Clock::TimePoint{};
+    // A caller may name a time ahead of a clock that nobody sets.
+    bool const followsClock = context_.clock.mayGoBack() ||
+                              (context_.drivenBy != DrivenBy::caller && !context_.clock.isSteady());
     if (!hasThread) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
-        // A clock that people set may go back during a run. Nothing runs before it shows its time.
-        if (context_.clock.mayGoBack() && !life_.isStopRequested())
-            limit = std::min(limit, context_.tickNow());
+        // A clock of the user's may go back during a run. Nothing runs before it shows its time.
+        if (followsClock && !life_.isStopRequested()) limit = std::min(limit, context_.tickNow());
         auto const [shard, wake, others] = earliestShard();
         if (wake > limit || life_.isStopRequested()) return false;
         if (ran == bounds.tasks) return true;

@@ -1,9 +1,11 @@
 #include <support/TestTimers.h>
+#include <support/ThreadStatus.h>
 #include <timingwheel/TimerObserver.h>
 #include <timingwheel/ifAlive.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -403,6 +405,26 @@ TEST(Periodic, WithALongPeriodHardlyEverWakes) {
     EXPECT_EQ(runs, 3);
     figure("G21", "wake-ups for a period of an hour in 2 h", timer.statistics().wakeUps,
            atMost(30));
+}
+
+// G15. Bug pattern: a pass of the driver ends by the time with which it began.
+TEST(Periodic, AfterARunThatSetsTheClockBackTheNextOneWaits) {
+    SettableClock clock;
+    std::atomic<int> runs{0};
+    SystemTimer timer{{.name = "stepping", .clock = clock}};
+    auto const task = [&](Timeout const& self) {
+        clock.set(Clock::TimePoint{});
+        if (++runs == 100) self.cancel();
+    };
+    timer.scheduleWithFixedDelay(task, 50ms, 10ms);
+    clock.set(Clock::TimePoint{50ms});
+    waitUntil([&] { return runs > 0; });
+    waitUntilAsleep("stepping");
+    EXPECT_EQ(runs, 1);
+    clock.set(Clock::TimePoint{50ms});
+    waitUntil([&] { return runs > 1; });
+    waitUntilAsleep("stepping");
+    EXPECT_EQ(runs, 2);
 }
 
 // Bug pattern: an executor with several threads runs a periodic task concurrently with itself.
