@@ -7,8 +7,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace timingwheel::detail {
@@ -47,17 +49,35 @@ TEST_F(ChunkTest, IsClaimedInOrder) {
         EXPECT_EQ(chunk_.current(), &entries_.at(i));
         EXPECT_EQ(chunk_.size(), 3U);
         EXPECT_EQ(chunk_.claimed(), i + 1);
-        EXPECT_EQ(chunk_.marked(), i);
-        chunk_.noteMarked();
-        EXPECT_EQ(chunk_.marked(), i + 1);
     }
     EXPECT_EQ(chunk_.claim().entry, nullptr);
     EXPECT_EQ(chunk_.current(), &entries_[2]) << "its run is not over";
     chunk_.end();
     EXPECT_TRUE(chunk_.empty());
     EXPECT_EQ(chunk_.claimed(), 0U);
-    EXPECT_EQ(chunk_.marked(), 0U);
     EXPECT_EQ(chunk_.current(), nullptr);
+}
+
+TEST_F(ChunkTest, IsWaitedForUntilAllThatWasClaimedIsMarked) {
+    for (int time = 0; time < 2; ++time) {  // it counts anew
+        add(3);
+        chunk_.waitForMarks();  // nothing was claimed
+        chunk_.claim();
+        chunk_.noteMarked();
+        chunk_.waitForMarks();
+        chunk_.claim();
+        std::atomic<bool> isMarked{false};
+        std::thread driver{[&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+            isMarked = true;
+            chunk_.noteMarked();
+        }};
+        chunk_.waitForMarks();
+        EXPECT_TRUE(isMarked);
+        driver.join();
+        chunk_.takeBackAny();
+        chunk_.end();
+    }
 }
 
 TEST_F(ChunkTest, WhatIsTakenBackIsNotClaimed) {

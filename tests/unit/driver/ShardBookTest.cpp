@@ -554,6 +554,7 @@ TEST(ShardBook, WhatIsInTheChunkCanBeCancelledOrMovedUntilItIsClaimed) {
     chunk->claim();
     TimeoutWord const taken = TimeoutWord::of(*all[0]);
     TimeoutWord{Tick{5}, TimeoutState::expired}.storeIn(*all[0]);
+    chunk->noteMarked();
     EXPECT_FALSE(lone.book.seize(*all[0], taken));
     ASSERT_TRUE(lone.book.seize(*all[1], taken));
     lone.cancel(*all[1]);

@@ -49,8 +49,6 @@ public:
         std::uint64_t const free = word_.load(std::memory_order_acquire) & kFree;
         return size() - static_cast<std::size_t>(std::popcount(free));
     }
-    /// How many of these it has marked as running or expired, which it does next.
-    std::size_t marked() const noexcept { return marked_.load(std::memory_order_acquire); }
     /// Empties it, and returns how many the driver has claimed. REQUIRES: none is free.
     std::size_t end() noexcept {
         word_.store(0, std::memory_order_relaxed);
@@ -84,6 +82,10 @@ public:
     }
 
     // For others, under the lock.
+
+    /// Waits until what the driver has claimed by now says that it runs, or has expired. It says so
+    /// next.
+    void waitForMarks() const noexcept;
 
     /// Takes an entry back. Returns false if the driver has claimed it.
     bool takeBack(TimeoutEntry const& entry) noexcept {

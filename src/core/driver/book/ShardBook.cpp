@@ -3,10 +3,8 @@
 #include <timingwheel/detail/platform/Prefetch.h>
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -189,32 +187,10 @@ std::size_t ShardBook::endChunk() noexcept {
     return claimed;
 }
 
-namespace {
-
-/// Waits for the driver to mark what it has claimed. It does so next, and needs no lock for that.
-/// But it may be less urgent than this thread, and wait for its core.
-template <class IsMarked>
-void waitForMark(IsMarked&& isMarked) noexcept {
-    constexpr int kYields = 64;
-    constexpr std::chrono::microseconds kNap{50};
-    for (int tries = 0; !isMarked(); ++tries) {
-        if (tries < kYields)
-            std::this_thread::yield();
-        else
-            std::this_thread::sleep_for(kNap);
-    }
-}
-
-void waitForMarks(Chunk const& chunk) noexcept {
-    waitForMark([&chunk, claimed = chunk.claimed()] { return chunk.marked() >= claimed; });
-}
-
-}  // namespace
-
 /// Takes an entry out of the chunk. Returns false if the driver has claimed it: then it is marked.
 bool ShardBook::takeBack(TimeoutEntry& entry) noexcept {
     if (chunk_.takeBack(entry)) return true;
-    waitForMark([&] { return TimeoutWord::of(entry).state() != TimeoutState::taken; });
+    chunk_.waitForMarks();
     return false;
 }
 
@@ -367,7 +343,7 @@ bool ShardBook::cancelNext(std::size_t& queued) noexcept {
 
 void ShardBook::endCancelAll() noexcept {
     gathering_.endCancelAll();
-    waitForMarks(chunk_);  // what could not be cancelled, because it runs, is not pending
+    chunk_.waitForMarks();  // what could not be cancelled, because it runs, is not pending
 }
 
 /// Cancels an entry that is in no list any more, for the cancelAll() that is under way.
@@ -421,7 +397,7 @@ Tick ShardBook::beginWalk(PendingWalk& walk) noexcept {
         TimeoutWord{entry->deadline(), TimeoutState::ready}.storeIn(*entry);
         back.add(*entry);
     }
-    waitForMarks(chunk_);  // so that nothing is pending that is not shown
+    chunk_.waitForMarks();  // so that nothing is pending that is not shown
     if (back.empty()) return Tick::max();
     if (isCancellingAll()) {  // it is cancelled with what was due
         gathering_.gather(back);
