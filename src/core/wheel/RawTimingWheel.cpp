@@ -236,7 +236,7 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
 /// Turns a level to lanes when the flushed bucket has cascaded so many entries that they crowd it.
 /// The level's own last bucket, of few, could not tell.
 void RawTimingWheel::useLanesBelow(std::uint32_t above) noexcept {
-    for (std::size_t i = 0; isCrowded_ && i < above; ++i) {
+    for (std::size_t i = 0; i < above; ++i) {
         std::int64_t const slots = levels_[above].granularity() / levels_[i].granularity();
         if (!levels_[i].usesLanes() &&
             flushed_.taken() / crowdOf(levels_[i]) >= static_cast<std::size_t>(slots))
@@ -252,7 +252,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     std::int64_t limit = INT64_MIN;  // of the level below, if its slots are not found by division
     std::int64_t from = INT64_MIN;   // the limit of the next finer one
     std::size_t const most = std::min(atMost, kAtOnce);
-    if (flushed_.taken() >= kAtOnce) [[unlikely]]
+    if (isCrowded_ && flushed_.taken() >= kAtOnce) [[unlikely]]
         useLanesBelow(above);
     if (above > 0) {
         TimingWheelLevel const* const below = &levels_[above - 1];
@@ -279,8 +279,9 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
         TIMINGWHEEL_PROBE_2(cascade, &entry, &placement.bucket());
         return true;
     });
-    atMost -= most - left;
-    return most - left - elsewhere;
+    std::size_t const placed = most - left;
+    atMost -= placed;
+    return placed - elsewhere;
 }
 
 void RawTimingWheel::gatherAll() noexcept {
