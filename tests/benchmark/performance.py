@@ -69,6 +69,7 @@ class Performance(Page):
             Column("expire", "expiry", "cpuNs"),
             Column("expire at once", "burst", "cpuNs", isRanged=True),
             Column("schedule meanwhile, 99 of 100", "storm", "p99Us", "µs", isRanged=True),
+            Column("schedule meanwhile, 999 of 1,000", "storm", "p999Us", "µs", isRanged=True),
         ]
         self.withMany = [Column(f"{words}, {power(n)}", f"{delays}-{n}", "ns")
                          for words, delays in (("random", "random"), ("short", "shorter"))
