@@ -143,7 +143,8 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
 }
 
 inline void ShardBook::addToChunk(TimeoutEntry& entry) noexcept {
-    prefetchToWrite(&entry + 1);  // its task comes from memory while others are taken
+    // Its task, or the object of its hook, comes from memory while others are taken.
+    prefetchToWrite(entry.isHook() ? static_cast<HookEntry&>(entry).object : &entry + 1);
     chunk_.add(entry);
 }
 
