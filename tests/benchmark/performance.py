@@ -66,7 +66,7 @@ class Performance(Page):
             Column("schedule and cancel, two threads", "pair-2", "ns", isRanged=True),
             Column("push back, one thread", "heartbeat-1", "ns", isRanged=True),
             Column("push back, two threads", "heartbeat-2", "ns", isRanged=True),
-            Column("expire", "expiry", "cpuNs"),
+            Column("expire", "expiry", "cpuNs", isRanged=True),
             Column("expire at once", "burst", "cpuNs", isRanged=True),
             Column("schedule meanwhile, 99 of 100", "storm", "p99Us", "µs", isRanged=True),
             Column("schedule meanwhile, 999 of 1,000", "storm", "p999Us", "µs", isRanged=True),
