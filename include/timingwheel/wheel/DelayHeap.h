@@ -4,6 +4,7 @@
 #include <timingwheel/wheel/TimerTaskList.h>
 #include <timingwheel/wheel/detail/SlotSet.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,11 @@ public:
     /// Returns true if the bucket is now the earliest. REQUIRES: it belongs to a level that was
     /// added, and is not in the heap; it and the armed ones of its level expire within one turn.
     bool push(TimerTaskList& bucket) noexcept;
+    /// The same for the bucket of a slot of the finest level, which may be in the heap already: for a
+    /// cascade, where that is chance. Inline, and nearly without branches.
+    void pushFinest(std::uint32_t slot, std::int64_t expiration) noexcept {
+        add(levels_.front(), slot, expiration);
+    }
     /// The earliest bucket, taken out. REQUIRES: not empty.
     TimerTaskList& pop() noexcept;
 
@@ -57,7 +63,8 @@ public:
     std::int64_t earliest() const noexcept { return earliest_; }
     /// The earliest bucket. If there is none, an item without a bucket that never expires.
     Item top() const noexcept;
-    std::size_t size() const noexcept { return size_; }
+    /// How many buckets are armed: for inspection and tests. O(slots / 64).
+    std::size_t size() const noexcept;
 
     /// Calls `visit(item)` for each item, by level and expiration. It may empty the bucket, but not
     /// disarm it.
@@ -71,7 +78,7 @@ public:
             for (std::uint32_t slot = level.slot;;) {
                 std::uint32_t const next = level.armed.nextAfter(slot);
                 if (next == level.slot) break;
-                item = {item.expiration + level.distance(slot, next), level.buckets + next};
+                item = {level.expirationOf(next, slot, item.expiration), level.buckets + next};
                 visit(item);
                 slot = next;
             }
@@ -83,10 +90,12 @@ public:
 private:
     struct CoarserLevels;
     struct Level {
-        /// How many ticks after a slot the next one expires.
-        std::int64_t distance(std::uint32_t from, std::uint32_t next) const noexcept {
-            std::uint32_t const ahead = next > from ? next - from : next + size - from;
-            return ahead * granularity;
+        /// When `next` expires if `from` does at `tick`; of `from` itself it may be any number.
+        std::int64_t expirationOf(std::uint32_t next, std::uint32_t from,
+                                  std::int64_t tick) const noexcept {
+            std::uint32_t const ahead = next - from + (size & -std::uint32_t{next <= from});
+            return static_cast<std::int64_t>(static_cast<std::uint64_t>(tick) +
+                                             ahead * static_cast<std::uint64_t>(granularity));
         }
 
         detail::SlotSet armed;
@@ -97,14 +106,23 @@ private:
         TimerTaskList* buckets;
     };
 
+    /// Whether a bucket is the earliest, of its level or of all, is chance: nothing branches by it.
+    /// To some compilers ?: is a branch.
+    void add(Level& level, std::uint32_t slot, std::int64_t expiration) noexcept {
+        level.armed.add(slot);
+        bool const isFirst = expiration < level.earliest;
+        level.slot ^= (level.slot ^ slot) & -std::uint32_t{isFirst};
+        level.earliest = (std::min)(level.earliest, expiration);
+        earliest_ = (std::min)(earliest_, expiration);
+    }
+    TimerTaskList& take(Level& level) noexcept;
+    TimerTaskList& popAny() noexcept;
     std::size_t topLevel() const noexcept;
-    void noteEarliest(std::size_t level) noexcept;
     void noteCoarser(std::size_t level) noexcept;
 
     std::int64_t earliest_ = kNever;
     std::int64_t coarserEarliest_ = kNever;  // above the finest level
     std::int64_t heapEarliest_ = kNever;     // above the two finest levels
-    std::size_t size_ = 0;
     std::vector<Level> levels_;
     std::unique_ptr<CoarserLevels> coarser_;
 };

@@ -373,6 +373,8 @@ private:
     /// After so many, a cascade looks whether they are a crowd.
     static constexpr std::size_t kAtOnce = 1'024;
 
+    TimerTaskList const& linkElsewhere(TimerTaskEntry& entry, Tick deadline) noexcept;
+    TimerTaskList& linkFinest(TimerTaskEntry& entry, std::int64_t deadline) noexcept;
     TimerTaskList& flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;
     void buildLevels(std::int64_t deadline);

@@ -60,35 +60,44 @@ void DelayHeap::removeLevelsFrom(std::size_t first) noexcept {
 }
 
 bool DelayHeap::push(TimerTaskList& bucket) noexcept {
+    bool const isEarliest = bucket.expiration() < earliest_;
     Level& level = levels_[bucket.level()];
     assert(!level.armed.contains(bucket.slot()));
-    level.armed.add(bucket.slot());
-    ++size_;
-    if (bucket.expiration() >= level.earliest) return false;
-    bool const isEarliest = bucket.expiration() < earliest_;
-    level.earliest = bucket.expiration();
-    level.slot = bucket.slot();
-    noteEarliest(bucket.level());
+    add(level, bucket.slot(), bucket.expiration());
+    if (bucket.level() > 0) noteCoarser(bucket.level());
     return isEarliest;
 }
 
-/// The armed buckets of a level expire within one turn. So the next one expires as many slots later
-/// as it lies ahead in the ring.
+/// The earliest bucket of a level, taken out. The armed ones expire within one turn: so the next one
+/// expires as many slots later as it lies ahead in the ring.
+inline TimerTaskList& DelayHeap::take(Level& level) noexcept {
+    std::uint32_t const slot = level.slot;
+    std::uint32_t const next = level.armed.nextAfter(slot);
+    level.armed.remove(slot);
+    level.slot = next;
+    // Without a next one at least kNever, else INT64_MIN: an addition, as here, too, chance decides.
+    auto const atLeast = static_cast<std::uint64_t>(kNever) + (next != slot ? 1U : 0U);
+    level.earliest = std::max(level.expirationOf(next, slot, level.earliest),
+                              static_cast<std::int64_t>(atLeast));
+    return level.buckets[slot];
+}
+
 TimerTaskList& DelayHeap::pop() noexcept {
     assert(!empty());
+    Level& finest = levels_.front();
+    // Most buckets. The compiler leaves out what larger levels need, and so saves no registers.
+    if (finest.earliest != earliest_ || !finest.armed.isOneWord()) return popAny();
+    TimerTaskList& bucket = take(finest);
+    earliest_ = std::min(finest.earliest, coarserEarliest_);
+    return bucket;
+}
+
+TIMINGWHEEL_NO_INLINE TimerTaskList& DelayHeap::popAny() noexcept {
     std::size_t const number = topLevel();
-    Level& level = levels_[number];
-    std::uint32_t const slot = level.slot;
-    level.armed.remove(slot);
-    --size_;
-    if (level.armed.empty()) {
-        level.earliest = kNever;
-    } else {
-        level.slot = level.armed.nextAfter(slot);
-        level.earliest += level.distance(slot, level.slot);
-    }
-    noteEarliest(number);
-    return level.buckets[slot];
+    TimerTaskList& bucket = take(levels_[number]);
+    if (number > 0) noteCoarser(number);
+    earliest_ = std::min(levels_.front().earliest, coarserEarliest_);
+    return bucket;
 }
 
 std::size_t DelayHeap::topLevel() const noexcept {
@@ -97,13 +106,8 @@ std::size_t DelayHeap::topLevel() const noexcept {
     return coarser_->heap.top().level;
 }
 
-/// A level's earliest bucket is another one now.
-void DelayHeap::noteEarliest(std::size_t level) noexcept {
-    if (level > 0) noteCoarser(level);
-    earliest_ = std::min(levels_[0].earliest, coarserEarliest_);
-}
-
-/// The same, for a level above the finest. Apart, as it would save registers for all of them.
+/// The earliest bucket of a level above the finest may be another one now. Apart, as it would save
+/// registers for all of them.
 TIMINGWHEEL_NO_INLINE void DelayHeap::noteCoarser(std::size_t level) noexcept {
     if (level >= CoarserLevels::kFirst) {
         auto const item = coarser_->items[level - CoarserLevels::kFirst];
@@ -118,6 +122,12 @@ DelayHeap::Item DelayHeap::top() const noexcept {
     if (empty()) return {kNever, nullptr};
     Level const& level = levels_[topLevel()];
     return {level.earliest, level.buckets + level.slot};
+}
+
+std::size_t DelayHeap::size() const noexcept {
+    std::size_t size = 0;
+    for (Level const& level : levels_) size += level.armed.size();
+    return size;
 }
 
 std::vector<DelayHeap::Item> DelayHeap::items() const {

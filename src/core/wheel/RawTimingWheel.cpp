@@ -1,6 +1,7 @@
 #include "core/base/OptionChecks.h"
 #include "core/base/platform/Probe.h"
 
+#include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/wheel/RawTimingWheel.h>
 
 #include <algorithm>
@@ -244,6 +245,27 @@ void RawTimingWheel::useLanesBelow(std::uint32_t above) noexcept {
     }
 }
 
+/// For a cascade, which inlines the rest.
+TIMINGWHEEL_NO_INLINE TimerTaskList const& RawTimingWheel::linkElsewhere(TimerTaskEntry& entry,
+                                                                         Tick deadline) noexcept {
+    Spot const spot = spotOf(deadline);
+    return link(entry, spot.ring == nullptr ? farSpotOf(deadline.value()) : spot).bucket();
+}
+
+/// For a cascade. It is chance whether an entry is the first of its bucket. So the bucket is armed
+/// for each: with few in a bucket that takes less than a branch that is guessed wrong.
+inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry,
+                                                 std::int64_t deadline) noexcept {
+    detail::BucketRing& ring = *finest_;
+    std::uint64_t const slot = ring.slotAt(ring.ticksBehind(deadline));
+    TimerTaskList& bucket = ring.buckets()[slot];
+    TimerTaskList::add(entry, ring.usesLanes() ? ring.lanes()[slot].laneOf(entry) : bucket.list(0));
+    bucket.arm(deadline);
+    TIMINGWHEEL_PROBE_3(arm, &bucket, std::int64_t{0}, deadline);
+    heap_.pushFinest(static_cast<std::uint32_t>(slot), deadline);
+    return bucket;
+}
+
 /// Nearly all land on the level below; the others are searched for.
 std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     std::uint32_t const above = flushedFrom_->level();
@@ -267,16 +289,16 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
         std::int64_t const deadline = entry.deadline().value();
         if (deadline <= clock || left == 0) return false;
         --left;
-        Placement placement;
+        TimerTaskList const* bucket = nullptr;
         if (deadline >= limit || deadline < from) {
-            Spot const spot = spotOf(Tick{deadline});
-            placement = link(entry, spot.ring == nullptr ? farSpotOf(deadline) : spot);
-            if (placement.bucket().level() >= above) ++elsewhere;
+            bucket = &linkElsewhere(entry, Tick{deadline});
+            if (bucket->level() >= above) ++elsewhere;
+        } else if (isFinest) {
+            bucket = &linkFinest(entry, deadline);
         } else {
-            placement = link(entry, {ring, isFinest ? ring->ticksBehind(deadline)
-                                                    : ring->nearSlotsBehind(deadline)});
+            bucket = &link(entry, {ring, ring->nearSlotsBehind(deadline)}).bucket();
         }
-        TIMINGWHEEL_PROBE_2(cascade, &entry, &placement.bucket());
+        TIMINGWHEEL_PROBE_2(cascade, &entry, bucket);
         return true;
     });
     std::size_t const placed = most - left;

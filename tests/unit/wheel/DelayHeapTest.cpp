@@ -52,7 +52,8 @@ TEST(DelayHeap, HasATopThatNeverExpiresWhenEmpty) {
     }
 }
 
-// A clock goes round all levels, which arm what lies before it and lose what it reaches.
+// A clock goes round all levels, which arm what lies before it and lose what it reaches. The finest
+// one arms as a cascade does: again what is armed already.
 TEST(DelayHeap, HasTheEarliestBucketOnTopAtAnyTime) {
     std::mt19937_64 random{7};
     for (std::vector<std::uint32_t> const& sizes : {std::vector<std::uint32_t>{20, 20, 20, 20},
@@ -70,8 +71,15 @@ TEST(DelayHeap, HasTheEarliestBucketOnTopAtAnyTime) {
                 std::int64_t const granularity = levels.granularities[number];
                 auto const ahead = static_cast<std::int64_t>(1 + random() % (level.size() - 1));
                 std::int64_t const slots = clock / granularity + ahead;
-                if (level[static_cast<std::size_t>(slots) % level.size()].isArmed()) continue;
-                expected.emplace(levels.arm(number, slots * granularity), number);
+                auto const slot = static_cast<std::uint32_t>(slots % std::ssize(level));
+                bool const isArmed = level[slot].isArmed();
+                if (number == 0 && random() % 2 == 0) {
+                    level[slot].arm(slots);
+                    levels.heap.pushFinest(slot, slots);
+                } else if (!isArmed) {
+                    levels.arm(number, slots * granularity);
+                }
+                if (!isArmed) expected.emplace(slots * granularity, number);
             } else if (!expected.empty()) {
                 auto const [expiration, number] = *expected.begin();
                 ASSERT_EQ(levels.heap.top().bucket->level(), number);

@@ -67,6 +67,7 @@ TEST(SlotSet, FindsTheSameAsASet) {
             }
             ASSERT_EQ(slots.contains(slot), expected.contains(slot));
             ASSERT_EQ(slots.empty(), expected.empty());
+            ASSERT_EQ(slots.size(), expected.size());
             if (expected.empty()) continue;
             auto const from = static_cast<std::uint32_t>(random() % size);
             auto const next = expected.upper_bound(from);

@@ -20,7 +20,8 @@
 ///     tick of a run begins at origin + deadline * length, in nanoseconds: then the task was due.
 ///   - `intake` also comes for each reschedule, and comes twice for a new periodic timeout. It is
 ///     the only probe of a push-back that takes no lock.
-///   - `cascade` also comes for what a push-back has left in its bucket.
+///   - `cascade` also comes for what a push-back has left in its bucket, and `arm` for each entry
+///     that cascades to the finest level, also if its bucket is armed.
 ///   - `run` comes just before the task. `cancel` also comes for what stop() returns, what an
 ///     executor refuses, and the end of a periodic timeout.
 ///
