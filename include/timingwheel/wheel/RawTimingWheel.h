@@ -217,26 +217,27 @@ public:
     }
     /// True while entries of the last flush wait to be taken.
     bool hasFlushed() const noexcept { return !flushed_.empty(); }
-    /// The next entry of the last flush. Remove it at once if its deadline has been reached;
-    /// otherwise move it there. REQUIRES: hasFlushed().
-    TimerTaskEntry& nextFlushed() noexcept { return flushed_.next(); }
-    /// The same, taken out: to be placed again, or run.
+    /// The next entry of the last flush; null if there is none. Remove it at once if its deadline
+    /// has been reached; otherwise move it there.
+    TimerTaskEntry* nextFlushed() noexcept { return flushed_.next(); }
+    /// The same, taken out: to be placed again, or run. REQUIRES: hasFlushed().
     TimerTaskEntry& takeFlushed() noexcept { return flushed_.takeNext(); }
 
-    /// Places entries of the last flush again, until one is due, which stays: at most `atMost`, and
-    /// at most kAtOnce, so go on while there are some. Takes them off `atMost`. Returns how many
-    /// went to a lower level. Cheaper than nextFlushed and move.
+    /// Places entries of the last flush again; those that are due stay. It looks at up to `atMost`
+    /// of them, and at most kAtOnce, so go on while there are some. Takes them off `atMost`. Returns
+    /// how many went to a lower level. Cheaper than nextFlushed and move.
     std::size_t cascade(std::size_t& atMost) noexcept;
 
-    /// Takes out the next entry of the last flush that is due, and returns it; null if none is
-    /// left. Those before it, `atMost` of them, go to the buckets of their deadlines.
+    /// Takes out an entry of the last flush that is due, and returns it; null if none is left. Those
+    /// that are not go to the buckets of their deadlines. Looks at up to `atMost` entries.
     TimerTaskEntry* nextDue(std::size_t& atMost) noexcept {
-        while (hasFlushed() && atMost > 0) {
-            TimerTaskEntry& entry = flushed_.next();
-            if (distanceTo(entry.deadline()) <= 0) {
+        while (atMost > 0) {
+            TimerTaskEntry* const entry = flushed_.next();
+            if (entry == nullptr) break;
+            if (distanceTo(entry->deadline()) <= 0) {
                 --atMost;
-                remove(entry);
-                return &entry;
+                remove(*entry);
+                return entry;
             }
             cascade(atMost);
         }

@@ -189,7 +189,7 @@ public:
 
     /// Prefetches the first entry of each list.
     void prefetchFirst() const noexcept {
-        for (unsigned i = 0; i < lists(); ++i) prefetch(list(i).begin());
+        for (unsigned i = 0; i < lists(); ++i) prefetch(list(i).begin().pointed_node());
     }
 
     /// Stamps the bucket, which then must enter the delay heap: once per turn of the wheel, however
@@ -219,9 +219,9 @@ private:
     friend class detail::FlushedEntries;
 
     /// The links, and the word behind them: they may lie on two cache lines.
-    static void prefetch(List::const_iterator entry) noexcept {
-        detail::prefetch(entry.pointed_node());
-        detail::prefetch(entry.pointed_node() + 1);
+    static void prefetch(Node const* entry) noexcept {
+        detail::prefetch(entry);
+        detail::prefetch(entry + 1);
     }
 
     Lanes* lanes() const noexcept {

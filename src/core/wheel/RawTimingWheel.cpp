@@ -252,14 +252,19 @@ TIMINGWHEEL_NO_INLINE TimerTaskList const& RawTimingWheel::linkElsewhere(TimerTa
     return link(entry, spot.ring == nullptr ? farSpotOf(deadline.value()) : spot).bucket();
 }
 
-/// For a cascade. It is chance whether an entry is the first of its bucket. So the bucket is armed
-/// for each: with few in a bucket that takes less than a branch that is guessed wrong.
+/// For a cascade. With few in a bucket it is chance whether an entry is the first: then to arm the
+/// bucket for each takes less than a branch that is guessed wrong.
 inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry,
                                                  std::int64_t deadline) noexcept {
     detail::BucketRing& ring = *finest_;
     std::uint64_t const slot = ring.slotAt(ring.ticksBehind(deadline));
     TimerTaskList& bucket = ring.buckets()[slot];
-    TimerTaskList::add(entry, ring.usesLanes() ? ring.lanes()[slot].laneOf(entry) : bucket.list(0));
+    if (ring.usesLanes()) {
+        TimerTaskList::add(entry, ring.lanes()[slot].laneOf(entry));
+        if (bucket.isArmed()) return bucket;
+    } else {
+        bucket.add(entry);
+    }
     bucket.arm(deadline);
     TIMINGWHEEL_PROBE_3(arm, &bucket, std::int64_t{0}, deadline);
     heap_.pushFinest(static_cast<std::uint32_t>(slot), deadline);
@@ -284,26 +289,25 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     }
     std::int64_t const clock = clock_;
     std::size_t left = most;
-    std::size_t elsewhere = 0;
-    flushed_.drainWhile([&, limit, from, clock, ring](TimerTaskEntry& entry) noexcept {
+    std::size_t lower = 0;
+    flushed_.placeAll(left, [&, limit, from, clock, ring](TimerTaskEntry& entry) noexcept {
         std::int64_t const deadline = entry.deadline().value();
-        if (deadline <= clock || left == 0) return false;
-        --left;
+        if (deadline <= clock) return false;
         TimerTaskList const* bucket = nullptr;
         if (deadline >= limit || deadline < from) {
             bucket = &linkElsewhere(entry, Tick{deadline});
-            if (bucket->level() >= above) ++elsewhere;
+            if (bucket->level() >= above) --lower;
         } else if (isFinest) {
             bucket = &linkFinest(entry, deadline);
         } else {
             bucket = &link(entry, {ring, ring->nearSlotsBehind(deadline)}).bucket();
         }
+        ++lower;
         TIMINGWHEEL_PROBE_2(cascade, &entry, bucket);
         return true;
     });
-    std::size_t const placed = most - left;
-    atMost -= placed;
-    return placed - elsewhere;
+    atMost -= most - left;
+    return lower;
 }
 
 void RawTimingWheel::gatherAll() noexcept {

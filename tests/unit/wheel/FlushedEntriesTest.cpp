@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <set>
@@ -105,6 +106,35 @@ TEST_F(FlushedEntriesTest, AreNoneOnceTheLastWasRemovedFromAnyLane) {
         EXPECT_FALSE(flushed_.empty());
         TimerTaskList::remove(last);
         EXPECT_TRUE(flushed_.empty());
+    }
+}
+
+// In lanes, and in a bucket that uses none. Those at even places go, however many at a time.
+TEST_F(FlushedEntriesTest, StayInTheirOrderIfTheyAreNotPlaced) {
+    for (bool const inLanes : {true, false}) {
+        for (std::size_t atOnce = 1; atOnce <= entries_.size() + 1; ++atOnce) {
+            for (TimerTaskEntry& entry : entries_)
+                if (!inLanes) bucket_.add(entry);
+            inLanes ? flushLanes() : flushed_.takeAll(bucket_);
+            TimerTaskList placed;
+            std::size_t atMost = atOnce;
+            flushed_.placeAll(atMost, [&](TimerTaskEntry& entry) {
+                if ((&entry - entries_.data()) % 2 == 1) return false;
+                placed.add(entry);
+                return true;
+            });
+            std::size_t const visited = std::min(atOnce, entries_.size());
+            EXPECT_EQ(atMost, atOnce - visited);
+            EXPECT_EQ(placed.size(), (visited + 1) / 2);
+            EXPECT_EQ(flushed_.taken(), placed.size());
+            while (!placed.empty()) placed.takeFirst();
+
+            Indices left = takeAll();
+            EXPECT_EQ(left.size(), entries_.size() - (visited + 1) / 2);
+            if (inLanes) std::sort(left.begin(), left.end());
+            EXPECT_TRUE(std::is_sorted(left.begin(), left.end()));
+            EXPECT_EQ(std::set(left.begin(), left.end()).size(), left.size());
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cassert>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <iterator>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -14,8 +14,8 @@ namespace detail {
 
 /// The entries of a flushed bucket, or of all buckets, until they are taken one by one.
 ///
-/// A bucket that uses its lanes is emptied in turn from the front of each list. With each entry one
-/// behind it is prefetched: it comes from memory while those of the other lists are placed.
+/// A bucket that uses its lanes is emptied in turn from the front of each list. With each entry the
+/// one after the next is prefetched: it comes from memory while those of the other lists are placed.
 /// Nothing but that hint depends on the next entries, so any of them may be removed meanwhile. A
 /// bucket that uses no lane is emptied in its order.
 ///
@@ -55,58 +55,49 @@ public:
     }
     void addAll(FlushedEntries& other) noexcept { addAll(*other.from_); }
 
-    /// The next entry, which the caller takes out of its list. REQUIRES: not empty.
-    TimerTaskEntry& next() noexcept {
-        assert(!empty());
-        ++taken_;
-        return used_ <= 1 ? from_->list(0).front() : nextInTurn();
+    /// The next entry, which the caller takes out of its list; null if there is none.
+    TimerTaskEntry* next() noexcept {
+        if (used_ > 1) return nextInTurn();
+        Node* const first = endOf(0)->next_;
+        return first == endOf(0) ? nullptr : &show(first);
     }
     /// The next entry, taken out. REQUIRES: not empty.
     TimerTaskEntry& takeNext() noexcept {
-        TimerTaskEntry& entry = next();
-        TimerTaskList::remove(entry);
-        return entry;
+        TimerTaskEntry* const entry = next();
+        assert(entry != nullptr);
+        TimerTaskList::remove(*entry);
+        return *entry;
     }
 
-    /// Calls `visit` with each entry until that returns false, from each list in turn. The entry of
-    /// that call stays next; the others are out of these lists, and `visit` has linked them into
-    /// others. So none is bridged by itself.
-    template <class Visit>
-    void drainWhile(Visit&& visit) noexcept {
+    /// Calls `place` with up to `atMost` entries, from each list in turn, and takes them off that.
+    /// For true, it has linked the entry into a list elsewhere. Otherwise the entry stays, before
+    /// those that are still to come. So none is bridged by itself.
+    template <class Place>
+    void placeAll(std::size_t& atMost, Place&& place) noexcept {
+        std::size_t placed = 0;
         if (used_ <= 1) {
-            Node* const end = endOf(0);
-            Node* node = end->next_;
-            std::size_t taken = 0;
-            for (; node != end && step(node, visit); ++taken) continue;
-            taken_ += taken;
-            end->next_ = node;
-            node->prev_ = end;
+            Walk walk{endOf(0)};
+            for (; atMost > 0 && !walk.isAtEnd(); --atMost) placed += walk.step(place) ? 1U : 0U;
+            walk.close();
+            taken_ += placed;
             return;
         }
-        struct Cursor {
-            Node* end;
-            Node* next;
-        };
-        Cursor cursors[TimerTaskList::kLists];
-        unsigned left = 0;
+        Walk walks[TimerTaskList::kLists];
+        unsigned count = 0;
         for (unsigned rest = used_; rest != 0; rest &= rest - 1) {
-            Node* const end = endOf(static_cast<unsigned>(std::countr_zero(rest)));
-            if (end->next_ == end) continue;
-            cursors[left++] = {end, end->next_};
-            prefetch(end->next_);
+            walks[count] = Walk{endOf(static_cast<unsigned>(std::countr_zero(rest)))};
+            if (walks[count].isAtEnd()) continue;
+            TimerTaskList::prefetch(walks[count++].next);
         }
-        for (unsigned i = 0; left > 0; i = i + 1 < left ? i + 1 : 0) {
-            Cursor& cursor = cursors[i];
-            if (!step(cursor.next, visit)) break;
-            ++taken_;
-            if (cursor.next != cursor.end) continue;
-            cursor.end->next_ = cursor.end->prev_ = cursor.end;
-            cursor = cursors[--left];
+        for (unsigned i = 0; count > 0 && atMost > 0; i = i + 1 < count ? i + 1 : 0) {
+            --atMost;
+            placed += walks[i].step(place) ? 1U : 0U;
+            if (!walks[i].isAtEnd()) continue;
+            walks[i].close();
+            walks[i] = walks[--count];
         }
-        for (unsigned i = 0; i < left; ++i) {
-            cursors[i].end->next_ = cursors[i].next;
-            cursors[i].next->prev_ = cursors[i].end;
-        }
+        while (count > 0) walks[--count].close();
+        taken_ += placed;
     }
 
     /// How many entries of the last bucket have been taken so far, or shown as the next one: each
@@ -132,34 +123,60 @@ private:
     using Node = TimerTaskList::Node;
 
     Node* endOf(unsigned list) noexcept { return from_->list(list).end().pointed_node(); }
-    /// Visits an entry and goes on to the next.
-    template <class Visit>
-    static bool step(Node*& node, Visit& visit) noexcept {
-        Node* const next = node->next_;
-        prefetch(next);
-        if (!visit(*TimerTaskList::List::value_traits::to_value_ptr(node))) return false;
-        node = next;
-        return true;
-    }
+    /// A walk through a list from which most are taken.
+    struct Walk {
+        Walk() noexcept = default;
+        explicit Walk(Node* list) noexcept : end{list}, last{list}, next{list->next_} {}
+
+        bool isAtEnd() const noexcept { return next == end; }
+        template <class Place>
+        bool step(Place& place) noexcept {
+            Node* const node = next;
+            next = node->next_;
+            TimerTaskList::prefetch(next->next_);  // the next one came a turn ago
+            if (place(*TimerTaskList::List::value_traits::to_value_ptr(node))) return true;
+            last->next_ = node;
+            node->prev_ = last;
+            last = node;
+            return false;
+        }
+        /// Leaves a list of what stays, and of what was not visited.
+        void close() const noexcept {
+            last->next_ = next;
+            next->prev_ = last;
+        }
+
+        Node* end;
+        Node* last;  // of those that stay
+        Node* next;
+    };
+
     bool areLanesEmpty() const noexcept {
         for (unsigned left = used_ & ~1U; left != 0; left &= left - 1)
             if (!TimerTaskList::isEmpty(from_->list(static_cast<unsigned>(std::countr_zero(left)))))
                 return false;
         return true;
     }
-    TimerTaskEntry& nextInTurn() noexcept {
-        for (;;) {
-            unsigned const left = used_ >> turn_ << turn_;
-            auto const i = static_cast<unsigned>(std::countr_zero(left != 0 ? left : used_));
+    TimerTaskEntry& show(Node* node) noexcept {
+        ++taken_;
+        return *TimerTaskList::List::value_traits::to_value_ptr(node);
+    }
+    TimerTaskEntry* nextInTurn() noexcept {
+        while (used_ != 0) {
+            // The next list in a circle.
+            auto const turned =
+                std::rotr(static_cast<std::uint16_t>(used_), static_cast<int>(turn_));
+            unsigned const i = (turn_ + static_cast<unsigned>(std::countr_zero(turned))) % 16;
             turn_ = i + 1;
-            TimerTaskList::List& list = from_->list(i);
-            if (!TimerTaskList::isEmpty(list)) {
-                // The next one came a turn ago.
-                TimerTaskList::prefetch(std::next(list.begin(), 2));
-                return list.front();
+            Node* const first = endOf(i)->next_;
+            // A branch: to go on without one would wait for this entry's memory.
+            if (first != endOf(i)) {
+                TimerTaskList::prefetch(first->next_->next_);  // the next one came a turn ago
+                return &show(first);
             }
             used_ &= ~(1U << i);
         }
+        return nullptr;
     }
 
     LanedTaskList own_;

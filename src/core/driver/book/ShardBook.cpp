@@ -83,10 +83,9 @@ inline bool ShardBook::expire(TimeoutEntry& entry, TimeoutWord& seen,
     return true;
 }
 
-/// Takes the next entry of the flushed bucket. Returns it if it has expired; otherwise cascades
-/// those that have not, and returns null.
-inline TimeoutEntry* ShardBook::expireOrCascade(Turn& turn) noexcept {
-    auto& entry = static_cast<TimeoutEntry&>(wheel_.nextFlushed());
+/// Takes an entry, the next of the flushed bucket, out. Returns it if it has expired; otherwise
+/// cascades those that have not, and returns null.
+inline TimeoutEntry* ShardBook::expireOrCascade(Turn& turn, TimeoutEntry& entry) noexcept {
     TimeoutWord word = TimeoutWord::of(entry);
     while (word.deadline() <= wheel_.currentTick()) {
         turn.isAtPeriodic = turn.leavesPeriodic && periodicNode(entry) != nullptr;
@@ -111,7 +110,8 @@ inline TimeoutEntry* ShardBook::expireOrCascade(Turn& turn) noexcept {
 TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
     while (turn.moved < kPerHold) {
         TimeoutEntry* due = nullptr;
-        if (turn.isBehind || !wheel_.hasFlushed()) {
+        TimerTaskEntry* flushed = turn.isBehind ? nullptr : wheel_.nextFlushed();
+        if (flushed == nullptr) {
             // What was due on arrival comes before later buckets, but behind all others of its
             // own tick, so a task that is due again at once starves nobody.
             Tick const first = due_.empty() ? Tick::max() : due_.list(0).front().deadline();
@@ -120,7 +120,8 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
             if (std::min(first, bucket) > turn.limit) return nullptr;
             if (bucket <= first) {
                 wake();
-                if (!wheel_.hasFlushed()) {  // its entries were all cancelled
+                flushed = wheel_.nextFlushed();
+                if (flushed == nullptr) {  // its entries were all cancelled
                     ++turn.moved;
                     continue;
                 }
@@ -129,7 +130,7 @@ TimeoutEntry* ShardBook::next(Turn& turn) noexcept {
                 if (due == nullptr) return nullptr;
             }
         }
-        if (due == nullptr) due = expireOrCascade(turn);
+        if (flushed != nullptr) due = expireOrCascade(turn, static_cast<TimeoutEntry&>(*flushed));
         if (due == nullptr) {
             if (turn.isAtPeriodic) return nullptr;
             continue;
@@ -151,9 +152,10 @@ inline void ShardBook::addToChunk(TimeoutEntry& entry) noexcept {
 /// Adds what next() would return as long as it is in the flushed bucket: in a short loop.
 inline void ShardBook::fillChunk(Turn& turn, std::size_t atMost) noexcept {
     Tick const now = wheel_.currentTick();
-    while (chunk_.size() < atMost && !chunk_.isFull() && turn.moved < kPerHold &&
-           wheel_.hasFlushed()) {
-        auto& entry = static_cast<TimeoutEntry&>(wheel_.nextFlushed());
+    while (chunk_.size() < atMost && !chunk_.isFull() && turn.moved < kPerHold) {
+        TimerTaskEntry* const next = wheel_.nextFlushed();
+        if (next == nullptr) return;
+        auto& entry = static_cast<TimeoutEntry&>(*next);
         TimeoutWord word = TimeoutWord::of(entry);
         if (word.deadline() > now || periodicNode(entry) != nullptr) return;
         if (!expire(entry, word, TimeoutState::taken)) continue;

@@ -262,7 +262,7 @@ private:
     bool takeBack(TimeoutEntry& entry) noexcept;
     void wake() noexcept;
     TimeoutEntry* takeDue(Turn const& turn) noexcept;
-    TimeoutEntry* expireOrCascade(Turn& turn) noexcept;
+    TimeoutEntry* expireOrCascade(Turn& turn, TimeoutEntry& entry) noexcept;
     bool expire(TimeoutEntry& entry, TimeoutWord& seen, TimeoutState state) const noexcept;
     void addToChunk(TimeoutEntry& entry) noexcept;
     void fillChunk(Turn& turn, std::size_t atMost) noexcept;
