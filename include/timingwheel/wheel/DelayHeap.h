@@ -50,8 +50,8 @@ public:
     /// Returns true if the bucket is now the earliest. REQUIRES: it belongs to a level that was
     /// added, and is not in the heap; it and the armed ones of its level expire within one turn.
     bool push(TimerTaskList& bucket) noexcept;
-    /// The same for the bucket of a slot of the finest level, which may be in the heap already: for a
-    /// cascade, where that is chance. Inline, and nearly without branches.
+    /// The same for the bucket of a slot of the finest level, which may be in the heap already: for
+    /// a cascade, where that is chance. Inline, and nearly without branches.
     void pushFinest(std::uint32_t slot, std::int64_t expiration) noexcept {
         add(levels_.front(), slot, expiration);
     }

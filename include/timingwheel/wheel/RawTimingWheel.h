@@ -223,13 +223,13 @@ public:
     /// The same, taken out: to be placed again, or run. REQUIRES: hasFlushed().
     TimerTaskEntry& takeFlushed() noexcept { return flushed_.takeNext(); }
 
-    /// Places entries of the last flush again; those that are due stay. It looks at up to `atMost`
-    /// of them, and at most kAtOnce, so go on while there are some. Takes them off `atMost`. Returns
+    /// Places entries of the last flush again; those that are due stay. Looks at up to `atMost` of
+    /// them, and at most kAtOnce, so go on while there are some. Takes them off `atMost`. Returns
     /// how many went to a lower level. Cheaper than nextFlushed and move.
     std::size_t cascade(std::size_t& atMost) noexcept;
 
-    /// Takes out an entry of the last flush that is due, and returns it; null if none is left. Those
-    /// that are not go to the buckets of their deadlines. Looks at up to `atMost` entries.
+    /// Takes out an entry of the last flush that is due, and returns it; null if none is left.
+    /// Those that are not go to the buckets of their deadlines. Looks at up to `atMost` entries.
     TimerTaskEntry* nextDue(std::size_t& atMost) noexcept {
         while (atMost > 0) {
             TimerTaskEntry* const entry = flushed_.next();

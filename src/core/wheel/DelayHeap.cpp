@@ -68,14 +68,14 @@ bool DelayHeap::push(TimerTaskList& bucket) noexcept {
     return isEarliest;
 }
 
-/// The earliest bucket of a level, taken out. The armed ones expire within one turn: so the next one
-/// expires as many slots later as it lies ahead in the ring.
+/// The earliest bucket of a level, taken out. The armed ones expire within one turn, so the next
+/// one expires as many slots later as it lies ahead in the ring.
 inline TimerTaskList& DelayHeap::take(Level& level) noexcept {
     std::uint32_t const slot = level.slot;
     std::uint32_t const next = level.armed.nextAfter(slot);
     level.armed.remove(slot);
     level.slot = next;
-    // Without a next one at least kNever, else INT64_MIN: an addition, as here, too, chance decides.
+    // kNever at least without a next one, else INT64_MIN: an addition, as chance decides here too.
     auto const atLeast = static_cast<std::uint64_t>(kNever) + (next != slot ? 1U : 0U);
     level.earliest = std::max(level.expirationOf(next, slot, level.earliest),
                               static_cast<std::int64_t>(atLeast));

@@ -15,7 +15,7 @@ namespace detail {
 /// The entries of a flushed bucket, or of all buckets, until they are taken one by one.
 ///
 /// A bucket that uses its lanes is emptied in turn from the front of each list. With each entry the
-/// one after the next is prefetched: it comes from memory while those of the other lists are placed.
+/// one after the next is prefetched: it comes from memory while the other lists have their turn.
 /// Nothing but that hint depends on the next entries, so any of them may be removed meanwhile. A
 /// bucket that uses no lane is emptied in its order.
 ///

@@ -88,8 +88,8 @@ private:
         return words_[begin_[depth] + slot / 64];
     }
 
-    // The bitmaps of words change seldom, and are searched seldom. Inline, they would save registers
-    // for all.
+    // The bitmaps of words seldom change, and are seldom searched. Inline, they would save
+    // registers for all.
     TIMINGWHEEL_NO_INLINE void noteWord(std::uint32_t number) noexcept {
         for (std::uint32_t i = 1; i < depth_; ++i, number /= 64) {
             std::uint64_t& word = wordOf(i, number);
