@@ -13,9 +13,15 @@ skip() {
 
 command -v bpftrace >/dev/null || skip "bpftrace is not installed"
 pcFile=$(find "$prefix" -name timingwheel.pc)
-export PKG_CONFIG_PATH="${pcFile%/*}" LD_LIBRARY_PATH="${pcFile%/pkgconfig/*}"
-wanted=timingwheel traced=$LD_LIBRARY_PATH/libtimingwheel.so
-if [ "$linkage" = static ]; then wanted+=" --static" traced=$PWD/traced; fi
+export PKG_CONFIG_PATH="${pcFile%/*}" LD_LIBRARY_PATH="$PWD"
+wanted=timingwheel
+if [ "$linkage" = static ]; then
+    wanted+=" --static" traced=$PWD/traced
+else
+    # A copy: other tests run programs with the library meanwhile, and are traced with it.
+    cp -P "${pcFile%/pkgconfig/*}"/libtimingwheel.so* .
+    traced=$PWD/libtimingwheel.so
+fi
 # shellcheck disable=SC2046,SC2086  # the flags are words
 "$compiler" -std=c++20 -O2 "$here/inspected.cpp" $(pkg-config --cflags --libs $wanted) -o traced
 
