@@ -19,7 +19,7 @@ namespace detail {
 /// Nothing but that hint depends on the next entries, so any of them may be removed meanwhile. A
 /// bucket that uses no lane is emptied in its order.
 ///
-/// Complexity     everything O(1)
+/// Complexity     everything O(1), but placeAll, which is O(atMost)
 /// Thread safety  none: belongs to its wheel
 class FlushedEntries {
 public:
