@@ -115,7 +115,7 @@ private:
         level.earliest = (std::min)(level.earliest, expiration);
         earliest_ = (std::min)(earliest_, expiration);
     }
-    TimerTaskList& take(Level& level) noexcept;
+    static TimerTaskList& goOn(Level& level, std::uint32_t next) noexcept;
     TimerTaskList& popAny() noexcept;
     std::size_t topLevel() const noexcept;
     void noteCoarser(std::size_t level) noexcept;

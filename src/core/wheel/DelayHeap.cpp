@@ -68,12 +68,11 @@ bool DelayHeap::push(TimerTaskList& bucket) noexcept {
     return isEarliest;
 }
 
-/// The earliest bucket of a level, taken out. The armed ones expire within one turn, so the next
-/// one expires as many slots later as it lies ahead in the ring.
-inline TimerTaskList& DelayHeap::take(Level& level) noexcept {
+/// Goes on to the slot that comes after the earliest one, which was taken out; the same slot if
+/// there is none. The armed buckets expire within one turn, so the next one expires as many slots
+/// later as it lies ahead in the ring.
+inline TimerTaskList& DelayHeap::goOn(Level& level, std::uint32_t next) noexcept {
     std::uint32_t const slot = level.slot;
-    std::uint32_t const next = level.armed.nextAfter(slot);
-    level.armed.remove(slot);
     level.slot = next;
     // kNever at least without a next one, else INT64_MIN: an addition, as chance decides here too.
     auto const atLeast = static_cast<std::uint64_t>(kNever) + (next != slot ? 1U : 0U);
@@ -85,16 +84,19 @@ inline TimerTaskList& DelayHeap::take(Level& level) noexcept {
 TimerTaskList& DelayHeap::pop() noexcept {
     assert(!empty());
     Level& finest = levels_.front();
-    // Most buckets. The compiler leaves out what larger levels need, and so saves no registers.
-    if (finest.earliest != earliest_ || !finest.armed.isOneWord()) return popAny();
-    TimerTaskList& bucket = take(finest);
+    // Most buckets. This path calls nothing, and so saves no registers.
+    if (finest.earliest != earliest_ || !finest.armed.isNextInWord(finest.slot)) return popAny();
+    TimerTaskList& bucket = goOn(finest, finest.armed.removeInWord(finest.slot));
     earliest_ = std::min(finest.earliest, coarserEarliest_);
     return bucket;
 }
 
 TIMINGWHEEL_NO_INLINE TimerTaskList& DelayHeap::popAny() noexcept {
     std::size_t const number = topLevel();
-    TimerTaskList& bucket = take(levels_[number]);
+    Level& level = levels_[number];
+    std::uint32_t const next = level.armed.nextAfter(level.slot);
+    level.armed.remove(level.slot);
+    TimerTaskList& bucket = goOn(level, next);
     if (number > 0) noteCoarser(number);
     earliest_ = std::min(levels_.front().earliest, coarserEarliest_);
     return bucket;

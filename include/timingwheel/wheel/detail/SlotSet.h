@@ -68,11 +68,18 @@ public:
     /// The next one after `slot`, in a circle: `slot` itself comes last. REQUIRES: not empty.
     std::uint32_t nextAfter(std::uint32_t slot) const noexcept {
         assert(!empty());
-        // Whether there is one above `slot` is chance. So a single word is turned: no branch.
-        if (isOneWord())
-            return (slot + 1 + firstOf(std::rotr(words_[0], static_cast<int>(slot + 1)))) % 64;
-        std::uint64_t const above = words_[slot / 64] & ~std::uint64_t{1} << slot % 64;
-        return above != 0 ? slot / 64 * 64 + firstOf(above) : nextWordAfter(slot / 64);
+        return isNextInWord(slot) ? nextInWord(slot) : nextWordAfter(slot / 64);
+    }
+
+    /// True if the word of `slot` is known to hold the next one after it.
+    bool isNextInWord(std::uint32_t slot) const noexcept {
+        return isOneWord() || words_[slot / 64] >> 1U >> slot % 64 != 0;
+    }
+    /// Removes `slot`, and returns the next one after it. O(1). REQUIRES: isNextInWord(slot).
+    std::uint32_t removeInWord(std::uint32_t slot) noexcept {
+        std::uint32_t const next = nextInWord(slot);
+        words_[slot / 64] &= ~bitOf(slot);
+        return next;
     }
 
 private:
@@ -83,6 +90,11 @@ private:
     }
     static std::uint32_t firstOf(std::uint64_t word) noexcept {
         return static_cast<std::uint32_t>(std::countr_zero(word));
+    }
+    /// Whether there is one above `slot` is chance. So the word is turned: no branch.
+    std::uint32_t nextInWord(std::uint32_t slot) const noexcept {
+        std::uint64_t const turned = std::rotr(words_[slot / 64], static_cast<int>(slot + 1));
+        return slot / 64 * 64 + (slot + 1 + firstOf(turned)) % 64;
     }
     std::uint64_t& wordOf(std::uint32_t depth, std::uint32_t slot) const noexcept {
         return words_[begin_[depth] + slot / 64];
