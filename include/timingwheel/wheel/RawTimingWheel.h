@@ -100,7 +100,6 @@ private:
 ///   W5  placed again after its bucket expired, an entry lands on a lower level or is due
 ///   H1  a bucket is in the delay heap at most once, and exactly while it is armed
 ///   H2  its expiration does not change while it is there
-///   L1  an entry is in its bucket's first list, or in the lane that its address says
 /// W2 to W5 hold for the deadline by which an entry was placed. If its deadline was moved later
 /// while it was queued, or no level reaches it (it is then in the farthest bucket), only
 /// expiration <= d holds, and placing it again is a new place, not a cascade.
@@ -193,7 +192,11 @@ public:
     ///   - never back,
     ///   - not past the expiration of a bucket that holds an entry,
     ///   - past at most 64 buckets whose entries were all cancelled: that bounds the work.
-    Tick advanceClock(Tick tick) noexcept;
+    Tick advanceClock(Tick tick) noexcept {
+        if (tick.value() != clock_ || hasFlushed()) return advanceClockFar(tick);
+        noteQuiet();
+        return tick;
+    }
     /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
     /// and no flushed entries wait. Otherwise returns false and changes nothing.
     bool advanceIdleClock(Tick tick) noexcept {
@@ -340,15 +343,24 @@ private:
     }
     Spot farSpotOf(std::int64_t deadline) noexcept;
 
-    Placement link(TimerTaskEntry& entry, Spot spot) noexcept {
+    Placement link(TimerTaskEntry& entry, Spot spot, unsigned list = 0) noexcept {
         detail::BucketRing& ring = *spot.ring;
         if (ring.usesLanes()) [[unlikely]] {
             std::uint64_t const slot = ring.slotAt(spot.behind);
-            return linkInto(ring.lanes()[slot].laneOf(entry), entry, ring.buckets()[slot], spot);
+            return linkInto(laneFrom(list, ring.lanes()[slot]), entry, ring.buckets()[slot], spot);
         }
         TimerTaskList& bucket = ring.buckets()[ring.slotAt(spot.behind)];
         return linkInto(bucket.list(0), entry, bucket, spot);
     }
+    /// The lane for an entry that comes from a list of another bucket: the same lane, or, from the
+    /// first list and from outside, one that changes after kInARow entries, whatever their buckets.
+    /// So what was added in a row lies in a row in its lane, and the processor fetches ahead without
+    /// being told. And additions go to few lanes at a time, whose ends stay in the cache.
+    TimerTaskList::List& laneFrom(unsigned list, TimerTaskList::Lanes& lanes) noexcept {
+        if (list != 0) return lanes.lists[list - 1];
+        return lanes.lists[added_++ / kInARow % (TimerTaskList::kLists - 1)];
+    }
+    static constexpr std::uint32_t kInARow = 2'048;
     Placement linkInto(TimerTaskList::List& list, TimerTaskEntry& entry, TimerTaskList& bucket,
                        Spot spot) noexcept {
         // An armed bucket has its stamp already: a stamp comes off before the clock passes it.
@@ -366,7 +378,13 @@ private:
 
     TimerTaskList* bucketAt(WalkPlace const& place) noexcept;
     void moveClock(std::int64_t tick) noexcept;
-    void noteQuiet() noexcept;
+    /// Notes the tick until which advanceIdleClock() makes only one comparison.
+    /// REQUIRES: no flushed entries wait.
+    void noteQuiet() noexcept {
+        flushed_.forgetBucket();
+        quietUntil_ = (std::min)(heap_.earliest(), nextTurn_);
+    }
+    Tick advanceClockFar(Tick tick) noexcept;
     bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void setCrowded(bool crowded) noexcept;
     static std::size_t crowdOf(TimingWheelLevel const& level) noexcept;
@@ -374,8 +392,9 @@ private:
     /// After so many, a cascade looks whether they are a crowd.
     static constexpr std::size_t kAtOnce = 1'024;
 
-    TimerTaskList const& linkElsewhere(TimerTaskEntry& entry, Tick deadline) noexcept;
-    TimerTaskList& linkFinest(TimerTaskEntry& entry, std::int64_t deadline) noexcept;
+    TimerTaskList const& linkElsewhere(TimerTaskEntry& entry, Tick deadline,
+                                       unsigned list) noexcept;
+    TimerTaskList& linkFinest(TimerTaskEntry& entry, std::int64_t deadline, unsigned list) noexcept;
     TimerTaskList& flushEarliest() noexcept;
     TimerTaskList& disarmEarliest() noexcept;
     void buildLevels(std::int64_t deadline);
@@ -397,6 +416,7 @@ private:
     TimerTaskList const* flushedFrom_ = nullptr;
     std::int64_t origin_;  // 0, or the start if that is negative: no tick comes before
     LevelGeometry geometry_;
+    std::uint32_t added_ = 0;    // to lanes
     std::uint64_t samples_ = 0;  // a bit for each, by its address
     int crowdedFrom_;            // how many bits
     bool isCrowded_;

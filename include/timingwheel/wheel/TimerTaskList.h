@@ -53,25 +53,13 @@ public:
 
     /// The further lists of a bucket.
     struct Lanes {
-        List& laneOf(TimerTaskEntry const& entry) noexcept {
-            return lists[TimerTaskList::laneOf(entry) - 1];
-        }
         List lists[kLists - 1];
     };
 
-    /// Spreads numbers, however far apart they are, evenly over all those of 32 bits: by 2^32 / the
-    /// golden ratio.
-    static std::uint32_t spread(std::uintptr_t number) noexcept {
-        return static_cast<std::uint32_t>(number) * 0x9E37'79B1U;
-    }
+    /// Spreads addresses, however far apart they are, evenly over all numbers of 32 bits: by 2^32 /
+    /// the golden ratio.
     static std::uint32_t spread(TimerTaskEntry const& entry) noexcept {
-        return spread(reinterpret_cast<std::uintptr_t>(&entry));
-    }
-    /// The list of an entry in a crowded bucket: 1 to 8. All entries of 4 KiB have the same. What
-    /// was made and added in a row then lies in a row in its lane, too, and the processor fetches
-    /// ahead without being told.
-    static unsigned laneOf(TimerTaskEntry const& entry) noexcept {
-        return 1 + (spread(reinterpret_cast<std::uintptr_t>(&entry) >> 12U) >> 29U);
+        return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&entry)) * 0x9E37'79B1U;
     }
 
     TimerTaskList() noexcept = default;

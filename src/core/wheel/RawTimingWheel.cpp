@@ -157,13 +157,6 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
     for (std::size_t i = 1; i < levels_.size() && levels_[i].moveClock(tick); ++i) continue;
 }
 
-/// Notes the tick until which advanceIdleClock() makes only one comparison.
-/// REQUIRES: no flushed entries wait.
-void RawTimingWheel::noteQuiet() noexcept {
-    flushed_.forgetBucket();
-    quietUntil_ = std::min(heap_.earliest(), nextTurn_);
-}
-
 /// Beyond what one comparison shows.
 bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
     if (tick >= heap_.earliest() || hasFlushed()) return false;
@@ -190,7 +183,7 @@ bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
     return true;
 }
 
-Tick RawTimingWheel::advanceClock(Tick tick) noexcept {
+Tick RawTimingWheel::advanceClockFar(Tick tick) noexcept {
     constexpr int kMostDisarmed = 64;
     if (hasFlushed()) return currentTick();
     if (tick.value() > clock_) {
@@ -247,20 +240,21 @@ void RawTimingWheel::useLanesBelow(std::uint32_t above) noexcept {
 
 /// For a cascade, which inlines the rest.
 TIMINGWHEEL_NO_INLINE TimerTaskList const& RawTimingWheel::linkElsewhere(TimerTaskEntry& entry,
-                                                                         Tick deadline) noexcept {
+                                                                         Tick deadline,
+                                                                         unsigned list) noexcept {
     Spot const spot = spotOf(deadline);
-    return link(entry, spot.ring == nullptr ? farSpotOf(deadline.value()) : spot).bucket();
+    return link(entry, spot.ring == nullptr ? farSpotOf(deadline.value()) : spot, list).bucket();
 }
 
 /// For a cascade. With few in a bucket it is chance whether an entry is the first: then to arm the
 /// bucket for each takes less than a branch that is guessed wrong.
-inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry,
-                                                 std::int64_t deadline) noexcept {
+inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry, std::int64_t deadline,
+                                                 unsigned list) noexcept {
     detail::BucketRing& ring = *finest_;
     std::uint64_t const slot = ring.slotAt(ring.ticksBehind(deadline));
     TimerTaskList& bucket = ring.buckets()[slot];
     if (ring.usesLanes()) {
-        TimerTaskList::add(entry, ring.lanes()[slot].laneOf(entry));
+        TimerTaskList::add(entry, laneFrom(list, ring.lanes()[slot]));
         if (bucket.isArmed()) return bucket;
     } else {
         bucket.add(entry);
@@ -290,22 +284,24 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     std::int64_t const clock = clock_;
     std::size_t left = most;
     std::size_t lower = 0;
-    flushed_.placeAll(left, [&, limit, from, clock, ring](TimerTaskEntry& entry) noexcept {
+    auto const place = [&, limit, from, clock, ring](TimerTaskEntry& entry,
+                                                     unsigned list) noexcept {
         std::int64_t const deadline = entry.deadline().value();
         if (deadline <= clock) return false;
         TimerTaskList const* bucket = nullptr;
         if (deadline >= limit || deadline < from) {
-            bucket = &linkElsewhere(entry, Tick{deadline});
+            bucket = &linkElsewhere(entry, Tick{deadline}, list);
             if (bucket->level() >= above) --lower;
         } else if (isFinest) {
-            bucket = &linkFinest(entry, deadline);
+            bucket = &linkFinest(entry, deadline, list);
         } else {
-            bucket = &link(entry, {ring, ring->nearSlotsBehind(deadline)}).bucket();
+            bucket = &link(entry, {ring, ring->nearSlotsBehind(deadline)}, list).bucket();
         }
         ++lower;
         TIMINGWHEEL_PROBE_2(cascade, &entry, bucket);
         return true;
-    });
+    };
+    flushed_.placeAll(left, place);
     atMost -= most - left;
     return lower;
 }
@@ -362,13 +358,6 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
         if (!armed.emplace(item.bucket, item.expiration).second)
             broken("H1 (armed once)", levels_[item.bucket->level()], *item.bucket, item.expiration);
 
-    auto const checkLanes = [](TimingWheelLevel const& level, TimerTaskList const& bucket) {
-        for (unsigned lane = 1; lane < bucket.lists(); ++lane)
-            for (TimerTaskEntry const& entry : bucket.list(lane))
-                if (TimerTaskList::laneOf(entry) != lane)
-                    broken("L1 (lane of the address)", level, bucket, lane);
-    };
-
     for (TimingWheelLevel const& level : levels_) {
         std::int64_t const size = geometry_.sizeOf(level.number());
         for (TimerTaskList const& bucket : level.buckets()) {
@@ -384,7 +373,6 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
             if (!bucket.empty() && !bucket.isArmed())
                 broken("W3 (holds an entry, so is armed)", level, bucket, bucket.expiration());
 
-            checkLanes(level, bucket);
             bucket.forEach([&](TimerTaskEntry const& entry) {
                 std::int64_t const deadline = entry.deadline().value();
                 if (deadline < bucket.expiration())

@@ -118,8 +118,10 @@ TEST_F(FlushedEntriesTest, StayInTheirOrderIfTheyAreNotPlaced) {
             inLanes ? flushLanes() : flushed_.takeAll(bucket_);
             TimerTaskList placed;
             std::size_t atMost = atOnce;
-            flushed_.placeAll(atMost, [&](TimerTaskEntry& entry) {
-                if ((&entry - entries_.data()) % 2 == 1) return false;
+            flushed_.placeAll(atMost, [&](TimerTaskEntry& entry, unsigned list) {
+                auto const i = static_cast<std::size_t>(&entry - entries_.data());
+                EXPECT_EQ(list, inLanes ? i % 3 : 0);
+                if (i % 2 == 1) return false;
                 placed.add(entry);
                 return true;
             });

@@ -69,14 +69,14 @@ public:
         return *entry;
     }
 
-    /// Calls `place` with up to `atMost` entries, from each list in turn, and takes them off that.
-    /// For true, it has linked the entry into a list elsewhere. Otherwise the entry stays, before
-    /// those that are still to come. So none is bridged by itself.
+    /// Calls `place(entry, list)` with up to `atMost` entries, from each list in turn, and takes
+    /// them off that. For true, it has linked the entry into a list elsewhere. Otherwise the entry
+    /// stays, before those that are still to come. So none is bridged by itself.
     template <class Place>
     void placeAll(std::size_t& atMost, Place&& place) noexcept {
         std::size_t placed = 0;
         if (used_ <= 1) {
-            Walk walk{endOf(0)};
+            Walk walk{endOf(0), 0};
             for (; atMost > 0 && !walk.isAtEnd(); --atMost) placed += walk.step(place) ? 1U : 0U;
             walk.close();
             taken_ += placed;
@@ -85,7 +85,8 @@ public:
         Walk walks[TimerTaskList::kLists];
         unsigned count = 0;
         for (unsigned rest = used_; rest != 0; rest &= rest - 1) {
-            walks[count] = Walk{endOf(static_cast<unsigned>(std::countr_zero(rest)))};
+            auto const number = static_cast<unsigned>(std::countr_zero(rest));
+            walks[count] = Walk{endOf(number), number};
             if (walks[count].isAtEnd()) continue;
             TimerTaskList::prefetch(walks[count++].next);
         }
@@ -126,7 +127,8 @@ private:
     /// A walk through a list from which most are taken.
     struct Walk {
         Walk() noexcept = default;
-        explicit Walk(Node* list) noexcept : end{list}, last{list}, next{list->next_} {}
+        Walk(Node* head, unsigned number) noexcept
+            : end{head}, last{head}, next{head->next_}, list{number} {}
 
         bool isAtEnd() const noexcept { return next == end; }
         template <class Place>
@@ -134,7 +136,7 @@ private:
             Node* const node = next;
             next = node->next_;
             TimerTaskList::prefetch(next->next_);  // the next one came a turn ago
-            if (place(*TimerTaskList::List::value_traits::to_value_ptr(node))) return true;
+            if (place(*TimerTaskList::List::value_traits::to_value_ptr(node), list)) return true;
             last->next_ = node;
             node->prev_ = last;
             last = node;
@@ -149,6 +151,7 @@ private:
         Node* end;
         Node* last;  // of those that stay
         Node* next;
+        unsigned list;
     };
 
     bool areLanesEmpty() const noexcept {
