@@ -122,10 +122,11 @@ public:
     static Clock& wall() noexcept;
 
     /// A time of the system's clock as one of `wall()`. What lies beyond the years 1677 to 2262
-    /// becomes the end of that time: `TimePoint::max()`, never, and `TimePoint::min()`.
+    /// becomes the end of that time: `TimePoint::max()`, never, and `TimePoint::min()`. Throws
+    /// std::invalid_argument for NaN.
     template <class Length>
     static constexpr TimePoint wallTime(
-        std::chrono::time_point<std::chrono::system_clock, Length> time) noexcept {
+        std::chrono::time_point<std::chrono::system_clock, Length> time) {
         return TimePoint{Duration{time.time_since_epoch()}.nanoseconds()};
     }
     /// The reverse, rounded down to what the system's clock can express.

@@ -148,7 +148,8 @@ public:
     using Object = typename detail::HookTarget<decltype(function)>::Object;
 
     explicit TimerHook(Object& object) noexcept
-        : TimerHookBase{detail::kHookOperations<function, Object>, std::addressof(object)} {}
+        : TimerHookBase{detail::kHookOperations<function, Object>,
+                        const_cast<void*>(static_cast<void const*>(std::addressof(object)))} {}
 };
 
 }  // namespace v1

@@ -33,8 +33,7 @@ public:
         : value_{delay} {}
     constexpr When(Duration delay) noexcept : value_{delay} {}
     template <std::convertible_to<Clock::TimePoint> Time>
-    constexpr When(Time const& time)
-        : value_{static_cast<Clock::TimePoint>(time).time_since_epoch()}, isTimePoint_{true} {}
+    constexpr When(Time const& time) : value_{sinceEpoch(time)}, isTimePoint_{true} {}
 
     // Mistakes, as in Duration.
     template <class NumberWithoutUnit>
@@ -56,6 +55,16 @@ public:
     }
 
 private:
+    static constexpr Duration sinceEpoch(Clock::TimePoint const& time) noexcept {
+        return time.time_since_epoch();
+    }
+    /// One in a coarser unit may lie beyond all of them.
+    template <class Length>
+    static constexpr Duration sinceEpoch(
+        std::chrono::time_point<Clock::TimePoint::clock, Length> const& time) {
+        return time.time_since_epoch();
+    }
+
     Duration value_;  // of a time point: since the clock's epoch
     bool isTimePoint_ = false;
 };

@@ -37,7 +37,7 @@ public:
         handle = TimeoutAccess::adopt(*node);
         static_cast<void>(shard_.schedule(*node, kDue, kDue, clock_.now()));
         // From the first one on, push-backs need no lock.
-        static_cast<void>(shard_.reschedule(*node, kDue));
+        static_cast<void>(pushBackTo(*node, kDue));
     }
     ~OneTimeout() {
         handle = Timeout{};
@@ -53,7 +53,7 @@ public:
         isCancelled_ = true;
     }
     void pushBack() {
-        bool const isMoved = shard_.reschedule(node(), kPushedTo);
+        bool const isMoved = pushBackTo(node(), kPushedTo);
         Aside const aside;
         if (isMoved) deadline_ = kPushedTo;
         require(!isMoved || runs_ == 0, "a push-back was told that it came in time");
@@ -89,6 +89,9 @@ public:
 
 private:
     TimeoutNode& node() { return *TimeoutAccess::node(handle); }
+    bool pushBackTo(TimeoutNode& node, Tick deadline) {
+        return shard_.rescheduleAt(node, context_->scale.timeOf(deadline), deadline);
+    }
 
     ManualClock clock_{Clock::TimePoint{}};
     LoneContext::Pointer context_ =

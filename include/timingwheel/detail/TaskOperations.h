@@ -211,7 +211,7 @@ inline constexpr TaskOperations kTaskOperations{
     {false},
     sizeof(Task),
     alignof(Task),
-    [](void* to, void* from) { new (to) Task(std::move(*static_cast<Task*>(from))); },
+    [](void* to, void* from) { ::new (to) Task(std::move(*static_cast<Task*>(from))); },
     destroyOperation<Task>(),
     &runTask<Task>,
     cancelledOperation<Task>(),

@@ -354,8 +354,8 @@ private:
     }
     /// The lane for an entry that comes from a list of another bucket: the same lane, or, from the
     /// first list and from outside, one that changes after kInARow entries, whatever their buckets.
-    /// So what was added in a row lies in a row in its lane, and the processor fetches ahead without
-    /// being told. And additions go to few lanes at a time, whose ends stay in the cache.
+    /// So what was added in a row lies in a row in its lane, and the processor fetches ahead by
+    /// itself. And additions go to few lanes at a time, whose ends stay in the cache.
     TimerTaskList::List& laneFrom(unsigned list, TimerTaskList::Lanes& lanes) noexcept {
         if (list != 0) return lanes.lists[list - 1];
         return lanes.lists[added_++ / kInARow % (TimerTaskList::kLists - 1)];

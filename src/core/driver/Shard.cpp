@@ -194,14 +194,15 @@ void Shard::endAll(TimerTaskList& ended) noexcept {
     }
 }
 
-bool Shard::reschedule(TimeoutEntry& entry, Tick deadline) {
+bool Shard::rescheduleAt(TimeoutEntry& entry, Clock::TimePoint time, Tick deadline) {
     if (pushBack(entry, deadline)) {
         context().pushedBack.add();
         return true;
     }
     if (!isPending(TimeoutWord::of(entry).state())) return false;
     // A hook's timer may have stopped.
-    return move(entry, deadline, context().clock.callersNowOrFrozen());
+    Clock::TimePoint const now = context().clock.callersNowOrFrozen();
+    return move(entry, time <= now ? context().scale.nowToTick(now) : deadline, now);
 }
 
 bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
@@ -297,10 +298,13 @@ bool Shard::turnBackIfSet(ShardHold& hold, Tick tick) noexcept {
     if (tick < current) {
         // Another thread may just have read the clock later, and was here before. Under the lock
         // nobody can.
-        tick = std::max(context().tickNow(), Tick{0});
+        TickScale const& scale = context().scale;
+        Clock::TimePoint const now = context().now();
+        tick = std::max(scale.nowToTick(now), Tick{0});
         if (tick < current) {
+            // By times, since a tick may be longer.
             bool const isCorrection =
-                current.value() - tick.value() > Periodicity::kCorrection / context().scale.tick();
+                timeSince(now, scale.timeOf(current)) > Periodicity::kCorrection;
             hold.wakeBy(hold->turnBack(tick, isCorrection));
             publishReach(hold);
         }
@@ -489,6 +493,13 @@ void Shard::endGivenUp(RunFrame& frame) noexcept {
         }
         hold.endRun(frame);
     }
+}
+
+void Shard::waitForGivenUp() noexcept {
+    ShardHold hold{*this};
+    RunningTasks const& running = hold.tasks().running;
+    std::uint64_t const upTo = running.runs();
+    hold.waitForRuns([&] { return !running.givesUpElsewhere(upTo, RunFrame::thisThread()); });
 }
 
 std::size_t Shard::pending() {

@@ -77,14 +77,14 @@ public:
     std::size_t cancelAll(TimerTaskList& ended) noexcept;
     /// Ends nodes of any timer's shards. It calls the user's code, which may destroy the timer.
     static void endAll(TimerTaskList& ended) noexcept;
-    /// Moves a pending entry's deadline. `now` is the caller's reading of the clock. Without it the
-    /// clock is read only if the lock is taken.
+    /// Moves a pending entry's deadline. `now` is the caller's reading of the clock.
     bool reschedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
         if (!pushBack(entry, deadline)) return move(entry, deadline, now);
         context().pushedBack.add();
         return true;
     }
-    bool reschedule(TimeoutEntry& entry, Tick deadline);
+    /// The same to `time`, whose tick is `deadline`. Reads the clock only if the lock is taken.
+    bool rescheduleAt(TimeoutEntry& entry, Clock::TimePoint time, Tick deadline);
     /// The part of it that takes no lock, except the first time: moves a pending entry's deadline
     /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns
     /// false, and has changed nothing, if this way does not do.
@@ -133,6 +133,8 @@ public:
     /// Notifies the objects of hooks that the timer gave up, one after another, as if they ran in
     /// `frame`. Outside the lock; may destroy the timer.
     void endGivenUp(RunFrame& frame) noexcept;
+    /// Waits for what other threads tell now.
+    void waitForGivenUp() noexcept;
     std::size_t pending();
     /// Adds each timeout that is pending here all the time, and is not moved by others, and some of
     /// the others, perhaps several times. At most kPerHold for each hold of the lock. Throws

@@ -334,8 +334,14 @@ void TimerCore::collect(StoppedTimeouts& stopped) noexcept {
 }
 
 void TimerCore::endGivenUp() noexcept {
+    bool const inside = RunFrame::isInside(context_);
     RunFrame frame{context_};  // keeps the timer in memory
+    frame.givesUp = true;
     for (auto const& shard : shards_) shard->endGivenUp(frame);
+    // What this call has given up, another one may be telling. Inside a task that would wait for
+    // this thread.
+    if (inside) return;
+    for (auto const& shard : shards_) shard->waitForGivenUp();
 }
 
 void TimerCore::orphanKeepers() noexcept {

@@ -24,9 +24,11 @@ bool TimerHookBase::reschedule(When when, TimeoutOptions options) {
         return false;
     }
     detail::TimerContext const& context = shard->context();
-    if (when.isTimePoint())
-        return shard->reschedule(entry_, context.intake(when.timePoint(), options));
-    auto const [now, time] = context.clock.afterOrFrozen(when.delay());
+    // As WheelTimer::reschedule.
+    if (when.isTimePoint() && options.tolerance.count() == 0)
+        return shard->rescheduleAt(entry_, when.timePoint(),
+                                   context.intake(when.timePoint(), options));
+    auto const [now, time] = context.clock.afterOrFrozen(when);
     return shard->reschedule(entry_, context.intake(time, now, options), now);
 }
 

@@ -179,10 +179,11 @@ void detail::schedule(WheelTimer& timer, TimerHookBase& hook, When when) {
 }
 
 bool WheelTimer::reschedule(Timeout const& timeout, When when, TimeoutOptions options) {
-    if (when.isTimePoint()) {
+    // A tolerance may round the past to what is far ahead: then the clock has to be read.
+    if (when.isTimePoint() && options.tolerance.count() == 0) {
         Tick const tick = core_->context().intake(when.timePoint(), options);
         TimeoutNode* const node = nodeOf(*core_, timeout);
-        return node != nullptr && Shard::of(*node)->reschedule(*node, tick);
+        return node != nullptr && Shard::of(*node)->rescheduleAt(*node, when.timePoint(), tick);
     }
     // The entry comes from memory while the clock is read.
     detail::prefetchToWrite(TimeoutAccess::node(timeout));

@@ -324,7 +324,7 @@ TEST_F(ShardTest, ARescheduleThatCancelAllOvertakesIsFalse) {
         if (overtaken) return;
         overtaken = *std::find_if(handles_.begin(), handles_.end(),
                                   [](Timeout const& each) { return each.isPending(); });
-        EXPECT_FALSE(shard_.reschedule(*TimeoutAccess::node(overtaken), Tick{3}));
+        EXPECT_FALSE(shard_.reschedule(*TimeoutAccess::node(overtaken), Tick{3}, clock_.now()));
         EXPECT_TRUE(overtaken.isCancelled());
     };
     TimerTaskList ended;

@@ -1,4 +1,5 @@
 #include <support/TestTimers.h>
+#include <timingwheel/TimerHook.h>
 
 #include <gtest/gtest.h>
 
@@ -59,10 +60,22 @@ TYPED_TEST(Reschedule, ToThePastIsDueAtOnce) {
 TYPED_TEST(Reschedule, ToThePastIsDueAtOnceBetweenTwoTicks) {
     TypeParam timer{this->options()};
     this->clock.advance(1500us);
-    Timeout const t = timer.newTimeout([] {}, 1h);
-    EXPECT_TRUE(timer.reschedule(t, 0ms));
-    this->clock.advance(0ms);
-    EXPECT_TRUE(t.isExpired());
+    struct Object {
+        void run() { ++runs; }
+        int runs = 0;
+    } object;
+    TimerHook<&Object::run> hook{object};
+    for (When const past : {When{0ms}, When{Clock::TimePoint{1200us}}}) {
+        for (Duration const tolerance : {0ms, 10ms}) {
+            Timeout const t = timer.newTimeout([] {}, 1h);
+            timer.schedule(hook, 1h);
+            EXPECT_TRUE(timer.reschedule(t, past, {.tolerance = tolerance}));
+            EXPECT_TRUE(hook.reschedule(past, {.tolerance = tolerance}));
+            this->clock.advance(0ms);
+            EXPECT_TRUE(t.isExpired());
+        }
+    }
+    EXPECT_EQ(object.runs, 4);
 }
 
 // G12. Bug pattern: while entries of a bucket wait to be taken, and keep the wheel's clock back, a

@@ -358,9 +358,10 @@ TimePoint nextHour(TimePoint after) {
 }
 
 /// When a task of each full hour ran, while the clock went through `times`.
-std::vector<std::chrono::hours> hoursThrough(std::vector<TimePoint> const& times) {
+std::vector<std::chrono::hours> hoursThrough(std::vector<TimePoint> const& times,
+                                             Duration tick = 1ms) {
     SettableClock clock{times.front(), Clock::Kind::wall};
-    ManualTimer timer{{.clock = clock}};
+    ManualTimer timer{{.tick = tick, .clock = clock}};
     std::vector<std::chrono::hours> ran;
     Timeout const series = timer.scheduleAtTimes(
         [&] {
@@ -389,6 +390,8 @@ TEST(SeriesUnderAWallClock, ComesTwiceForNoTime) {
     EXPECT_EQ(hoursThrough({kFrom, kFrom + 3h, kFrom + 1ms, kFrom + 1h, kFrom + 2h, kFrom + 4h}),
               (Hours{12h, 13h}))
         << "three hours less a millisecond back";
+    EXPECT_EQ(hoursThrough({kFrom, kFrom + 3h, kFrom + 2h, kFrom + 7h}, 4h), (Hours{12h, 16h}))
+        << "a tick of more than three hours";
 }
 
 // G15

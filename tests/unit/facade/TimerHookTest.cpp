@@ -43,11 +43,23 @@ struct Subject {
 };
 void onSubject(Subject& subject) { subject.runs += 10; }
 void onSubjectQuietly(Subject& subject) noexcept { subject.runs += 100; }
+/// Of an object that it only reads.
+std::atomic<int> looks = 0;
+void lookAt(std::vector<int> const& counts) { looks = counts.front(); }
 
 static_assert(sizeof(TimerHook<&Subject::run>) == 48);
 static_assert(sizeof(TimerHook<&onSubject>) == 48);
 static_assert(!std::is_copy_constructible_v<TimerHook<&Subject::run>>);
 static_assert(!std::is_move_constructible_v<TimerHook<&Subject::run>>);
+
+TYPED_TEST(Hook, CallsAFunctionOfAConstObject) {
+    TypeParam timer{this->options()};
+    std::vector<int> const counts{7};
+    TimerHook<&lookAt> hook{counts};
+    timer.schedule(hook, 1ms);
+    this->clock.advance(1ms);
+    EXPECT_EQ(looks.exchange(0), 7);
+}
 
 TYPED_TEST(Hook, CallsMembersAndFunctionsNoexceptOnesToo) {
     TypeParam timer{this->options()};

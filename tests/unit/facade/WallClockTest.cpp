@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -63,6 +64,9 @@ TEST(WallClock, ConvertsItsTimes) {
     using std::chrono::year;
     EXPECT_EQ(Clock::wallTime(std::chrono::sys_days{year{2263} / 1 / 1}), TimePoint::max());
     EXPECT_EQ(Clock::wallTime(std::chrono::sys_days{year{1600} / 1 / 1}), TimePoint::min());
+    using Fractions = std::chrono::duration<double>;
+    EXPECT_THROW(Clock::wallTime(std::chrono::sys_time<Fractions>{Fractions{std::nan("")}}),
+                 std::invalid_argument);
 }
 
 TEST(WallClock, DrivesTimers) {

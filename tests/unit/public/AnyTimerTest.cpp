@@ -503,6 +503,21 @@ TYPED_TEST(AnyTimer, TakesHugeAndOverAlignedCallables) {
     }
 }
 
+// Bug pattern: a class with an operator new of its own has no placement form.
+TYPED_TEST(AnyTimer, TakesATaskOfAClassThatAllocatesByItself) {
+    auto const timer = this->make();
+    struct Task {
+        static void* operator new(std::size_t size) { return ::operator new(size); }
+        static void operator delete(void* memory) { ::operator delete(memory); }
+        void operator()() const { ++*runs; }
+        int* runs;
+    };
+    int runs = 0;
+    timer->newTimeout(Task{&runs}, 1ms);
+    this->clock.advance(3ms);
+    EXPECT_EQ(runs, 1);
+}
+
 TYPED_TEST(AnyTimer, TakesATimePointOfItsClockAndATolerance) {
     auto const timer = this->make();
     int runs = 0;

@@ -161,6 +161,17 @@ TYPED_TEST(MovedManualClock, MayReachTheEndOfTime) {
     }
 }
 
+// G13. Bug pattern: what a tolerance rounds to is a tick that no clock can show.
+TYPED_TEST(MovedManualClock, NearTheEndOfTimeLetsNoToleranceMakeADeadlineNever) {
+    ManualClock old{Clock::TimePoint::max() - 1h};
+    TypeParam timer{{.clock = old}};
+    Timeout const exact = timer.newTimeout([] {}, 58min);
+    Timeout const tolerant = timer.newTimeout([] {}, 58min, {.tolerance = 1h});
+    EXPECT_EQ(tolerant.deadline(), exact.deadline());
+    old.jump(59min);
+    EXPECT_TRUE(tolerant.isExpired());
+}
+
 // Another thread may schedule what is past while the clock looks for the next expiration.
 TEST(ManualClock, DoesNotGoBackToAnExpirationThatHasPassed) {
     struct Late final : ClockListener {

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <deque>
@@ -396,6 +398,38 @@ TYPED_TEST(CoroutineSleep, ReportsWhatItsCoroutineThrows) {
     timer.stop();
     EXPECT_EQ(this->failures.count(TaskFailure::Kind::threw), 2U);
     EXPECT_EQ(this->failures.entries().back().what, "bad dream");
+}
+
+// Bug pattern: of two calls that give up sleepers one may tell the other's, which returns meanwhile.
+TEST(CoroutineSleepTest, EndsBeforeTheCallThatGaveItUpReturns) {
+    for (bool const stops : {false, true}) {
+        SystemTimer timer{{.shards = 1}};
+        Sleeper first;
+        Sleeper second;
+        std::atomic<int> begun = 0;
+        std::atomic<bool> isOver = false;
+        // Whichever wakes first goes on when the other has woken, on another thread.
+        first.then = second.then = [&] {
+            if (begun++ == 0) {
+                while (begun < 2) std::this_thread::yield();
+            } else {
+                std::this_thread::sleep_for(20ms);
+                isOver = true;
+            }
+        };
+        Coroutine const one = sleepFor(timer, first, 1h);
+        Coroutine const two = sleepFor(timer, second, 1h);
+        std::thread other{[&] {
+            while (begun < 1) std::this_thread::yield();
+            EXPECT_EQ(timer.cancelAll(), 0U);
+        }};
+        if (stops)
+            EXPECT_EQ(timer.stop().hooks(), 2U);
+        else
+            EXPECT_EQ(timer.cancelAll(), 2U);
+        EXPECT_TRUE(isOver);
+        other.join();
+    }
 }
 
 TEST(CoroutineSleepTest, EndsOnTheExecutor) {

@@ -40,6 +40,8 @@ TEST(When, IsADelayOrATimePoint) {
     When const whole = SteadySeconds{7s};
     EXPECT_TRUE(whole.isTimePoint());
     EXPECT_EQ(whole.timePoint(), Clock::TimePoint{7s});
+    EXPECT_EQ(When{SteadySeconds::max()}.timePoint(), Clock::TimePoint::max());
+    EXPECT_EQ(When{SteadySeconds::min()}.timePoint(), Clock::TimePoint::min());
 }
 
 TEST(When, ChecksADelayAsDurationDoes) {

@@ -23,6 +23,7 @@ struct RunningTask {
 
     TimeoutEntry* entry = nullptr;  ///< what runs; null if the hook died in its own task
     Chunk* chunk = nullptr;         ///< instead: what runs is the current one of it
+    bool givesUp = false;           ///< tells the objects of hooks that the timer gave them up
     void const* const thread;       ///< which thread it is: compared, never followed
 
 private:
@@ -64,6 +65,13 @@ public:
                        void const* thread) const noexcept {
         return any([&](RunningTask const& task) {
             return task.runs(entry) && task.run_ <= upTo && task.thread != thread;
+        });
+    }
+
+    /// The same for any that gives up.
+    bool givesUpElsewhere(std::uint64_t upTo, void const* thread) const noexcept {
+        return any([&](RunningTask const& task) {
+            return task.givesUp && task.run_ <= upTo && task.thread != thread;
         });
     }
 

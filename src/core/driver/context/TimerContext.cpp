@@ -153,7 +153,9 @@ Tick TimerContext::withTolerance(Tick tick, TimeoutOptions const& timeout) const
     std::int64_t const granularity = geometry_.granularityWithin(ticks);
     std::int64_t const rounded = (tick.value() + granularity - 1) / granularity * granularity;
     // No tolerance turns a deadline into "never".
-    return rounded < Tick::kMax ? Tick{rounded} : tick;
+    bool const isNever =
+        rounded >= Tick::kMax || scale.timeOf(Tick{rounded}) == Clock::TimePoint::max();
+    return isNever ? tick : Tick{rounded};
 }
 
 }  // namespace detail
