@@ -84,21 +84,28 @@ private:
         }
 
         void onPacket() {
-            if (read()) idle_.reschedule(kIdle);  // some nanoseconds
+            ssize_t const length = read();
+            if (length > 0)
+                idle_.reschedule(kIdle);  // some nanoseconds
+            else if (length == 0)
+                server_.connections_.erase(socket_);  // the peer has closed; this destroys *this
         }
 
     private:
-        bool read() {
+        // Returns what recv does. After an error of the connection the next call returns 0.
+        ssize_t read() {
             std::array<char, 64> packet{};
-            if (recv(socket_, packet.data(), packet.size(), MSG_DONTWAIT) <= 0) return false;
-            ++server_.packets;
-            lastHeard_ = server_.timer_.clock().now();
-            return true;
+            ssize_t const length = recv(socket_, packet.data(), packet.size(), MSG_DONTWAIT);
+            if (length > 0) {
+                ++server_.packets;
+                lastHeard_ = server_.timer_.clock().now();
+            }
+            return length;
         }
 
         void onIdle() {
             // What has come in and was not read yet counts: then it is this loop that is late.
-            if (read()) return server_.timer_.schedule(idle_, kIdle);
+            if (read() > 0) return server_.timer_.schedule(idle_, kIdle);
             ++server_.closed;
             if (server_.timer_.clock().now() - lastHeard_ < kIdle) ++server_.closedTooEarly;
             server_.connections_.erase(socket_);  // a task may destroy the object that it is in

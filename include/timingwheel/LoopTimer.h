@@ -40,9 +40,8 @@ inline namespace v1 {
 /// Lifetime       as SystemTimer. The destructor closes the descriptor: take it out of the loop
 ///                first. While it runs, other threads may use hooks and handles only
 /// Errors         as SystemTimer; std::invalid_argument for an executor, a thread factory, spin,
-///                or more than one shard; std::system_error if the system has no descriptor
-///                left, or none that counts suspension, or follows the time of day, as the clock
-///                does
+///                or more than one shard; std::system_error if no descriptor is left, or the
+///                system has none for the clock's kind
 class TIMINGWHEEL_API LoopTimer final : public WheelTimer {
 public:
     /// A file descriptor; on Windows the HANDLE of a waitable timer.

@@ -18,7 +18,7 @@ inline namespace v1 {
 /// briefly lock one of several hierarchical timing wheels (see RawTimingWheel), over which the
 /// threads are spread. One driver thread, which the first schedule starts, sleeps until the
 /// earliest bucket of any wheel expires. Then it moves the bucket's entries down or runs them.
-/// While nothing is due it does not wake.
+/// While nothing is pending it does not wake.
 ///
 /// Tasks run on the driver thread unless an executor is given. A task that blocks belongs on one.
 /// Not offered: deadlines that survive the process (see store::DurableTimer).

@@ -54,9 +54,9 @@ public:
     Timer(Timer const&) = delete;
     Timer& operator=(Timer const&) = delete;
 
-    /// Runs `task` once, when its time has come: never earlier, and at most one tick, the tolerance
-    /// and the wake-up latency later. `when` is a delay or a time point of the timer's clock: see
-    /// When.
+    /// Runs `task` once, when its time has come: never earlier, and later by at most 1.1 ticks, the
+    /// tolerance and the wake-up latency (with `coarseClock` see `coarseMargin`). `when` is a delay
+    /// or a time point of the timer's clock: see When.
     ///
     /// - A task is a callable that takes nothing or a `Timeout const&`, and may be move-only; or a
     ///   std::shared_ptr of a TimerTask. If it has a member `cancelled(Timeout const&)`, that is

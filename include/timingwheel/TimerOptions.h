@@ -84,7 +84,7 @@ struct TimerOptions {
     /// How many timeouts may be pending; 0: no limit, and no counter that all threads share.
     std::size_t maxPendingTimeouts = 0;
     /// Number of wheels, each with its own lock, over which the threads are spread: a power of two
-    /// up to 64; 0: four for each core or some more. SystemTimer only.
+    /// up to 64; 0: four for each core or some more, at most 64. SystemTimer only.
     std::size_t shards = 0;
     /// Busy-wait for this long (0 to 1 s) before each expiration. Costs that much processor time
     /// for each wake-up and removes the wake-up latency; dedicate a core to it. SystemTimer only;

@@ -22,7 +22,8 @@ inline namespace v1 {
 /// - A time point is a `Clock::TimePoint`, or converts to it, and is of the timer's own clock: take
 ///   `timer.clock().now()`, not another clock's. One in the past is due at once.
 ///   `TimePoint::max()` means never.
-/// - A number does not compile, and neither does a time point of another clock.
+/// - A number does not compile, nor does a time point of `std::chrono::system_clock`. One of
+///   another `Clock` compiles, and is silently wrong.
 ///
 /// Memory         two words
 /// Errors         as Duration

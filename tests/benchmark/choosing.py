@@ -153,7 +153,7 @@ class Choosing(Page):
             tolerant = self.of(mix, (fitting(mix), DEFAULT[1]), TENTH)
             rows.append([f"**{mix}**", delays(mix), written(setting), roughly(chosen.lateMost),
                          *(number(row.wakes) for row in (chosen, default, tolerant))])  # fmt: skip
-        return table(["timeouts", "delays", "`TimerOptions`", "late by at most",
+        return table(["timeouts", "delays", "`TimerOptions`", "late by at most about",
                       "wake-ups for 1,000 timers", "with the defaults",
                       "with `.tolerance = delay / 10` too"], rows, left=3)  # fmt: skip
 
