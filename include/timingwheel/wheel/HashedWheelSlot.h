@@ -31,7 +31,6 @@ public:
 
     /// Entries and holes.
     std::size_t extent() const noexcept { return entries_.size(); }
-    std::size_t holes() const noexcept { return holes_; }
     /// Entries without the holes.
     std::size_t size() const noexcept { return entries_.size() - holes_; }
     bool empty() const noexcept { return entries_.empty(); }
@@ -63,14 +62,11 @@ public:
     void remove(std::size_t index) noexcept {
         entries_[index] = nullptr;
         ++holes_;
-        if (index + 1 == entries_.size()) dropHolesAtTheEnd();
-    }
-
-    /// The last entry, taken out. REQUIRES: not empty.
-    TimerTaskEntry& takeLast() noexcept {
-        TimerTaskEntry& last = *entries_.back();
-        remove(entries_.size() - 1);
-        return last;
+        if (index + 1 < entries_.size()) return;
+        for (; !entries_.empty() && entries_.back() == nullptr; --holes_) {
+            entries_.pop_back();
+            turns_.pop_back();
+        }
     }
 
     /// Closes the holes if they are more than half, and updates the location of entries that move.
@@ -87,13 +83,6 @@ private:
     /// Less room than this is not worth giving back while the slot holds something.
     static constexpr std::size_t kMaySlack = 64;
 
-    void dropHolesAtTheEnd() noexcept {
-        while (!entries_.empty() && entries_.back() == nullptr) {
-            entries_.pop_back();
-            turns_.pop_back();
-            --holes_;
-        }
-    }
     void grow();
     void shrink() noexcept;
     void tidyNow(std::uint32_t number) noexcept;

@@ -152,9 +152,6 @@ public:
     /// and removed; what is placed is for a later tick.
     TimerTaskEntry* takeDue() noexcept;
 
-    /// True from beginTick until takeDue has returned nothing.
-    bool isVisiting() const noexcept { return visiting_; }
-
     /// Takes out any entry; nothing if the wheel is empty. The clock does not move.
     /// O(slots + entries) for all of them.
     TimerTaskEntry* takeAny() noexcept;
@@ -189,10 +186,8 @@ private:
     }
 
     bool isAt(TimerTaskEntry const& entry, detail::EntryLocation location) const noexcept;
-    HashedPlacement stored() noexcept;
     void leave(detail::EntryLocation location) noexcept;
     void findDue(HashedWheelSlot const& slot) noexcept;
-    void endVisit() noexcept;
     void checkSlot(std::uint32_t number) const;
 
     std::vector<HashedWheelSlot> slots_;

@@ -32,14 +32,9 @@ void HashedWheelSlot::grow() {
 
 void HashedWheelSlot::shrink() noexcept {
     try {
-        std::vector<std::uint32_t> turns;
-        std::vector<TimerTaskEntry*> entries;
-        turns.reserve(2 * entries_.size() + 1);
-        entries.reserve(2 * entries_.size() + 1);
-        turns.assign(turns_.begin(), turns_.end());
-        entries.assign(entries_.begin(), entries_.end());
-        turns_.swap(turns);
-        entries_.swap(entries);
+        HashedWheelSlot small{*this};  // a copy has no room to spare
+        small.grow();
+        *this = std::move(small);
     } catch (std::bad_alloc const&) {
         // No memory to save memory with: the slot stays as large as it is.
     }
@@ -47,8 +42,7 @@ void HashedWheelSlot::shrink() noexcept {
 
 void HashedWheelSlot::tidyNow(std::uint32_t number) noexcept {
     if (entries_.empty()) {
-        std::vector<std::uint32_t>{}.swap(turns_);
-        std::vector<TimerTaskEntry*>{}.swap(entries_);
+        *this = HashedWheelSlot{};
         return;
     }
     std::size_t to = 0;
@@ -61,8 +55,8 @@ void HashedWheelSlot::tidyNow(std::uint32_t number) noexcept {
         }
         ++to;
     }
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(to), entries_.end());
-    turns_.erase(turns_.begin() + static_cast<std::ptrdiff_t>(to), turns_.end());
+    entries_.resize(to);
+    turns_.resize(to);
     holes_ = 0;
 }
 

@@ -22,13 +22,6 @@ std::size_t checkedSlots(std::int64_t ticksPerWheel) {
     return std::bit_ceil(static_cast<std::size_t>(ticksPerWheel));
 }
 
-[[noreturn]] void broken(char const* invariant, std::size_t slot, std::size_t index, Tick clock) {
-    std::ostringstream message;
-    message << invariant << " is broken at slot " << slot << ", index " << index << ", clock "
-            << clock;
-    throw std::logic_error{message.str()};
-}
-
 }  // namespace
 
 RawHashedWheel::RawHashedWheel(HashedWheelOptions options)
@@ -42,17 +35,12 @@ RawHashedWheel::~RawHashedWheel() {
     }
 }
 
-HashedPlacement RawHashedWheel::stored() noexcept {
-    ++size_;
-    return HashedPlacement{size_ == 1};
-}
-
 HashedPlacement RawHashedWheel::place(TimerTaskEntry& entry, Tick deadline) {
     assert(!entry.isQueued());
     if (deadline <= clock_) return {};
     std::uint32_t const slot = slotOf(deadline);
     EntryLinks::setLocation(entry, {slot, slots_[slot].add(entry, turnOf(deadline))});
-    return stored();
+    return HashedPlacement{++size_ == 1};
 }
 
 HashedPlacement RawHashedWheel::move(TimerTaskEntry& entry, Tick deadline) {
@@ -121,30 +109,30 @@ TimerTaskEntry* RawHashedWheel::takeDue() noexcept {
         slot.remove(index);
         return entry;
     }
-    endVisit();
-    return nullptr;
-}
-
-void RawHashedWheel::endVisit() noexcept {
     visiting_ = false;
     searched_ = 0;
-    slots_[slotOf(clock_)].tidy(slotOf(clock_));
+    slot.tidy(slotOf(clock_));
+    return nullptr;
 }
 
 TimerTaskEntry* RawHashedWheel::takeAny() noexcept {
     if (empty()) return nullptr;
     while (slots_[takeAnyFrom_].empty())
         takeAnyFrom_ = (takeAnyFrom_ + 1) & static_cast<std::uint32_t>(slots_.size() - 1);
-    HashedWheelSlot& slot = slots_[takeAnyFrom_];
-    TimerTaskEntry& entry = slot.takeLast();
-    EntryLinks::clearLocation(entry);
-    --size_;
-    if (!visiting_ || takeAnyFrom_ != slotOf(clock_)) slot.tidy(takeAnyFrom_);
-    return &entry;
+    TimerTaskEntry* const entry = slots_[takeAnyFrom_].entries().back();
+    remove(*entry);
+    return entry;
 }
 
 void RawHashedWheel::checkSlot(std::uint32_t number) const {
     HashedWheelSlot const& slot = slots_[number];
+    auto const require = [&](bool holds, char const* invariant, std::size_t index) {
+        if (holds) return;
+        std::ostringstream message;
+        message << invariant << " is broken at slot " << number << ", index " << index << ", clock "
+                << clock_;
+        throw std::logic_error{message.str()};
+    };
     bool const visited = visiting_ && number == slotOf(clock_);
     std::size_t holes = 0;
     for (std::size_t index = 0; index < slot.extent(); ++index) {
@@ -153,19 +141,19 @@ void RawHashedWheel::checkSlot(std::uint32_t number) const {
             ++holes;
             continue;
         }
-        if (!EntryLinks::hasLocation(*entry) ||
-            EntryLinks::locationOf(*entry) != EntryLocation{number, index})
-            broken("F1 (the entry's location is here)", number, index, clock_);
-        if (slotOf(entry->deadline()) != number || turnOf(entry->deadline()) != slot.turns()[index])
-            broken("F2 (slot and turn of the deadline)", number, index, clock_);
-        if (entry->deadline() < clock_ || (entry->deadline() == clock_ && !visited))
-            broken("F4 (due later than the clock)", number, index, clock_);
+        Tick const deadline = entry->deadline();
+        require(EntryLinks::hasLocation(*entry) &&
+                    EntryLinks::locationOf(*entry) == EntryLocation{number, index},
+                "F1 (the entry's location is here)", index);
+        require(slotOf(deadline) == number && turnOf(deadline) == slot.turns()[index],
+                "F2 (slot and turn of the deadline)", index);
+        require(deadline > clock_ || (deadline == clock_ && visited),
+                "F4 (due later than the clock)", index);
     }
-    if (holes != slot.holes()) broken("F3 (holes of a slot)", number, holes, clock_);
-    if (!slot.empty() && slot.entries().back() == nullptr)
-        broken("F5 (does not end with a hole)", number, slot.extent(), clock_);
-    if (!visited && holes > slot.extent() / 2)
-        broken("F5 (at most half are holes)", number, holes, clock_);
+    require(slot.size() + holes == slot.extent(), "F3 (holes of a slot)", holes);
+    require(slot.empty() || slot.entries().back() != nullptr, "F5 (does not end with a hole)",
+            slot.extent());
+    require(visited || holes <= slot.extent() / 2, "F5 (at most half are holes)", holes);
 }
 
 void RawHashedWheel::checkInvariants() const {

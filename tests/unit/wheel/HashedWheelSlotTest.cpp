@@ -52,7 +52,6 @@ TEST_F(HashedWheelSlotTest, KeepsTheOrderOfArrivalAroundHoles) {
     EXPECT_EQ(numbers(), (std::vector<std::size_t>{0, 2, 3, 5}));
     EXPECT_EQ(slot_.size(), 4U);
     EXPECT_EQ(slot_.extent(), 6U);
-    EXPECT_EQ(slot_.holes(), 2U);
 }
 
 TEST_F(HashedWheelSlotTest, DropsHolesAtItsEnd) {
@@ -62,7 +61,7 @@ TEST_F(HashedWheelSlotTest, DropsHolesAtItsEnd) {
     EXPECT_EQ(slot_.extent(), 6U);
     remove(5);
     EXPECT_EQ(slot_.extent(), 3U);
-    EXPECT_EQ(slot_.holes(), 0U);
+    EXPECT_EQ(slot_.size(), 3U) << "no holes";
 }
 
 TEST_F(HashedWheelSlotTest, ClosesItsHolesOnceTheyAreMoreThanHalfAndTellsTheEntries) {
@@ -73,7 +72,7 @@ TEST_F(HashedWheelSlotTest, ClosesItsHolesOnceTheyAreMoreThanHalfAndTellsTheEntr
     remove(3);
     slot_.tidy(kNumber);
     EXPECT_EQ(slot_.extent(), 3U);
-    EXPECT_EQ(slot_.holes(), 0U);
+    EXPECT_EQ(slot_.size(), 3U) << "no holes";
     EXPECT_EQ(numbers(), (std::vector<std::size_t>{1, 5, 7}));
     for (std::size_t index = 0; index < 3; ++index)
         EXPECT_EQ(EntryLinks::locationOf(*slot_.entries()[index]), (EntryLocation{kNumber, index}));

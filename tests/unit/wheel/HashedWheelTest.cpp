@@ -290,9 +290,9 @@ TEST(HashedWheel, WalksEveryTickWhileItHoldsAnything) {
     for (std::int64_t tick = 1; tick < 20; ++tick) {
         ASSERT_TRUE(base.beginTick(Tick{1'000}));
         EXPECT_EQ(base.currentTick(), Tick{tick});
-        EXPECT_TRUE(base.isVisiting());
+        EXPECT_EQ(base.nextExpiration(), Tick{tick}) << "while the visit is open";
         EXPECT_EQ(base.takeDue(), nullptr);
-        EXPECT_FALSE(base.isVisiting());
+        EXPECT_EQ(base.nextExpiration(), Tick{tick + 1});
     }
     EXPECT_FALSE(base.beginTick(Tick{19})) << "beyond the limit";
     ASSERT_TRUE(base.beginTick(Tick{20}));
