@@ -39,11 +39,9 @@ public:
     /// size times granularity may not fit 64 bits.
     static constexpr std::int64_t kWidest = std::int64_t{1} << 61;
 
-    /// All levels have `wheelSize` slots.
-    explicit LevelGeometry(std::int64_t wheelSize) : LevelGeometry{wheelSize, {}} {}
     /// The first levels have `levelSizes`, and those above as many as the last of these. Without
     /// any, all have `wheelSize`.
-    LevelGeometry(std::int64_t wheelSize, std::span<std::int64_t const> levelSizes);
+    explicit LevelGeometry(std::int64_t wheelSize, std::span<std::int64_t const> levelSizes = {});
 
     /// Slots of a level. Levels count from 0, the finest.
     std::uint32_t sizeOf(std::size_t level) const noexcept {

@@ -38,11 +38,8 @@ struct EntryLocation {
 class EntryLinks {
 public:
     /// Links of 32 bits, as in WebAssembly, hold locations in smaller wheels.
-    static constexpr bool kIsWide = sizeof(std::uintptr_t) == 8;
-    static constexpr unsigned kIndexBits = kIsWide ? 33 : 18;
-    static constexpr unsigned kSlotBits = kIsWide ? 30 : 13;
-    static_assert(sizeof(std::uintptr_t) * 8 == 1 + kIndexBits + kSlotBits,
-                  "a location fills a link");
+    static constexpr unsigned kIndexBits = sizeof(std::uintptr_t) == 8 ? 33 : 18;
+    static constexpr unsigned kSlotBits = sizeof(std::uintptr_t) * 8 - 1 - kIndexBits;
 
     /// True while the first link is a location.
     static bool hasLocation(TimerTaskEntry const& entry) noexcept {
