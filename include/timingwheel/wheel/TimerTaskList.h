@@ -110,13 +110,9 @@ public:
     void add(TimerTaskEntry& entry) noexcept { add(entry, first_); }
     /// Adds an entry behind those of a list. Returns true if it is alone there.
     static bool add(TimerTaskEntry& entry, List& list) noexcept {
-        Node* const node = List::value_traits::to_node_ptr(entry);
         Node* const end = list.end().pointed_node();
-        Node* const last = end->prev_;
-        node->next_ = end;
-        node->prev_ = last;
-        last->next_ = node;
-        end->prev_ = node;
+        Node const* const last = end->prev_;
+        List::node_algorithms::link_before(end, List::value_traits::to_node_ptr(entry));
         return last == end;
     }
 
@@ -127,11 +123,7 @@ public:
     }
     /// The same, for an entry that is added to another list at once: isQueued() stays true.
     static void bridge(TimerTaskEntry& entry) noexcept {
-        Node const* const node = List::value_traits::to_node_ptr(entry);
-        Node* const next = node->next_;
-        Node* const last = node->prev_;
-        last->next_ = next;
-        next->prev_ = last;
+        List::node_algorithms::unlink(List::value_traits::to_node_ptr(entry));
     }
 
     /// Fetches what remove() will write beside the entry itself.
