@@ -157,15 +157,16 @@ public:
             if (!isEmpty(list(i))) used |= 1U << i;
         return used;
     }
-    /// Moves the entries of some lists of `other` behind the entries of this bucket, list by list
-    /// and in their order: O(1). REQUIRES: it has lanes if `other` uses lanes.
-    void takeAll(TimerTaskList& other, unsigned used) noexcept {
+    /// Moves the entries of `other` behind the entries of this bucket, list by list and in their
+    /// order, and returns which lists held any: O(1). REQUIRES: it has lanes if `other` uses some.
+    unsigned takeAll(TimerTaskList& other) noexcept {
+        unsigned const used = other.used();
         for (unsigned left = used; left != 0; left &= left - 1) {
             auto const i = static_cast<unsigned>(std::countr_zero(left));
             list(i).splice(list(i).end(), other.list(i));
         }
+        return used;
     }
-    void takeAll(TimerTaskList& other) noexcept { takeAll(other, other.used()); }
 
     /// Prefetches the first entry of each list.
     void prefetchFirst() const noexcept {

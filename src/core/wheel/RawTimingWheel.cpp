@@ -167,9 +167,9 @@ bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
 
 bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
     using Traits = TimerTaskList::List::node_traits;
-    // The sentinels of this wheel's lists lie in its buckets.
+    // The sentinels of this wheel's lists lie in its buckets, or in itself.
     auto const isOurs = [&](void const* node) {
-        return flushed_.holds(node) || gathered_.holds(node) ||
+        return (std::greater_equal<>{}(node, this) && std::less<>{}(node, this + 1)) ||
                std::any_of(levels_.begin(), levels_.end(),
                            [&](TimingWheelLevel const& level) { return level.holds(node); });
     };
@@ -307,7 +307,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
 }
 
 void RawTimingWheel::gatherAll() noexcept {
-    gathered_.addAll(flushed_);
+    gathered_.addAll(flushed_.list());
     flushed_.forgetBucket();
     heap_.forEach([&](DelayHeap::Item const& item) { gathered_.addAll(*item.bucket); });
 }
@@ -369,7 +369,7 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
             if ((clock_ - level.clock()) / level.granularity() != 0 ||
                 (level.clock() - origin_) % level.granularity() != 0)
                 broken("W1 (clock is the wheel's, rounded down)", level, bucket, clock_);
-            if (flushed_.isFrom(bucket)) continue;  // its entries are handed over where they are
+            if (&flushed_.list() == &bucket) continue;  // they are handed over where they are
             if (!bucket.empty() && !bucket.isArmed())
                 broken("W3 (holds an entry, so is armed)", level, bucket, bucket.expiration());
 

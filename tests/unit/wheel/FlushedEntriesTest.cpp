@@ -58,7 +58,7 @@ TEST_F(FlushedEntriesTest, AreTakenInTurnFromEveryList) {
 TEST_F(FlushedEntriesTest, AreShownWhereTheyAre) {
     for (std::size_t i : {3U, 1U}) bucket_.add(entries_[i]);
     flushed_.takeFrom(bucket_);
-    EXPECT_TRUE(flushed_.isFrom(bucket_));
+    EXPECT_EQ(&flushed_.list(), &bucket_);
     EXPECT_EQ(bucket_.size(), 2U);
     EXPECT_EQ(takeAll(), (Indices{3, 1}));
     EXPECT_TRUE(bucket_.empty());

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 namespace timingwheel {
 inline namespace v1 {
@@ -48,12 +47,7 @@ public:
     }
 
     /// Takes all entries of a bucket, too.
-    void addAll(TimerTaskList& bucket) noexcept {
-        unsigned const used = bucket.used();
-        used_ |= used;
-        own_.takeAll(bucket, used);
-    }
-    void addAll(FlushedEntries& other) noexcept { addAll(*other.from_); }
+    void addAll(TimerTaskList& bucket) noexcept { used_ |= own_.takeAll(bucket); }
 
     /// The next entry, which the caller takes out of its list; null if there is none.
     TimerTaskEntry* next() noexcept {
@@ -105,15 +99,9 @@ public:
     /// time counts.
     std::size_t taken() const noexcept { return taken_; }
 
-    /// Those that have not been taken, for inspection.
+    /// Where those lie that have not been taken: in a bucket that is shown, or in this object.
     TimerTaskList const& list() const noexcept { return *from_; }
     TimerTaskList& list() noexcept { return *from_; }
-    /// True for a bucket whose entries are shown where they are.
-    bool isFrom(TimerTaskList const& bucket) const noexcept { return from_ == &bucket; }
-    /// True for what lies in the lists of this object.
-    bool holds(void const* address) const noexcept {
-        return std::greater_equal<>{}(address, &own_) && std::less<>{}(address, &own_ + 1);
-    }
     /// Shows that bucket no more. REQUIRES: empty.
     void forgetBucket() noexcept {
         assert(empty());
