@@ -10,23 +10,12 @@
 #include <functional>
 #include <sstream>
 #include <stdexcept>
-#include <string>
 #include <unordered_map>
-#include <utility>
 
 namespace timingwheel {
 inline namespace v1 {
 
 namespace {
-
-[[noreturn]] void broken(char const* invariant, TimingWheelLevel const& level,
-                         TimerTaskList const& bucket, std::int64_t value) {
-    std::ostringstream message;
-    message << invariant << " is broken at level " << level.number() << ", slot " << bucket.slot()
-            << ", expiration " << bucket.expiration() << ", level's clock " << level.clock() << ": "
-            << value;
-    throw std::logic_error{message.str()};
-}
 
 /// How many of 64 bits this many different entries set: linear counting (K. Whang et al., "A
 /// Linear-Time Probabilistic Counting Algorithm for Database Applications", 1990). The last bits
@@ -353,41 +342,45 @@ TimerTaskList::List* RawTimingWheel::nextList(WalkPlace& place, std::size_t& buc
 }
 
 void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
-    std::unordered_map<TimerTaskList const*, std::int64_t> armed;
-    for (DelayHeap::Item const& item : heap_.items())
-        if (!armed.emplace(item.bucket, item.expiration).second)
-            broken("H1 (armed once)", levels_[item.bucket->level()], *item.bucket, item.expiration);
+    std::unordered_map<TimerTaskList const*, std::int64_t> heap;
+    heap_.forEach([&](DelayHeap::Item const& item) { heap[item.bucket] = item.expiration; });
 
-    for (TimingWheelLevel const& level : levels_) {
-        std::int64_t const size = geometry_.sizeOf(level.number());
-        for (TimerTaskList const& bucket : level.buckets()) {
-            auto const inHeap = armed.find(&bucket);
-            if (bucket.isArmed() != (inHeap != armed.end()))
-                broken("H1 (in the heap while armed)", level, bucket, bucket.expiration());
-            if (bucket.isArmed() && inHeap->second != bucket.expiration())
-                broken("H2 (expiration changed in the heap)", level, bucket, inHeap->second);
-            if ((clock_ - level.clock()) / level.granularity() != 0 ||
-                (level.clock() - origin_) % level.granularity() != 0)
-                broken("W1 (clock is the wheel's, rounded down)", level, bucket, clock_);
-            if (&flushed_.list() == &bucket) continue;  // they are handed over where they are
-            if (!bucket.empty() && !bucket.isArmed())
-                broken("W3 (holds an entry, so is armed)", level, bucket, bucket.expiration());
+    auto const check = [&](TimingWheelLevel const& level, TimerTaskList const& bucket) {
+        std::int64_t const expiration = bucket.expiration();
+        auto const require = [&](bool holds, char const* invariant, std::int64_t value) {
+            if (holds) return;
+            std::ostringstream message;
+            message << invariant << " is broken at level " << level.number() << ", slot "
+                    << bucket.slot() << ", expiration " << expiration << ", level's clock "
+                    << level.clock() << ": " << value;
+            throw std::logic_error{message.str()};
+        };
+        auto const item = heap.find(&bucket);
+        std::int64_t const inHeap = item == heap.end() ? TimerTaskList::kUnarmed : item->second;
+        require(bucket.isArmed() == (item != heap.end()), "H1 (in the heap while armed)",
+                expiration);
+        require(inHeap == expiration, "H2 (expiration changed in the heap)", inHeap);
+        require((clock_ - level.clock()) / level.granularity() == 0 &&
+                    (level.clock() - origin_) % level.granularity() == 0,
+                "W1 (clock is the wheel's, rounded down)", clock_);
+        if (&flushed_.list() == &bucket) return;  // its entries are handed over where they are
+        require(bucket.empty() || bucket.isArmed(), "W3 (holds an entry, so is armed)", expiration);
 
-            bucket.forEach([&](TimerTaskEntry const& entry) {
-                std::int64_t const deadline = entry.deadline().value();
-                if (deadline < bucket.expiration())
-                    broken("W3 (expiration <= deadline)", level, bucket, deadline);
-                if (deadlines == Deadlines::mayBeLater) return;
-                if ((deadline - origin_) / level.granularity() % size != bucket.slot())
-                    broken("W2 (slot of the deadline)", level, bucket, deadline);
-                if (deadline >= bucket.expiration() + level.granularity())
-                    broken("W3 (deadline within the slot)", level, bucket, deadline);
-                if (bucket.expiration() == clock_) return;  // waits for its flush
-                if (deadline < level.clock() + level.granularity() || deadline >= level.limit())
-                    broken("W4 (deadline within the level's range)", level, bucket, deadline);
-            });
-        }
-    }
+        bucket.forEach([&](TimerTaskEntry const& entry) {
+            std::int64_t const deadline = entry.deadline().value();
+            require(deadline >= expiration, "W3 (expiration <= deadline)", deadline);
+            if (deadlines == Deadlines::mayBeLater) return;
+            require((deadline - origin_) / level.granularity() % level.size() == bucket.slot(),
+                    "W2 (slot of the deadline)", deadline);
+            require(deadline < expiration + level.granularity(), "W3 (deadline within the slot)",
+                    deadline);
+            if (expiration == clock_) return;  // waits for its flush
+            require(deadline >= level.clock() + level.granularity() && deadline < level.limit(),
+                    "W4 (deadline within the level's range)", deadline);
+        });
+    };
+    for (TimingWheelLevel const& level : levels_)
+        for (TimerTaskList const& bucket : level.buckets()) check(level, bucket);
 }
 
 }  // namespace v1
