@@ -143,7 +143,7 @@ private:
             options.levelSizes = {wheelSize, wheelSize, wheelSize};
         wheel_.emplace(std::move(options));
         std::ostringstream out;
-        out << "config tick=" << tick_ << " wheelSize=" << wheel_->raw().wheelSize()
+        out << "config tick=" << tick_ << " wheelSize=" << wheel_->levels().front().size()
             << " start=" << start;
         return out.str();
     }
@@ -218,7 +218,7 @@ private:
         TimingWheelLevel const& level = wheel_->levels()[static_cast<std::size_t>(number)];
         std::int64_t const slots = expiration.value() / level.granularity();
         return slots * level.granularity() == expiration.value() &&
-               slots % wheel_->raw().wheelSize() == slot;
+               slots % wheel_->levels().front().size() == slot;
     }
 
     // All buckets of one expiration; returns that of another one that held tasks.

@@ -9,11 +9,9 @@
 #include <timingwheel/wheel/detail/BucketRing.h>
 #include <timingwheel/wheel/detail/FlushedEntries.h>
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -108,15 +106,6 @@ private:
 /// in a delay queue: Apache Kafka's `TimingWheel`.
 class TIMINGWHEEL_API RawTimingWheel {
 public:
-    static constexpr std::int64_t kMinWheelSize = LevelGeometry::kMinWheelSize;
-    static constexpr std::int64_t kMaxWheelSize = LevelGeometry::kMaxWheelSize;
-    static constexpr std::size_t kMaxLevels = LevelGeometry::kMaxLevels;
-    /// A level uses lanes unless its last bucket held fewer entries; also once one bucket cascades
-    /// that crowds it. The finest one begins without: most of its buckets hold few, which have just
-    /// come from a coarser level and are still in the cache.
-    static constexpr std::size_t kCrowded = 64;
-    static constexpr std::size_t kCrowdedFinest = 8;
-
     /// One entry in this many is a sample, by its address, and sets one of 64 bits: they show how
     /// many different entries came, be it that no level could be built for one. Removals need do
     /// nothing.
@@ -132,9 +121,6 @@ public:
 
     /// The clock: all buckets that expired before it have been flushed.
     Tick currentTick() const noexcept { return Tick{clock_}; }
-    /// Slots of the finest level, and of all of them unless `levelSizes` says otherwise.
-    std::int64_t wheelSize() const noexcept { return geometry_.sizeOf(0); }
-    LevelGeometry const& geometry() const noexcept { return geometry_; }
     /// Entries in the wheel, flushed and gathered ones included. O(entries): it counts them. A
     /// counter that each operation keeps would be the dearest thing in it.
     std::size_t size() const noexcept;
@@ -299,7 +285,7 @@ private:
         if (isSample(entry)) [[unlikely]]
             addSample(entry);
         Spot const spot = spotOf(deadline);
-        return spot.ring == nullptr ? placeFar(entry, deadline, builds) : link(entry, spot);
+        return spot.ring == nullptr ? linkFar(entry, deadline, builds) : link(entry, spot);
     }
     Placement moveWith(TimerTaskEntry& entry, Tick deadline, bool builds) {
         if (distanceTo(deadline) > 0) [[likely]]
@@ -311,12 +297,11 @@ private:
         assert(entry.isQueued() && mayHold(entry) && distanceTo(deadline) > 0);
         Spot const spot = spotOf(deadline);
         if (spot.ring == nullptr) [[unlikely]]
-            return moveFar(entry, deadline, builds);
+            return linkFar(entry, deadline, builds);
         TimerTaskList::bridge(entry);
         return link(entry, spot);
     }
-    Placement placeFar(TimerTaskEntry& entry, Tick deadline, bool builds);
-    Placement moveFar(TimerTaskEntry& entry, Tick deadline, bool builds);
+    Placement linkFar(TimerTaskEntry& entry, Tick deadline, bool builds);
 
     /// A slot of a level, counted back from the level's end. No level if it has to be searched for.
     struct Spot {
@@ -387,7 +372,6 @@ private:
     Tick advanceClockFar(Tick tick) noexcept;
     bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void setCrowded(bool crowded) noexcept;
-    static std::size_t crowdOf(TimingWheelLevel const& level) noexcept;
     void useLanesBelow(std::uint32_t above) noexcept;
     /// After so many, a cascade looks whether they are a crowd.
     static constexpr std::size_t kAtOnce = 1'024;

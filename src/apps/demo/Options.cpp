@@ -3,7 +3,7 @@
 #include "apps/terminal/Format.h"
 
 #include <timingwheel/version.h>
-#include <timingwheel/wheel/RawTimingWheel.h>
+#include <timingwheel/wheel/LevelGeometry.h>
 
 #include <CLI/CLI.hpp>
 
@@ -58,7 +58,7 @@ CommandLine parse(int argc, char const* const* argv) {
     add("--threads", options.threads, "threads that make the load (2)", 1U, 64U, "COUNT");
     add("--tick", tick, "the wheel's resolution, in milliseconds (1)", 0.001, 1000.0, "MS");
     add("--wheel-size", options.wheelSize, "slots of each level (20)",
-        timingwheel::RawTimingWheel::kMinWheelSize, timingwheel::RawTimingWheel::kMaxWheelSize,
+        timingwheel::LevelGeometry::kMinWheelSize, timingwheel::LevelGeometry::kMaxWheelSize,
         "SLOTS");
     try {
         app.parse(argc, argv);

@@ -17,6 +17,11 @@ inline namespace v1 {
 
 namespace {
 
+/// A level uses lanes unless its last bucket held fewer entries; also once one bucket cascades that
+/// crowds it. The finest one begins without: most of its buckets hold few, which have just come
+/// from a coarser level and are still in the cache.
+std::size_t crowdOf(TimingWheelLevel const& level) noexcept { return level.number() == 0 ? 8 : 64; }
+
 /// How many of 64 bits this many different entries set: linear counting (K. Whang et al., "A
 /// Linear-Time Probabilistic Counting Algorithm for Database Applications", 1990). The last bits
 /// show little.
@@ -78,14 +83,9 @@ void RawTimingWheel::noteLevels() noexcept {
 }
 
 /// What the hot path leaves out: a new level, or a level whose slots are found by division.
-Placement RawTimingWheel::placeFar(TimerTaskEntry& entry, Tick deadline, bool builds) {
+Placement RawTimingWheel::linkFar(TimerTaskEntry& entry, Tick deadline, bool builds) {
     if (builds) reserve(deadline);
-    return link(entry, farSpotOf(deadline.value()));
-}
-
-Placement RawTimingWheel::moveFar(TimerTaskEntry& entry, Tick deadline, bool builds) {
-    if (builds) reserve(deadline);
-    TimerTaskList::bridge(entry);
+    if (entry.isQueued()) TimerTaskList::bridge(entry);
     return link(entry, farSpotOf(deadline.value()));
 }
 
@@ -103,10 +103,6 @@ void RawTimingWheel::addSample(TimerTaskEntry const& entry) noexcept {
     std::uint32_t const spread = TimerTaskList::spread(entry);
     samples_ |= std::uint64_t{1} << ((spread ^ spread >> 11U) * 0x2C1B'3C6DU >> 26U);
     if (!isCrowded_ && std::popcount(samples_) >= crowdedFrom_) setCrowded(true);
-}
-
-std::size_t RawTimingWheel::crowdOf(TimingWheelLevel const& level) noexcept {
-    return level.number() == 0 ? kCrowdedFinest : kCrowded;
 }
 
 /// The finest level decides anew after each flush.

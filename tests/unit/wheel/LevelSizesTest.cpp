@@ -123,7 +123,7 @@ TEST(LevelSizes, TakeThePlaceOfTheWheelSize) {
     TimingWheel<Lease> const wheel{{.wheelSize = 1, .levelSizes = {60, 2}}};
     EXPECT_EQ(wheel.levels().front().buckets().size(), 60U);
     TimingWheel<Lease> even{{.wheelSize = 20, .levelSizes = {}}};
-    EXPECT_EQ(even.raw().wheelSize(), 20);
+    EXPECT_EQ(even.levels().front().size(), 20U);
 }
 
 }  // namespace

@@ -727,7 +727,7 @@ TEST(TimingWheel, RefusesAWheelSizeThatIsOutOfRangeAndNamesValueAndBound) {
 
 TEST(TimingWheel, HasTwentySlotsAndStartsAtZeroByDefault) {
     TimingWheel<Lease> wheel;
-    EXPECT_EQ(wheel.raw().wheelSize(), 20);
+    EXPECT_EQ(wheel.levels().front().size(), 20U);
     EXPECT_EQ(wheel.currentTick(), Tick{0});
 }
 

@@ -303,7 +303,7 @@ private:
     TimerTaskList givenUp_;
     Gathering gathering_;
     Chunk chunk_;
-    std::array<std::uint64_t, RawTimingWheel::kMaxLevels> cascaded_{};
+    std::array<std::uint64_t, LevelGeometry::kMaxLevels> cascaded_{};
     PendingWalk* walk_ = nullptr;  // the one that is under way
     ListCursor readyCursor_;
     std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
