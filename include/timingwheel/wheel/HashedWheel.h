@@ -37,7 +37,7 @@ public:
     /// REQUIRES: the entry is in no wheel.
     HashedPlacement add(Entry& entry, Tick deadline) {
         HashedPlacement const placement = raw_.place(entry, deadline);
-        setDeadline(entry, deadline);
+        entry.TimerTaskEntry::setDeadline(deadline);
         return placement;
     }
 
@@ -52,7 +52,7 @@ public:
     HashedPlacement reschedule(Entry& entry, Tick deadline) {
         HashedPlacement const placement =
             entry.isQueued() ? raw_.move(entry, deadline) : raw_.place(entry, deadline);
-        setDeadline(entry, deadline);
+        entry.TimerTaskEntry::setDeadline(deadline);
         return placement;
     }
 
@@ -100,10 +100,6 @@ public:
     void checkInvariants() const { raw_.checkInvariants(); }
 
 private:
-    static void setDeadline(Entry& entry, Tick deadline) noexcept {
-        entry.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
-    }
-
     RawHashedWheel raw_;
 };
 

@@ -371,7 +371,7 @@ private:
     }
     Tick advanceClockFar(Tick tick) noexcept;
     bool advanceIdleClockFar(std::int64_t tick) noexcept;
-    void setCrowded(bool crowded) noexcept;
+    void useLanes() noexcept;
     void useLanesBelow(std::uint32_t above) noexcept;
     /// After so many, a cascade looks whether they are a crowd.
     static constexpr std::size_t kAtOnce = 1'024;

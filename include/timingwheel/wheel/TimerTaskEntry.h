@@ -67,6 +67,10 @@ public:
     /// Deadline and owner's bits: for the owner.
     std::atomic<std::uint64_t>& word() noexcept { return word_; }
     std::atomic<std::uint64_t> const& word() const noexcept { return word_; }
+    /// Stores a deadline into the word, with the owner's bits 0.
+    void setDeadline(Tick deadline) noexcept {
+        word_.store(pack(deadline, 0), std::memory_order_relaxed);
+    }
 
 private:
     std::atomic<std::uint64_t> word_{0};

@@ -41,7 +41,7 @@ public:
     /// REQUIRES: the entry is in no wheel.
     Placement add(Entry& entry, Tick deadline) {
         Placement const placement = raw_.add(entry, deadline);
-        setDeadline(entry, deadline);
+        entry.TimerTaskEntry::setDeadline(deadline);
         return placement;
     }
 
@@ -56,7 +56,7 @@ public:
     Placement reschedule(Entry& entry, Tick deadline) {
         if (!entry.isQueued()) return add(entry, deadline);
         Placement const placement = raw_.reschedule(entry, deadline);
-        setDeadline(entry, deadline);
+        entry.TimerTaskEntry::setDeadline(deadline);
         return placement;
     }
 
@@ -67,7 +67,7 @@ public:
     /// to deadlines that lie beyond all of them.
     bool pushBack(Entry& entry, Tick deadline) noexcept {
         if (!entry.isQueued() || deadline < entry.deadline()) return false;
-        setDeadline(entry, deadline);
+        entry.TimerTaskEntry::setDeadline(deadline);
         return true;
     }
 
@@ -206,10 +206,6 @@ private:
             act(*entries[i], i);
         }
         for (; i < entries.size(); ++i) act(*entries[i], i);
-    }
-
-    static void setDeadline(Entry& entry, Tick deadline) noexcept {
-        entry.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
     }
 
     RawTimingWheel raw_;

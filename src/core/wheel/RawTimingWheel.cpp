@@ -77,7 +77,7 @@ void RawTimingWheel::noteLevels() noexcept {
             ++first;
         firstRing_[firstRing_.size() - 1 - bit] = first == 0 ? nullptr : &levels_[first].ring();
     }
-    setCrowded(isCrowded_);
+    if (isCrowded_) useLanes();
     nextTurn_ = levels_.front().nextTurn();
     if (!hasFlushed()) noteQuiet();
 }
@@ -102,14 +102,13 @@ void RawTimingWheel::addSample(TimerTaskEntry const& entry) noexcept {
     // Samples that lie at equal distances must not share a bit: so mix once more.
     std::uint32_t const spread = TimerTaskList::spread(entry);
     samples_ |= std::uint64_t{1} << ((spread ^ spread >> 11U) * 0x2C1B'3C6DU >> 26U);
-    if (!isCrowded_ && std::popcount(samples_) >= crowdedFrom_) setCrowded(true);
+    if (!isCrowded_ && std::popcount(samples_) >= crowdedFrom_) useLanes();
 }
 
-/// The finest level decides anew after each flush.
-void RawTimingWheel::setCrowded(bool crowded) noexcept {
-    isCrowded_ = crowded;
-    if (!crowded) levels_.front().useLanes(false);
-    for (std::size_t i = 1; i < levels_.size(); ++i) levels_[i].useLanes(crowded);
+/// From now on, each level decides anew after a flush of one of its buckets.
+void RawTimingWheel::useLanes() noexcept {
+    isCrowded_ = true;
+    for (std::size_t i = 1; i < levels_.size(); ++i) levels_[i].useLanes(true);
 }
 
 std::size_t RawTimingWheel::size() const noexcept {
@@ -145,8 +144,7 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
 /// Beyond what one comparison shows.
 bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
     if (tick >= heap_.earliest() || hasFlushed()) return false;
-    moveClock(std::max(tick, clock_));
-    noteQuiet();
+    advanceClock(Tick{tick});
     return true;
 }
 

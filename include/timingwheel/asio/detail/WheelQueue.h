@@ -7,7 +7,6 @@
 
 #include <boost/intrusive/list.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -140,7 +139,7 @@ private:
         // Else the wheel would have stood still since the last expiry: a wake-up for nothing.
         wheel_->raw().advanceIdleClock(now);
         wheel_->raw().reserve(deadline);
-        timer.word().store(TimerTaskEntry::pack(deadline, 0), std::memory_order_relaxed);
+        timer.setDeadline(deadline);
         ++waiting_;
         return place(timer) || wasEmpty;
     }
