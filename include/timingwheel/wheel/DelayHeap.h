@@ -84,8 +84,6 @@ public:
             }
         }
     }
-    /// All items, by level and expiration: for inspection and tests.
-    std::vector<Item> items() const;
 
 private:
     struct CoarserLevels;

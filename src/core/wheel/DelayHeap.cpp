@@ -132,11 +132,5 @@ std::size_t DelayHeap::size() const noexcept {
     return size;
 }
 
-std::vector<DelayHeap::Item> DelayHeap::items() const {
-    std::vector<Item> items;
-    forEach([&](Item const& item) { items.push_back(item); });
-    return items;
-}
-
 }  // namespace v1
 }  // namespace timingwheel

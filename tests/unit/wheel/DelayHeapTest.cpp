@@ -36,6 +36,12 @@ struct Levels {
         return bucket.expiration();
     }
 
+    std::vector<DelayHeap::Item> items() const {
+        std::vector<DelayHeap::Item> items;
+        heap.forEach([&](DelayHeap::Item const& item) { items.push_back(item); });
+        return items;
+    }
+
     std::vector<std::vector<TimerTaskList>> buckets;
     std::vector<std::int64_t> granularities;
     DelayHeap heap;
@@ -119,11 +125,11 @@ TEST(DelayHeap, TakesTheEarlierBucketFirstWhateverItsLevel) {
 
 TEST(DelayHeap, ShowsAllItsItems) {
     Levels levels{{20, 20, 20}};
-    EXPECT_TRUE(levels.heap.items().empty());
+    EXPECT_TRUE(levels.items().empty());
     std::vector<std::pair<std::uint32_t, std::int64_t>> const expected{
         {0, 415}, {0, 419}, {0, 425}, {1, 780}, {2, 800}, {2, 7'600}};
     for (auto i = expected.rbegin(); i != expected.rend(); ++i) levels.arm(i->first, i->second);
-    std::vector<DelayHeap::Item> const items = levels.heap.items();
+    std::vector<DelayHeap::Item> const items = levels.items();
     ASSERT_EQ(items.size(), expected.size());
     EXPECT_EQ(levels.heap.size(), expected.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -137,7 +143,7 @@ TEST(DelayHeap, ShowsAllItsItems) {
 TEST(DelayHeap, ShowsTheItemsOfALevelOfTheWidestSlots) {
     Levels levels{std::vector<std::uint32_t>(7, 512)};
     for (std::int64_t slots : {1, 3}) levels.arm(6, slots << 54);
-    std::vector<DelayHeap::Item> const items = levels.heap.items();
+    std::vector<DelayHeap::Item> const items = levels.items();
     ASSERT_EQ(items.size(), 2U);
     EXPECT_EQ(items[0].expiration, std::int64_t{1} << 54);
     EXPECT_EQ(items[1].expiration, std::int64_t{3} << 54);

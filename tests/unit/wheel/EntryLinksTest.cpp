@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,23 +33,6 @@ TEST(EntryLinks, APlacedEntryIsQueued) {
     EXPECT_TRUE(entry.isQueued());
     EntryLinks::clearLocation(entry);
     EXPECT_FALSE(entry.isQueued());
-}
-
-TEST(EntryLinks, AreTwoListsIfOneLikes) {
-    std::array<TimerTaskEntry, 3> entries;
-    EntryLinks::setNext(entries[0], &entries[1]);
-    EntryLinks::setNext(entries[1], &entries[2]);
-    EntryLinks::setSecond(entries[2], &entries[0]);
-    EXPECT_EQ(EntryLinks::next(entries[0]), &entries[1]);
-    EXPECT_EQ(EntryLinks::next(entries[1]), &entries[2]);
-    EXPECT_EQ(EntryLinks::next(entries[2]), nullptr);
-    EXPECT_EQ(EntryLinks::second(entries[2]), &entries[0]);
-    EXPECT_EQ(EntryLinks::second(entries[0]), nullptr);
-    EXPECT_FALSE(EntryLinks::hasLocation(entries[0])) << "a link is not a location";
-    EXPECT_TRUE(entries[0].isQueued());
-    EXPECT_FALSE(entries[2].isQueued()) << "the last of a list has no next";
-    for (TimerTaskEntry& entry : entries) EntryLinks::setNext(entry, nullptr);
-    EXPECT_FALSE(entries[0].isQueued());
 }
 
 TEST(EntryLinks, LeaveTheSecondLinkOfAPlacedEntryToItsOwner) {

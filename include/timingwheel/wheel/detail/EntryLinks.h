@@ -29,9 +29,8 @@ struct EntryLocation {
 /// - A flat wheel never touches the *second* link. The wheel's owner may build singly linked lists
 ///   through it, even of entries that the wheel holds.
 ///
-/// `isQueued()` says whether the first link is anything but null. So the last entry of a list that
-/// runs through the first link counts as not queued. An entry must have that link cleared when it
-/// dies (asserted).
+/// `isQueued()` says whether the first link is anything but null. An entry must have that link
+/// cleared when it dies (asserted).
 ///
 /// Complexity     everything O(1)
 /// Thread safety  none: plain words, guarded like the entry
@@ -61,21 +60,13 @@ public:
     }
     static void clearLocation(TimerTaskEntry& entry) noexcept { linksOf(entry).next_ = nullptr; }
 
-    /// The first link, as a link. REQUIRES: not hasLocation(entry), nor in a bucket.
-    static TimerTaskEntry* next(TimerTaskEntry const& entry) noexcept {
-        assert(!hasLocation(entry));
-        return entryOf(linksOf(entry).next_);
-    }
-    static void setNext(TimerTaskEntry& entry, TimerTaskEntry* other) noexcept {
-        linksOf(entry).next_ = nodeOf(other);
-    }
-
     /// The second link. REQUIRES: not in a bucket.
     static TimerTaskEntry* second(TimerTaskEntry const& entry) noexcept {
-        return entryOf(linksOf(entry).prev_);
+        Node* const node = linksOf(entry).prev_;
+        return node == nullptr ? nullptr : Traits::to_value_ptr(node);
     }
     static void setSecond(TimerTaskEntry& entry, TimerTaskEntry* other) noexcept {
-        linksOf(entry).prev_ = nodeOf(other);
+        linksOf(entry).prev_ = other == nullptr ? nullptr : Traits::to_node_ptr(*other);
     }
 
     /// The second link as the address of a cell that points back to the entry. REQUIRES: the same.
@@ -95,12 +86,6 @@ private:
     static Node& linksOf(TimerTaskEntry& entry) noexcept { return *Traits::to_node_ptr(entry); }
     static Node const& linksOf(TimerTaskEntry const& entry) noexcept {
         return *Traits::to_node_ptr(entry);
-    }
-    static TimerTaskEntry* entryOf(Node* node) noexcept {
-        return node == nullptr ? nullptr : Traits::to_value_ptr(node);
-    }
-    static Node* nodeOf(TimerTaskEntry* entry) noexcept {
-        return entry == nullptr ? nullptr : Traits::to_node_ptr(*entry);
     }
     static std::uintptr_t bitsOf(Node const* link) noexcept {
         return reinterpret_cast<std::uintptr_t>(link);

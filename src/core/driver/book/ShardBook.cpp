@@ -512,7 +512,7 @@ void ShardBook::advanceClockAndRecord(Tick tick) noexcept {
     std::vector<DelayHeap::Item> armed;
     try {
         if (wheel_.nextExpiration().value_or(Tick::max()) <= tick)
-            armed = wheel_.delayHeap().items();
+            wheel_.delayHeap().forEach([&](DelayHeap::Item const& item) { armed.push_back(item); });
     } catch (std::bad_alloc const&) {
         // An observer that misses a step is better than a timeout that does.
     }
