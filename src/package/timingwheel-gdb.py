@@ -91,7 +91,7 @@ def showWheel(wheel):
     wheel = wheel["raw_"] if wheel.type.strip_typedefs().name.endswith(">") else wheel
     pending = []
     for level in elements(wheel["levels_"]):
-        ring = int(lying(level["memory_"], gdb.lookup_type("long")))
+        ring = int(lying(level["ring_"], gdb.lookup_type("long")))
         if not 0 < (slots := word(ring + 16) & 0xFFFFFFFF) <= MOST_SLOTS:  # of shape_
             raise ValueError(f"{slots} slots")
         pending.append(inBuckets(ring + RING, slots))

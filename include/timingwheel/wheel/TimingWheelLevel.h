@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 
 namespace timingwheel {
@@ -33,8 +34,8 @@ public:
         : number_{number},
           interval_{interval},
           wheelClock_{&wheelClock},
-          memory_{new Cell[cellsOf(size)]} {
-        std::construct_at(&ring(), size, granularity, interval);
+          ring_{new(::operator new(bytesOf(size), kAlignment))
+                    detail::BucketRing{size, granularity, interval}} {
         for (std::uint32_t slot = 0; slot < size; ++slot)
             std::construct_at(&bucket(slot))->standAt(number, slot);
         restart(origin);
@@ -74,13 +75,12 @@ public:
     std::span<TimerTaskList const> buckets() const noexcept { return {ring().buckets(), size()}; }
     TimerTaskList& bucket(std::uint64_t slot) noexcept { return ring().buckets()[slot]; }
     /// What places entries here.
-    detail::BucketRing& ring() const noexcept {
-        return *reinterpret_cast<detail::BucketRing*>(memory_.get());
-    }
+    detail::BucketRing& ring() const noexcept { return *ring_; }
     /// True for what lies in its buckets and their lanes.
     bool holds(void const* address) const noexcept {
-        return std::greater_equal<>{}(address, memory_.get()) &&
-               std::less<>{}(address, memory_.get() + cellsOf(size()));
+        auto const* const first = reinterpret_cast<std::byte const*>(ring_.get());
+        return std::greater_equal<>{}(address, first) &&
+               std::less<>{}(address, first + bytesOf(size()));
     }
 
     /// True if entries go to the lanes of their bucket, false if to its first list.
@@ -109,33 +109,28 @@ public:
     }
 
 private:
-    /// Room for a bucket, or for a part of its lanes, or of the ring. The ring comes first, then
-    /// all buckets, then all lanes, which nothing touches before useLanes().
-    struct alignas(TimerTaskList) Cell {
-        std::byte bytes[sizeof(TimerTaskList)];
-    };
-    static constexpr std::size_t kCellsOfRing = sizeof(detail::BucketRing) / sizeof(Cell);
-    static_assert(sizeof(detail::BucketRing) == kCellsOfRing * sizeof(Cell));
-    static constexpr std::size_t kCellsOfLanes = sizeof(TimerTaskList::Lanes) / sizeof(Cell);
-    static_assert(sizeof(TimerTaskList::Lanes) == kCellsOfLanes * sizeof(Cell));
+    static constexpr std::align_val_t kAlignment{alignof(detail::BucketRing)};
+    static_assert(alignof(TimerTaskList::Lanes) <= alignof(TimerTaskList));
 
+    /// The ring comes first, then all buckets, then all lanes, which nothing touches before
+    /// useLanes().
+    static std::size_t bytesOf(std::size_t size) noexcept {
+        return sizeof(detail::BucketRing) + size * sizeof(TimerTaskList) +
+               (size > kMostWithLanes ? 0 : size * sizeof(TimerTaskList::Lanes));
+    }
     struct Release {
-        void operator()(Cell* memory) const noexcept {
-            auto& ring = *reinterpret_cast<detail::BucketRing*>(memory);
-            std::destroy_n(ring.buckets(), ring.size());
-            delete[] memory;
+        void operator()(detail::BucketRing* ring) const noexcept {
+            std::destroy_n(ring->buckets(), ring->size());
+            ::operator delete(ring, kAlignment);
         }
     };
 
-    static std::size_t cellsOf(std::size_t size) noexcept {
-        return kCellsOfRing + size * (size > kMostWithLanes ? 1 : 1 + kCellsOfLanes);
-    }
     bool isFinest() const noexcept { return number_ == 0; }
 
     std::uint32_t number_;
     std::int64_t interval_;
     std::int64_t const* wheelClock_;
-    std::unique_ptr<Cell[], Release> memory_;
+    std::unique_ptr<detail::BucketRing, Release> ring_;
 };
 
 }  // namespace v1
