@@ -115,7 +115,6 @@ public:
     }
 
     explicit RawTimingWheel(TimingWheelOptions options);
-    ~RawTimingWheel();
     RawTimingWheel(RawTimingWheel const&) = delete;
     RawTimingWheel& operator=(RawTimingWheel const&) = delete;
 

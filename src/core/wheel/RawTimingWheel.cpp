@@ -42,8 +42,6 @@ RawTimingWheel::RawTimingWheel(TimingWheelOptions options)
     buildLevels(clock_);
 }
 
-RawTimingWheel::~RawTimingWheel() = default;
-
 /// Builds all the levels up to `deadline`, or none of them.
 void RawTimingWheel::buildLevels(std::int64_t deadline) {
     std::size_t const built = levels_.size();
