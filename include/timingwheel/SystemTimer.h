@@ -28,8 +28,8 @@ inline namespace v1 {
 /// Complexity     schedule, cancel, reschedule O(levels), about log_wheelSize of the delay in ticks
 /// Memory         48 bytes plus the task for a handle, 48 bytes in all for a hook; freed as soon as
 ///                the timeout is cancelled or has run, but a thread that schedules keeps up to
-///                1,024 blocks of at most 104 bytes for its next timeouts. The timer object fills one
-///                cache line, so that writes to its neighbours do not slow its users down
+///                1,024 blocks of at most 104 bytes for its next timeouts. The timer object fills
+///                one cache line, so that writes to its neighbours do not slow its users down
 /// Thread safety  every function from any thread, also from inside a task except stop and drain
 /// Lifetime       clock, executor and observer must outlive it; handles, hooks and stopped timeouts
 ///                may outlive it. After fork() a child must not use its parent's timer

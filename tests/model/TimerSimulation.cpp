@@ -34,7 +34,8 @@ std::int64_t TickModel::ofDeadline(std::int64_t deadline, std::int64_t tolerance
         width *= sizeOf(sizes_, level);
     Wide const rounded = (tick + width - 1) / width * width;
     // No tolerance turns a deadline into "never".
-    return static_cast<std::int64_t>(rounded < kNever ? rounded : tick);
+    bool const isShown = rounded < kNever && origin_ + rounded * tick_ < kMax;
+    return static_cast<std::int64_t>(isShown ? rounded : tick);
 }
 
 std::int64_t TickModel::ofNow(std::int64_t now) const noexcept {
@@ -335,14 +336,18 @@ void TimerSimulation::reschedule(Command const& command) {
     std::int64_t const current = ticks_.ofNow(now());
     std::int64_t const before = record->first;
     std::int64_t tick = ticks_.ofDeadline(exact, command.tolerance.count());
-    if (isDue && (!isAbsolute || isBySchedule)) tick = current;
+    // A push-back to a time point does not look at the clock.
+    bool const isLooking = !isAbsolute || isBySchedule || command.tolerance.count() != 0;
+    if (isDue && isLooking) tick = current;
     take(*record, State::pending);
     place(*record, tick);
+    if (isDue) record->first = std::min(tick, current);
     record->exact = isDue ? kMin : exact;
     record->isMoved = true;
     ask(command.slot);
     // A fixed rate counts from where it was moved to, and not if that is where it was.
-    std::int64_t const moved = tick > before ? tick : std::max(tick, current);
+    std::int64_t const otherwise = isDue ? record->first : std::max(tick, current);
+    std::int64_t const moved = tick > before ? tick : otherwise;
     if (record->isPeriodic)
         record->isMoved = moved != record->scheduledTick && record->first != record->scheduledTick;
 }

@@ -400,7 +400,7 @@ TYPED_TEST(CoroutineSleep, ReportsWhatItsCoroutineThrows) {
     EXPECT_EQ(this->failures.entries().back().what, "bad dream");
 }
 
-// Bug pattern: of two calls that give up sleepers one may tell the other's, which returns meanwhile.
+// Bug pattern: of two calls that give up sleepers one tells the other's, which returns meanwhile.
 TEST(CoroutineSleepTest, EndsBeforeTheCallThatGaveItUpReturns) {
     for (bool const stops : {false, true}) {
         SystemTimer timer{{.shards = 1}};
