@@ -24,11 +24,15 @@ bool TimerHookBase::reschedule(When when, TimeoutOptions options) {
         return false;
     }
     detail::TimerContext const& context = shard->context();
-    // As WheelTimer::reschedule.
-    if (when.isTimePoint() && options.tolerance.count() == 0)
-        return shard->rescheduleAt(entry_, when.timePoint(),
-                                   context.intake(when.timePoint(), options));
-    auto const [now, time] = context.clock.afterOrFrozen(when);
+    if (when.isTimePoint()) {
+        if (options.tolerance.count() == 0)
+            return shard->rescheduleAt(entry_, when.timePoint(),
+                                       context.intake(when.timePoint(), options));
+        // As WheelTimer::reschedule.
+        Clock::TimePoint const now = context.clock.callersNowOrFrozen();
+        return shard->reschedule(entry_, context.intake(when.timePoint(), now, options), now);
+    }
+    auto const [now, time] = context.clock.afterOrFrozen(when.delay());
     return shard->reschedule(entry_, context.intake(time, now, options), now);
 }
 

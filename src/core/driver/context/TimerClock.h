@@ -64,10 +64,10 @@ public:
         bool const isNear = when.timePoint() > now && when.timePoint() <= timeAfter(now, margin_);
         return {isNear ? clock_.now() : now, when.timePoint()};
     }
-    /// The same for a hook, whose timer may have stopped: `now` is when, then.
-    Delayed afterOrFrozen(When when) const noexcept {
+    /// The same of a delay for a hook, whose timer may have stopped: `now` is when, then.
+    Delayed afterOrFrozen(Duration delay) const noexcept {
         Clock::TimePoint const now = callersNowOrFrozen();
-        return {now, when.isTimePoint() ? when.timePoint() : after(now, when.delay())};
+        return {now, after(now, delay)};
     }
     Clock::TimePoint callersNowOrFrozen() const noexcept {
         if (callers_ != Reading::recent) return readOrFrozen(callers_);
