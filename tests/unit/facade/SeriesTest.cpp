@@ -390,7 +390,8 @@ TEST(SeriesUnderAWallClock, ComesTwiceForNoTime) {
     EXPECT_EQ(hoursThrough({kFrom, kFrom + 3h, kFrom + 1ms, kFrom + 1h, kFrom + 2h, kFrom + 4h}),
               (Hours{12h, 13h}))
         << "three hours less a millisecond back";
-    EXPECT_EQ(hoursThrough({kFrom, kFrom + 3h, kFrom + 2h, kFrom + 7h}, 4h), (Hours{12h, 16h}))
+    EXPECT_EQ(hoursThrough({kFrom, kFrom + 3h, kFrom + 2h, kFrom + 3h, kFrom + 7h}, 4h),
+              (Hours{12h, 16h}))
         << "a tick of more than three hours";
 }
 
