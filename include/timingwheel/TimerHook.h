@@ -43,9 +43,10 @@ public:
     ///
     /// A push-back to a later deadline takes no lock, except the first one in a shard, and
     /// allocates nothing, except a level that has to be built. Under a clock other than the steady
-    /// one it also writes a counter that all threads share. A push-back to a time point does not
-    /// read the clock. Throws std::invalid_argument for a negative tolerance, std::bad_alloc if a
-    /// level cannot be built; nothing has changed then.
+    /// one it also writes a counter that all threads share. A push-back to a time point without a
+    /// tolerance does not read the clock: one that has just passed may count until the next tick.
+    /// Throws std::invalid_argument for a negative tolerance, std::bad_alloc if a level cannot be
+    /// built; nothing has changed then.
     bool reschedule(When when, TimeoutOptions options = {});
 
     /// True if the task was pending and will not run. The hook may then be scheduled again.

@@ -120,7 +120,9 @@ public:
 
     /// Moves the deadline. Succeeds until the task starts, even if it is due and waits for its
     /// turn; after that it returns false and changes nothing. A periodic task continues from the
-    /// new deadline. To a later deadline it takes no lock, except the first time in a shard.
+    /// new deadline. To a later deadline it takes no lock, except the first time in a shard; to a
+    /// time point without a tolerance it then does not read the clock either, so one that has just
+    /// passed may count until the next tick.
     ///
     /// Throws, and then nothing has changed:
     ///

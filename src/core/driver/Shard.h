@@ -133,7 +133,7 @@ public:
     /// Notifies the objects of hooks that the timer gave up, one after another, as if they ran in
     /// `frame`. Outside the lock; may destroy the timer.
     void endGivenUp(RunFrame& frame) noexcept;
-    /// Waits for what other threads tell now.
+    /// Waits until those that other threads are notifying now have been notified.
     void waitForGivenUp() noexcept;
     std::size_t pending();
     /// Adds each timeout that is pending here all the time, and is not moved by others, and some of

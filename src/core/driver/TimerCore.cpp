@@ -338,8 +338,8 @@ void TimerCore::endGivenUp() noexcept {
     RunFrame frame{context_};  // keeps the timer in memory
     frame.givesUp = true;
     for (auto const& shard : shards_) shard->endGivenUp(frame);
-    // What this call has given up, another one may be telling. Inside a task that would wait for
-    // this thread.
+    // Another thread's call may be notifying what this one gave up. A task does not wait for that:
+    // the other call may wait for this thread.
     if (inside) return;
     for (auto const& shard : shards_) shard->waitForGivenUp();
 }
