@@ -5,6 +5,7 @@
 #include <timingwheel/wheel/detail/SlotSet.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,13 +51,22 @@ public:
     /// Returns true if the bucket is now the earliest. REQUIRES: it belongs to a level that was
     /// added, and is not in the heap; it and the armed ones of its level expire within one turn.
     bool push(TimerTaskList& bucket) noexcept;
-    /// The same for the bucket of a slot of the finest level, which may be in the heap already: for
-    /// a cascade, where that is chance. Inline, and nearly without branches.
-    void pushFinest(std::uint32_t slot, std::int64_t expiration) noexcept {
-        add(levels_.front(), slot, expiration);
+    /// The same for buckets of the finest level, which may be in the heap already: for a cascade,
+    /// where that is chance. First each slot, then the earliest of them.
+    void pushFinest(std::uint32_t slot) noexcept { levels_.front().armed.add(slot); }
+    void noteFinest(std::uint32_t slot, std::int64_t expiration) noexcept {
+        noteEarliest(levels_.front(), slot, expiration);
     }
     /// The earliest bucket, taken out. REQUIRES: not empty.
-    TimerTaskList& pop() noexcept;
+    TimerTaskList& pop() noexcept {
+        assert(!empty());
+        Level& finest = levels_.front();
+        if (finest.earliest != earliest_ || !finest.armed.isNextInWord(finest.slot))
+            return popAny();
+        TimerTaskList& bucket = goOn(finest, finest.armed.removeInWord(finest.slot));
+        earliest_ = (std::min)(finest.earliest, coarserEarliest_);
+        return bucket;
+    }
 
     bool empty() const noexcept { return earliest_ == kNever; }
     /// When the earliest bucket expires; kNever if there is none.
@@ -106,14 +116,24 @@ private:
 
     /// Whether a bucket is the earliest, of its level or of all, is chance: nothing branches by it.
     /// To some compilers ?: is a branch.
-    void add(Level& level, std::uint32_t slot, std::int64_t expiration) noexcept {
-        level.armed.add(slot);
+    void noteEarliest(Level& level, std::uint32_t slot, std::int64_t expiration) noexcept {
         bool const isFirst = expiration < level.earliest;
         level.slot ^= (level.slot ^ slot) & -std::uint32_t{isFirst};
         level.earliest = (std::min)(level.earliest, expiration);
         earliest_ = (std::min)(earliest_, expiration);
     }
-    static TimerTaskList& goOn(Level& level, std::uint32_t next) noexcept;
+    /// Goes on to the slot that comes after the earliest one, which was taken out; the same slot if
+    /// there is none. The armed buckets expire within one turn, so the next one expires as many
+    /// slots later as it lies ahead in the ring.
+    static TimerTaskList& goOn(Level& level, std::uint32_t next) noexcept {
+        std::uint32_t const slot = level.slot;
+        level.slot = next;
+        // kNever at least without a next one, else INT64_MIN: an addition, as chance decides, too.
+        auto const atLeast = static_cast<std::uint64_t>(kNever) + (next != slot ? 1U : 0U);
+        level.earliest = (std::max)(level.expirationOf(next, slot, level.earliest),
+                                    static_cast<std::int64_t>(atLeast));
+        return level.buckets[slot];
+    }
     TimerTaskList& popAny() noexcept;
     std::size_t topLevel() const noexcept;
     void noteCoarser(std::size_t level) noexcept;

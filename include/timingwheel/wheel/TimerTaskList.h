@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/detail/platform/Prefetch.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
 
@@ -152,14 +153,12 @@ public:
 
     /// Which lists hold entries: a bit for each.
     unsigned used() const noexcept {
-        unsigned used = isEmpty(first_) ? 0U : 1U;
-        for (unsigned i = 1; i < lists(); ++i)
-            if (!isEmpty(list(i))) used |= 1U << i;
-        return used;
+        unsigned const first = isEmpty(first_) ? 0U : 1U;
+        return hasLanes() ? first | usedLanes() : first;
     }
     /// Moves the entries of `other` behind the entries of this bucket, list by list and in their
     /// order, and returns which lists held any: O(1). REQUIRES: it has lanes if `other` uses some.
-    unsigned takeAll(TimerTaskList& other) noexcept {
+    TIMINGWHEEL_NO_INLINE unsigned takeAll(TimerTaskList& other) noexcept {
         unsigned const used = other.used();
         for (unsigned left = used; left != 0; left &= left - 1) {
             auto const i = static_cast<unsigned>(std::countr_zero(left));
@@ -198,6 +197,13 @@ public:
 
 private:
     friend class detail::FlushedEntries;
+
+    TIMINGWHEEL_NO_INLINE unsigned usedLanes() const noexcept {
+        unsigned used = 0;
+        for (unsigned i = 1; i < kLists; ++i)
+            if (!isEmpty(list(i))) used |= 1U << i;
+        return used;
+    }
 
     /// The links, and the word behind them: they may lie on two cache lines.
     static void prefetch(Node const* entry) noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 #include <timingwheel/wheel/detail/BucketRing.h>
 
@@ -86,7 +87,7 @@ public:
     /// True if entries go to the lanes of their bucket, false if to its first list.
     bool usesLanes() const noexcept { return ring().usesLanes(); }
     /// From now on entries go to the lanes, or not. The first time this takes O(size).
-    void useLanes(bool use) noexcept {
+    TIMINGWHEEL_NO_INLINE void useLanes(bool use) noexcept {
         bool const can = use && size() <= kMostWithLanes;
         for (std::uint32_t slot = 0; can && slot < size() && !buckets().back().hasLanes(); ++slot)
             bucket(slot).makeLanes(ring().lanes() + slot);

@@ -63,32 +63,10 @@ bool DelayHeap::push(TimerTaskList& bucket) noexcept {
     bool const isEarliest = bucket.expiration() < earliest_;
     Level& level = levels_[bucket.level()];
     assert(!level.armed.contains(bucket.slot()));
-    add(level, bucket.slot(), bucket.expiration());
+    level.armed.add(bucket.slot());
+    noteEarliest(level, bucket.slot(), bucket.expiration());
     if (bucket.level() > 0) noteCoarser(bucket.level());
     return isEarliest;
-}
-
-/// Goes on to the slot that comes after the earliest one, which was taken out; the same slot if
-/// there is none. The armed buckets expire within one turn, so the next one expires as many slots
-/// later as it lies ahead in the ring.
-inline TimerTaskList& DelayHeap::goOn(Level& level, std::uint32_t next) noexcept {
-    std::uint32_t const slot = level.slot;
-    level.slot = next;
-    // kNever at least without a next one, else INT64_MIN: an addition, as chance decides here too.
-    auto const atLeast = static_cast<std::uint64_t>(kNever) + (next != slot ? 1U : 0U);
-    level.earliest = std::max(level.expirationOf(next, slot, level.earliest),
-                              static_cast<std::int64_t>(atLeast));
-    return level.buckets[slot];
-}
-
-TimerTaskList& DelayHeap::pop() noexcept {
-    assert(!empty());
-    Level& finest = levels_.front();
-    // Most buckets. This path calls nothing, and so saves no registers.
-    if (finest.earliest != earliest_ || !finest.armed.isNextInWord(finest.slot)) return popAny();
-    TimerTaskList& bucket = goOn(finest, finest.armed.removeInWord(finest.slot));
-    earliest_ = std::min(finest.earliest, coarserEarliest_);
-    return bucket;
 }
 
 TIMINGWHEEL_NO_INLINE TimerTaskList& DelayHeap::popAny() noexcept {

@@ -184,12 +184,14 @@ TimerTaskList& RawTimingWheel::disarmEarliest() noexcept {
     return bucket;
 }
 
+/// With few pending nearly every flush is of the finest level. So what others need is a call.
 TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     assert(!hasFlushed());
     // Expect the level's next buckets to be as crowded as its last one was.
     if (isCrowded_ && flushedFrom_ != nullptr) [[unlikely]] {
         TimingWheelLevel& level = levels_[flushedFrom_->level()];
-        level.useLanes(flushed_.taken() >= crowdOf(level));
+        bool const isCrowd = flushed_.taken() >= crowdOf(level);
+        if (isCrowd != level.usesLanes()) level.useLanes(isCrowd);
     }
 
     moveClock(heap_.earliest());
@@ -242,7 +244,7 @@ inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry, std::int
     }
     bucket.arm(deadline);
     TIMINGWHEEL_PROBE_3(arm, &bucket, std::int64_t{0}, deadline);
-    heap_.pushFinest(static_cast<std::uint32_t>(slot), deadline);
+    heap_.pushFinest(static_cast<std::uint32_t>(slot));
     return bucket;
 }
 
@@ -265,6 +267,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     std::int64_t const clock = clock_;
     std::size_t left = most;
     std::size_t lower = 0;
+    std::int64_t earliest = DelayHeap::kNever;
     auto const place = [&, limit, from, clock, ring](TimerTaskEntry& entry,
                                                      unsigned list) noexcept {
         std::int64_t const deadline = entry.deadline().value();
@@ -275,6 +278,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
             if (bucket->level() >= above) --lower;
         } else if (isFinest) {
             bucket = &linkFinest(entry, deadline, list);
+            earliest = std::min(earliest, deadline);
         } else {
             bucket = &link(entry, {ring, ring->nearSlotsBehind(deadline)}, list).bucket();
         }
@@ -283,6 +287,9 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
         return true;
     };
     flushed_.placeAll(left, place);
+    if (earliest != DelayHeap::kNever)
+        heap_.noteFinest(
+            static_cast<std::uint32_t>(finest_->slotAt(finest_->ticksBehind(earliest))), earliest);
     atMost -= most - left;
     return lower;
 }

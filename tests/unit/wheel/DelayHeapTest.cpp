@@ -81,7 +81,8 @@ TEST(DelayHeap, HasTheEarliestBucketOnTopAtAnyTime) {
                 bool const isArmed = level[slot].isArmed();
                 if (number == 0 && random() % 2 == 0) {
                     level[slot].arm(slots);
-                    levels.heap.pushFinest(slot, slots);
+                    levels.heap.pushFinest(slot);
+                    levels.heap.noteFinest(slot, slots);
                 } else if (!isArmed) {
                     levels.arm(number, slots * granularity);
                 }
