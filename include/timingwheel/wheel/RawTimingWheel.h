@@ -119,7 +119,7 @@ public:
     RawTimingWheel& operator=(RawTimingWheel const&) = delete;
 
     /// The clock: all buckets that expired before it have been flushed.
-    Tick currentTick() const noexcept { return Tick{clock_}; }
+    Tick currentTick() const noexcept { return Tick::exactly(clock_); }
     /// Entries in the wheel, flushed and gathered ones included. O(entries): it counts them. A
     /// counter that each operation keeps would be the dearest thing in it.
     std::size_t size() const noexcept;
@@ -129,9 +129,9 @@ public:
     /// Never later than the earliest deadline. Earlier if an entry has to cascade first, or if the
     /// bucket's entries were cancelled or moved since. O(1).
     std::optional<Tick> nextExpiration() const noexcept {
-        if (!flushed_.empty()) return Tick{clock_};
+        if (!flushed_.empty()) return Tick::exactly(clock_);
         if (heap_.empty()) return std::nullopt;
-        return Tick{heap_.earliest()};
+        return Tick::exactly(heap_.earliest());
     }
 
     /// Builds the levels that `deadline` needs. Strong exception safety.

@@ -58,7 +58,7 @@ public:
         return static_cast<std::uint64_t>(deadline.value()) << kOwnerBits | ownerBits;
     }
     static constexpr Tick deadlineOf(std::uint64_t word) noexcept {
-        return Tick{static_cast<std::int64_t>(word) >> kOwnerBits};
+        return Tick::exactly(static_cast<std::int64_t>(word) >> kOwnerBits);
     }
     static constexpr unsigned ownerBitsOf(std::uint64_t word) noexcept {
         return static_cast<unsigned>(word & ((1U << kOwnerBits) - 1));
