@@ -359,6 +359,24 @@ TEST(SystemTimerInterleavings, LongTasksOfATickAreMeasuredOneByOne) {
 }
 
 // G5
+TEST(SystemTimerInterleavings, CancelAndWaitCancelsWhatTheRunHasScheduled) {
+    struct Again {
+        void run() { timer.schedule(hook, milliseconds{1}); }
+        SystemTimer& timer;
+        TimerHook<&Again::run> hook{*this};
+    };
+    expectAll("G5", "interleavings of a run that schedules its hook and a wait for it", [] {
+        SystemTrial trial;
+        Again again{trial.timer()};
+        trial.timer().schedule(again.hook, milliseconds{1});
+        std::this_thread::sleep_for(milliseconds{1});
+        again.hook.cancelAndWait();
+        require(!again.hook.isPending(), "it is pending after the wait");
+        trial.end();
+    });
+}
+
+// G5
 TEST(SystemTimerInterleavings, CancelAndWaitWaitsUntilARejectionIsReported) {
     expectAll("G5", "interleavings of cancelAndWait() and a rejection that it leaves behind", [] {
         bool isReported = false;

@@ -411,25 +411,34 @@ bool Shard::scheduleNextRun(ShardHold& hold, TimeoutNode& node,
     return true;
 }
 
-void Shard::forget(HookEntry& hook) {
+bool Shard::cancelAndWait(HookEntry& hook) {
     ShardHold hold{*this};
-    RunningTasks& running = hold.tasks().running;
+    return cancelAndWait(hold, hook);
+}
+
+bool Shard::cancelAndWait(ShardHold& hold, HookEntry& hook) {
+    RunningTasks const& running = hold.tasks().running;
     void const* const self = RunFrame::thisThread();
-    for (;;) {
+    for (bool wasPending = false;;) {
         // The run that this waits for may schedule the hook anew.
         TimeoutWord const word = TimeoutWord::of(hook);
         if (hold->seize(hook, word)) {
             hold->cancel(hook, word);
             hold.notifyIfDrained();
             context().limit.release();
-        } else if (hook.isQueued()) {
-            TimerTaskList::remove(hook);  // given up, and its object not yet notified
+            wasPending = true;
         }
         std::uint64_t const upTo = running.runs();
-        if (!running.runsElsewhere(hook, upTo, self)) break;
+        if (!running.runsElsewhere(hook, upTo, self)) return wasPending;
         hold.waitForRuns([&] { return !running.runsElsewhere(hook, upTo, self); });
     }
-    running.forget(hook);
+}
+
+void Shard::forget(HookEntry& hook) {
+    ShardHold hold{*this};
+    cancelAndWait(hold, hook);
+    if (hook.isQueued()) TimerTaskList::remove(hook);  // given up, and its object not yet notified
+    hold.tasks().running.forget(hook);
 }
 
 bool Shard::isRunning(HookEntry const& hook) {

@@ -95,8 +95,10 @@ public:
     }
     /// The other part, which takes the lock: moves the deadline of a pending entry anywhere.
     bool move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now);
-    /// For a hook whose object dies: cancels it and waits for its run, again and again until no run
-    /// has rescheduled it. From inside a run, makes the runner forget it.
+    /// Cancels a hook and waits for its runs on other threads, again and again until none of them
+    /// has rescheduled it. Returns true if it was pending.
+    bool cancelAndWait(HookEntry& hook);
+    /// The same for a hook whose object dies. From inside a run, makes the runner forget it.
     void forget(HookEntry& hook);
     /// True while a task of `hook` runs.
     bool isRunning(HookEntry const& hook);
@@ -153,6 +155,7 @@ private:
     void cancelUnder(ShardHold& hold, TimeoutEntry& entry, TimeoutWord word) noexcept;
     enum class Cancelled { no, yes, whileRunning };
     Cancelled cancelEntry(TimeoutEntry& entry) noexcept;
+    bool cancelAndWait(ShardHold& hold, HookEntry& hook);
     void catchUp(ShardHold& hold, Clock::TimePoint now) noexcept;
     void catchUpNow(ShardHold& hold, Clock::TimePoint now) noexcept;
     bool turnBackIfSet(ShardHold& hold, Tick tick) noexcept;

@@ -44,10 +44,9 @@ bool TimerHookBase::cancel() noexcept {
 bool TimerHookBase::cancelAndWait() noexcept {
     Shard* const shard = Shard::of(entry_);
     if (shard == nullptr) return false;
-    bool const cancelled = cancel();
     // Two concurrent runs of the hook that wait for each other would wait for ever.
-    if (!detail::RunFrame::isRunningHere(entry_)) shard->waitForRun(entry_);
-    return cancelled;
+    if (detail::RunFrame::isRunningHere(entry_)) return shard->cancel(entry_);
+    return shard->cancelAndWait(entry_);
 }
 
 bool TimerHookBase::isPending() const noexcept {
