@@ -29,7 +29,8 @@ inline namespace v1 {
 /// Both return when everything due has run, whatever the executor. They never return if a task
 /// makes itself due again at the very same instant for ever.
 ///
-/// Thread safety  any thread; concurrent calls of advance and jump wait for each other
+/// Thread safety  any thread; concurrent calls of advance and jump wait for each other, and each
+///                duration counts from where the last one ended
 /// Errors         std::logic_error from inside a task: it would wait for itself. std::bad_alloc:
 ///                the clock may have moved part of the way; what is due by then runs at the start
 ///                of the next call
@@ -56,6 +57,7 @@ private:
 
     Listeners listeners();
     void refuseInsideTask();
+    void moveTo(TimePoint time);  // REQUIRES: moving_ is locked, as for runDue
     void runDue();
     void setNow(TimePoint time) noexcept;
 

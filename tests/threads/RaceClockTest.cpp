@@ -13,9 +13,11 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -161,9 +163,33 @@ TEST(RaceClock, AdvancesFromSeveralThreadsAreMadeOneAfterTheOther) {
     together(4, [&](std::size_t) {
         for (int i = 0; i < 50; ++i) clock.advance(1ms);
     });
-    auto const elapsed = clock.now() - begin;
-    EXPECT_LE(elapsed, 200ms);
-    EXPECT_EQ(runs, elapsed / 1ms);
+    EXPECT_EQ(clock.now() - begin, 200ms);
+    EXPECT_EQ(runs, 200);
+}
+
+// Bug pattern: the time that a duration counts from is read before the move under way ends.
+TEST(RaceClock, ADurationCountsFromWhereTheMoveBeforeItEnds) {
+    Watchdog const watchdog{"two threads that move a clock"};
+    for (bool const jumps : {false, true}) {
+        ManualClock clock;
+        std::promise<void> begun;
+        std::atomic<bool> isToEnd{false};
+        SystemTimer timer{{.clock = clock}};
+        timer.newTimeout(
+            [&] {
+                begun.set_value();
+                waitUntil([&] { return isToEnd.load(); });
+                std::this_thread::sleep_for(10ms);
+            },
+            30min);
+        auto const start = clock.now();
+        std::thread first{[&] { clock.advance(1h); }};
+        begun.get_future().wait();
+        isToEnd = true;
+        jumps ? clock.jump(1s) : clock.advance(1s);
+        first.join();
+        EXPECT_EQ(clock.now() - start, 1h + 1s);
+    }
 }
 
 TEST(RaceClock, ATimerMayBeDestroyedWhileItsClockMoves) {

@@ -37,12 +37,18 @@ void ManualClock::setNow(TimePoint time) noexcept {
 }
 
 void ManualClock::advance(Duration duration) {
-    advanceTo(detail::timeAfter(now(), duration.nanoseconds()));
+    refuseInsideTask();
+    std::lock_guard const lock{moving_};
+    moveTo(detail::timeAfter(now(), duration.nanoseconds()));
 }
 
 void ManualClock::advanceTo(TimePoint time) {
     refuseInsideTask();
     std::lock_guard const lock{moving_};
+    moveTo(time);
+}
+
+void ManualClock::moveTo(TimePoint time) {
     runDue();  // what is due already, perhaps left by a call that failed
     while (now() < time) {
         TimePoint next = time;
@@ -55,7 +61,10 @@ void ManualClock::advanceTo(TimePoint time) {
 }
 
 void ManualClock::jump(Duration duration) {
-    jumpTo(detail::timeAfter(now(), duration.nanoseconds()));
+    refuseInsideTask();
+    std::lock_guard const lock{moving_};
+    setNow(detail::timeAfter(now(), duration.nanoseconds()));
+    runDue();
 }
 
 void ManualClock::jumpTo(TimePoint time) {
