@@ -106,7 +106,8 @@ struct TaggedTask;
 template <class Task>
 inline constexpr bool kIsTaggedSharedTask = false;
 template <class Task>
-inline constexpr bool kIsTaggedSharedTask<TaggedTask<Task>> = kIsSharedTask<Task>;
+inline constexpr bool kIsTaggedSharedTask<TaggedTask<Task>> =
+    kIsSharedTask<Task> || kIsTaggedSharedTask<Task>;
 
 template <class Task>
 consteval auto sharedOperation() -> std::shared_ptr<TimerTask> (*)(void const*) {
@@ -116,7 +117,8 @@ consteval auto sharedOperation() -> std::shared_ptr<TimerTask> (*)(void const*) 
         };
     } else if constexpr (kIsTaggedSharedTask<Task>) {
         return [](void const* task) -> std::shared_ptr<TimerTask> {
-            return static_cast<Task const*>(task)->task;
+            auto const& inner = static_cast<Task const*>(task)->task;
+            return sharedOperation<std::remove_cvref_t<decltype(inner)>>()(&inner);
         };
     } else {
         return nullptr;

@@ -210,6 +210,7 @@ std::size_t WheelTimer::reschedule(std::span<Timeout const* const> timeouts, Whe
 void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, When when,
                           TimeoutOptions options) {
     refuseNull(hooks, "hooks");
+    detail::TimerContext::checkTolerance(options);
     auto const delayed = core_->context().clock.after(when);
     forNeighbours(hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
         if (shard != nullptr && &shard->context() == &core_->context())

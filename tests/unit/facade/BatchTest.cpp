@@ -167,6 +167,8 @@ TYPED_TEST(Batch, RefusesWhatCannotBeBeforeAnythingHasChanged) {
                                         "hooks[0] is of another timer");
     expectThrows<std::invalid_argument>([&] { timer.reschedule(hooks, 1s, {.tolerance = -1ns}); },
                                         "tolerance is -1 ns");
+    expectThrows<std::invalid_argument>([&] { timer.schedule(Hooks{}, 1s, {.tolerance = -1ns}); },
+                                        "tolerance is -1 ns");
     hooks.push_back(nullptr);
     expectThrows<std::invalid_argument>([&] { timer.reschedule(hooks, 1s); }, "hooks[3] is null");
     expectThrows<std::invalid_argument>([&] { timer.schedule(hooks, 1s); }, "hooks[3] is null");

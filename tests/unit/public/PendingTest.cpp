@@ -210,6 +210,10 @@ TYPED_TEST(PendingOfWheelTimers, TagsComeThroughWhatElseIsMadeOfATask) {
     auto const task = std::make_shared<Task>();
     Timeout const shared = timer.newTimeout(tagged("shared", task), 1s);
     EXPECT_EQ(shared.task(), task);
+    Timeout const twice = timer.newTimeout(tagged("outer", tagged("inner", task)), 1s);
+    EXPECT_EQ(twice.task(), task);
+    EXPECT_EQ(tagsOf(timer).count("outer"), 1U);
+    EXPECT_TRUE(twice.cancel());
 #ifdef TIMINGWHEEL_STOP_TOKEN
     std::stop_source source;
     timer.newTimeout(untilStopped(source.get_token(), tagged("stoppable", [] {})), 1s);
