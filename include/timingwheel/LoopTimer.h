@@ -57,9 +57,9 @@ public:
     NativeHandle nativeHandle() const noexcept;
 
     /// Runs what is due now, in the order of deadlines: at most `atMost` tasks, and no further one
-    /// once `TimerOptions::passBudget` is spent. Returns true if more is due; the descriptor then
-    /// stays readable. A task that becomes due during the call runs in the next one, or after later
-    /// ticks of this one. Throws std::logic_error from inside a task of this timer.
+    /// once `TimerOptions::passBudget` is spent. Returns true if more may be due; the descriptor
+    /// then stays readable. A task that becomes due during the call runs in the next one, or after
+    /// later ticks of this one. Throws std::logic_error from inside a task of this timer.
     bool runDue(std::size_t atMost = (std::numeric_limits<std::size_t>::max)());
 
     /// When runDue() must be called at the latest; nothing if never. For a loop that waits with a

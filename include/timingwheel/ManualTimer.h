@@ -43,7 +43,7 @@ public:
     int pollTimeout() const noexcept;
 
     /// Runs what is due by `now`, in the order of deadlines: at most `atMost` tasks, and no further
-    /// one once `TimerOptions::passBudget` is spent. Returns true if more is due. Throws
+    /// one once `TimerOptions::passBudget` is spent. Returns true if more may be due. Throws
     /// std::logic_error from inside a task of this timer.
     ///
     /// - A task that becomes due during the call runs in the next call, or after later ticks of

@@ -58,8 +58,9 @@ public:
 
     /// Cancels. Returns true to exactly one caller. The task then never runs, even if it was due
     /// and waited for its turn, and its captures are destroyed before this returns. A periodic task
-    /// that is running does not run again. Returns false if it has run or is running, was cancelled
-    /// before, was returned by stop(), or was rejected, and for an empty handle.
+    /// that is running does not run again; its captures are destroyed after its run. Returns false
+    /// if it has run or is running, was cancelled before, was returned by stop(), or was rejected,
+    /// and for an empty handle.
     bool cancel() const noexcept;
 
     /// Cancels, or else waits until a run that has begun is over and its captures are destroyed.
