@@ -102,6 +102,7 @@ TEST(CalendarExpression, FindsTheTimesOfOnCalendar) {
           "2026-01-01 12:00:30",
           {"2026-01-01 12:20:30", "2026-01-01 12:40:30"}},
          {"2026..2030/2-01-01", "2026-06-01 00:00:00", {"2028-01-01 00:00", "2030-01-01 00:00"}},
+         {"98..02/2-01-01", "1998-06-01 00:00:00", {"2000-01-01 00:00", "2002-01-01 00:00"}},
          {"Fri *-*-13", "2026-11-23 00:00:00", {"2027-08-13 00:00"}},
          {"quarterly", "2026-11-23 00:00:00", {"2027-01-01 00:00", "2027-04-01 00:00"}},
          {"12-25 08:00 Europe/Berlin", "2026-11-23 00:00:00", {"2026-12-25 07:00"}},
@@ -158,6 +159,7 @@ TEST(CalendarExpression, NamesTheValueAndItsBound) {
     expect(kCron, "@often", "no shorthand is called \"@often\"");
     expect(kOnCalendar, "*:9..5", "the range ends at 5, before it begins");
     expect(kOnCalendar, "68..71-01-01", "the range ends in 1971, before it begins in 2068");
+    expect(kOnCalendar, "05..01-01-01", "the range ends in 2001, before it begins in 2005");
     expect(kOnCalendar, "12:5/55", "from 5 on, a repetition is at most 54");
     expect(kOnCalendar, "*-*~5/5", "from 5 on, a repetition is at most 4");
 }
