@@ -74,19 +74,24 @@ public:
 
     /// Until what is due is closed.
     void run() {
-        while (SharedRow const row = shared_.due.take()) shared_.inbox.put(row->key, call(*row));
+        while (SharedRow const row = shared_.due.take()) {
+            std::exception_ptr error;
+            shared_.inbox.put(row->key, call(*row, error));
+            // The writer knows first: what is reported to have thrown is pending.
+            if (error) shared_.errors.report(error);
+        }
     }
 
 private:
     /// Returns the list where it belongs then.
-    Keys Mail::*call(Row const& row) {
+    Keys Mail::*call(Row const& row, std::exception_ptr& error) {
         DurableTimer::TimePoint const deadline = fromFile(row.deadline);
         if (deadline > Clock::systemTime(shared_.options.clock.get().now())) return &Mail::early;
         try {
             handler_({row.id, row.payload, deadline});
             return &Mail::ended;
         } catch (...) {
-            shared_.errors.report(std::current_exception());
+            error = std::current_exception();
             return &Mail::failed;
         }
     }

@@ -29,8 +29,9 @@ void Writer::run() {
         for (Key const key : mail.ended) near_.finish(key);
         ended_.insert(ended_.end(), mail.ended.begin(), mail.ended.end());
         for (Key const key : mail.early) near_.armEarly(key);
-        commit(mail.group);
+        // Before the group: a caller who knows that the handler has thrown finds it pending.
         for (Key const key : mail.failed) near_.retry(key);
+        commit(mail.group);
         for (Key const key : mail.again) near_.queueAgain(key);
         callAgain();
         hasMore_ = hasMore_ || mail.wantsRead;

@@ -883,6 +883,23 @@ TEST_F(DurableTimerTest, CallsNoHandlerAgainWhoseIdWasCancelled) {
     EXPECT_EQ(deliveries.ids(), (std::vector<std::string>{"a", "b", "c"}));
 }
 
+// The report lasts until the cancel is answered: the writer must have known before.
+TEST_F(DurableTimerTest, CancelsWhatIsReportedToHaveThrown) {
+    std::promise<void> isReported;
+    std::promise<void> mayEnd;
+    DurableTimerOptions slow = options();
+    slow.errorHandler = [&](std::exception_ptr) {
+        isReported.set_value();
+        mayEnd.get_future().wait();
+    };
+    Run const run = start([](DurableTimeout const&) { throw std::runtime_error{"never"}; }, slow);
+    timer->schedule("a", now()).get();
+    isReported.get_future().wait();
+    EXPECT_TRUE(timer->cancel("a").get());
+    EXPECT_EQ(timer->pendingTimeouts(), 0U);
+    mayEnd.set_value();
+}
+
 TEST_F(DurableTimerTest, CallsNoHandlerOfAnIdThatWasCancelledWhileItWaitsForAThread) {
     std::promise<void> mayEnd;
     std::promise<void> runs;
