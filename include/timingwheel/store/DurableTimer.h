@@ -96,7 +96,7 @@ struct DurableTimerOptions {
 ///   the process dies between a handler's end and the next commit, the handler is called again
 ///   after the restart, with the same id. So let what it does be harmless the second time.
 /// - After a cancel that was confirmed as true the handler is not called for the id any more. One
-///   that runs goes on.
+///   that runs, or is about to, goes on.
 /// - An id that is scheduled again has the new timeout, instead of one that was pending. One that
 ///   was due, or whose handler runs, was confirmed and is delivered, too: as long as the id is not
 ///   cancelled.

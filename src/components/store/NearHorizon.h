@@ -44,8 +44,8 @@ public:
 
     /// Takes it out of the wheel. False if it is due, or its handler has run.
     bool disarm(Key key);
-    /// It was due, and its id is cancelled. Its handler is not called, unless it runs. Then it is
-    /// not called again.
+    /// It was due, and its id is cancelled. Its handler is not called, unless a thread has taken it
+    /// from DueRows already. Then it is not called again.
     void drop(Key key) { dropped_.push_back(key); }
     void arm(SharedRow row);
     void commit();
