@@ -190,17 +190,39 @@ public:
 
     void listen() override {
         if (listensSince_ == this->cancels) return;
-        auto call = [self = this->shared_from_this(), since = this->cancels](ErrorCode error) {
-            if (self->listensSince_ == since) self->listensSince_ = kNever;
-            if (!error) std::invoke(self->function_);
-        };
-        using Wait = DeadlineWait<Timer, decltype(call)>;
-        Wait::begin(Wait{this->shared_from_this(), std::move(call)});
+        Wait::begin(Wait{this->shared_from_this(), Call{this->shared_from_this()}});
         listensSince_ = this->cancels;
     }
 
 private:
     static constexpr auto kNever = static_cast<std::uint64_t>(-1);
+
+    /// The handler of its wait. It is destroyed uncalled if the wait cannot go on: then the
+    /// deadline listens no longer, either.
+    class Call {
+    public:
+        explicit Call(std::shared_ptr<CallingDeadline> self)
+            : self_{std::move(self)}, since_{self_->cancels} {}
+        Call(Call&&) noexcept = default;
+        ~Call() {
+            if (self_) self_->endListening(since_);
+        }
+
+        void operator()(ErrorCode error) {
+            auto const self = std::move(self_);
+            self->endListening(since_);
+            if (!error) std::invoke(self->function_);
+        }
+
+    private:
+        std::shared_ptr<CallingDeadline> self_;
+        std::uint64_t since_;
+    };
+    using Wait = DeadlineWait<Timer, Call>;
+
+    void endListening(std::uint64_t since) noexcept {
+        if (listensSince_ == since) listensSince_ = kNever;
+    }
 
     Function function_;
     std::uint64_t listensSince_ = kNever;  // in cancels
@@ -237,7 +259,9 @@ private:
 ///                destroyed
 /// Errors         std::bad_alloc from the first wait after construction, expiry or cancel; from the
 ///                emission of a slot; from the context's run() if a wait that goes on finds no
-///                memory, which ends it. What the function throws leaves run(), too
+///                memory, which ends it. With a `shared_timer`, a wait that begins or goes on also
+///                throws RejectedExecution at the SystemTimer's limit, and std::logic_error once
+///                that was stopped. What the function throws leaves run(), too
 template <class Timer = steady_timer>
 class basic_deadline {
     using State = detail::DeadlineState<Timer>;

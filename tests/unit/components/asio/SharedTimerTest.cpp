@@ -330,5 +330,44 @@ TEST(SharedTimer, MayHaveADeadlineThatHearsOfTheTimersEnd) {
     EXPECT_THROW(deadline.expires_after(kLong), std::logic_error);
 }
 
+// G30. Bug pattern: a wait that could not go on is gone, and the deadline believes that it waits.
+TEST(SharedTimer, MayHaveADeadlineThatIsSetAnewAfterAWaitWasRefused) {
+    using Deadline = timingwheel::asio::basic_deadline<shared_timer>;
+    for (bool const anotherWaits : {false, true}) {
+        SystemTimer timer{{.maxPendingTimeouts = 1}};
+        net::io_context context;
+        use_timer(context, timer);
+        Ends ends;
+        int runs = 0;
+        Deadline deadline{context.get_executor(), [&] { ++runs; }};
+        deadline.expires_after(1ms);
+        if (anotherWaits) deadline.async_wait(ends.handler());
+        deadline.expires_after(kLong);
+        Timeout other;
+        while (!other) {  // until the wait is on its way to the context
+            try {
+                other = timer.newTimeout([] {}, kLong);
+            } catch (RejectedExecution const&) {
+                std::this_thread::yield();
+            }
+        }
+        EXPECT_THROW(context.run(), RejectedExecution) << "it cannot go on";
+        EXPECT_TRUE(other.cancel());
+        if (anotherWaits) {
+            EXPECT_EQ(context.run_one(), 1U) << "that one goes on";
+        }
+
+        deadline.expires_after(1ms);
+        context.restart();
+        context.run();
+        EXPECT_EQ(runs, 1);
+        EXPECT_EQ(ends.reached, anotherWaits ? 1 : 0);
+        deadline.expires_after(1ms);
+        context.restart();
+        context.run();
+        EXPECT_EQ(runs, 2) << "and again";
+    }
+}
+
 }  // namespace
 }  // namespace timingwheel::test
