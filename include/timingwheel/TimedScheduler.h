@@ -5,11 +5,11 @@
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/When.h>
 #include <timingwheel/detail/SleepHook.h>
+#include <timingwheel/detail/TimerStopped.h>
 #include <timingwheel/detail/platform/Senders.h>
 
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -77,8 +77,8 @@ private:
         try {
             schedule();
             return true;  // it may be gone
-        } catch (std::logic_error const&) {
-            // The timer has stopped.
+        } catch (detail::TimerStopped const&) {
+            // No error.
         } catch (...) {
             error = std::current_exception();
         }

@@ -4,13 +4,13 @@
 #include <timingwheel/WheelTimer.h>
 #include <timingwheel/asio/detail/Completion.h>
 #include <timingwheel/detail/TimeoutEntry.h>
+#include <timingwheel/detail/TimerStopped.h>
 #include <timingwheel/detail/platform/Asio.h>
 
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -73,7 +73,7 @@ private:
     ErrorCode scheduleOn(WheelTimer& timer, When when) noexcept try {
         timer.schedule(*this, when);
         return {};
-    } catch (std::logic_error const&) {  // the timer was stopped
+    } catch (timingwheel::detail::TimerStopped const&) {
         return net::error::operation_aborted;
     } catch (std::bad_alloc const&) {
         return net::error::no_memory;

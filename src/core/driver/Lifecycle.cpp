@@ -3,6 +3,8 @@
 #include "core/driver/makeDriverThread.h"
 #include "core/driver/run/RunFrame.h"
 
+#include <timingwheel/detail/TimerStopped.h>
+
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -86,8 +88,7 @@ void Lifecycle::start() {
 }
 
 void Lifecycle::refuseStart() const {
-    throw std::logic_error{"timer \"" + context_.options.name +
-                           "\": cannot be started once stopped"};
+    throw TimerStopped{"timer \"" + context_.options.name + "\": cannot be started once stopped"};
 }
 
 std::thread Lifecycle::makeThread() {

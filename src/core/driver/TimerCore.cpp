@@ -1,5 +1,7 @@
 #include "core/driver/TimerCore.h"
 
+#include <timingwheel/detail/TimerStopped.h>
+
 #include <algorithm>
 #include <climits>
 #include <exception>
@@ -145,8 +147,8 @@ Shard& TimerCore::shardOfThisThread() const noexcept {
 }
 
 void TimerCore::refuseStopped() const {
-    throw std::logic_error{"timer \"" + context_.options.name +
-                           "\" was stopped: it accepts nothing more"};
+    throw TimerStopped{"timer \"" + context_.options.name +
+                       "\" was stopped: it accepts nothing more"};
 }
 
 std::size_t TimerCore::pending() const {

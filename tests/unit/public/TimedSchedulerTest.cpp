@@ -15,6 +15,8 @@
 #include <concepts>
 #include <cstddef>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -447,6 +449,35 @@ TEST(TimedSchedulerTest, CompletesWhereTheExecutorDropsIt) {
     EXPECT_EQ(completion.thread, std::this_thread::get_id());
     EXPECT_EQ(failures.count(TaskFailure::Kind::rejected), 1U);
     timer.checkInvariants();
+}
+
+// G17. Bug pattern: what a factory throws is taken for what a stopped timer throws.
+TEST(TimedSchedulerTest, CompletesWithAnErrorWithoutAThread) {
+    bool throws = false;
+    SystemTimer timer{{.threadFactory = [&throws](std::function<void()>) {
+        if (throws) throw std::length_error{"no more threads"};
+        return std::thread{};
+    }}};
+    TimedSender const sender = TimedScheduler{timer}.schedule_after(1ms);
+    Completion noThread;
+    auto first = sender.connect(Receiver{&noThread});
+    first.start();
+    ASSERT_EQ(noThread.errors, 1);
+    EXPECT_THROW(std::rethrow_exception(noThread.error), std::logic_error);
+
+    throws = true;
+    Completion thrown;
+    auto second = sender.connect(Receiver{&thrown});
+    second.start();
+    ASSERT_EQ(thrown.errors, 1);
+    EXPECT_THROW(std::rethrow_exception(thrown.error), std::length_error);
+
+    timer.stop();
+    Completion stopped;
+    auto third = sender.connect(Receiver{&stopped});
+    third.start();
+    EXPECT_EQ(stopped.stops, 1) << "the start is refused";
+    EXPECT_EQ(noThread.count() + thrown.count() + stopped.count(), 3);
 }
 
 // Bug pattern: a stop while the timer is far behind needs a level, and a token's callback must not

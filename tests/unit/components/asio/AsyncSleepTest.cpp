@@ -39,6 +39,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -136,6 +137,19 @@ TEST_F(AsyncSleep, SaysThatTheTimerIsAtItsLimit) {
     async_sleep(full, 10ms, handler());
     poll();
     EXPECT_EQ(result, Error{net::error::try_again});
+}
+
+// G17. Bug pattern: what a factory throws is taken for what a stopped timer throws.
+TEST_F(AsyncSleep, SaysThatTheThreadCannotBeStarted) {
+    SystemTimer threadless{{.threadFactory = [](std::function<void()>) { return std::thread{}; }}};
+    async_sleep(threadless, 10ms, handler());
+    poll();
+    EXPECT_EQ(std::exchange(result, {}), Error{net::error::try_again});
+
+    threadless.stop();
+    async_sleep(threadless, 10ms, handler());
+    poll();
+    EXPECT_EQ(result, Error{net::error::operation_aborted}) << "the start is refused";
 }
 
 // G6. Bug pattern: the operation holds the handler until its slot is destroyed.
