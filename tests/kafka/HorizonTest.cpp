@@ -88,6 +88,17 @@ TEST_F(HorizonTest, LeavesWhatWasMovedOrEndedMeanwhile) {
     EXPECT_NE(timers.find("stays"), nullptr);
 }
 
+// A follower's is gone, with what its pass has found, when its timers are handed over.
+TEST_F(HorizonTest, SeesAllInItsFirstPassWhateverAnotherHasSeen) {
+    for (int i = 0; i < 150'000; ++i)
+        timers.addFar(scheduleCommand("far" + std::to_string(i), kNow + 9 * kHorizon), -1);
+    addFar("near", kNow + 1);
+    flush();
+    ASSERT_TRUE(Horizon(assignment, timers).bringNear(kNow)) << "that was a whole pass";
+    bringNear(kNow);
+    EXPECT_NE(timers.find("near"), nullptr);
+}
+
 TEST_F(HorizonTest, BringsNearWhatIsPushedBack) {
     for (char const* const id : {"a", "b", "c"}) addFar(id, kNow + 3 * kHorizon);
     flush();

@@ -44,7 +44,6 @@ bool FarTimers::remove(std::string_view id) noexcept {
 }
 
 bool FarTimers::collect(std::int64_t time, std::size_t atMost, std::vector<std::int64_t>& offsets) {
-    if (left_ == 0) left_ = size_;
     for (; left_ > 0 && atMost > 0; --atMost) {
         Timer const& timer = at(static_cast<Index>(--left_)).timer;
         if (timer.at <= time) offsets.push_back(timer.offset);

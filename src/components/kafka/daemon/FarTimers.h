@@ -44,9 +44,11 @@ public:
     /// False if it has none of that id.
     bool remove(std::string_view id) noexcept;
 
-    /// Goes on through all timers, over at most `atMost`, and adds to `offsets` those that are due
-    /// by `time`; some twice. True at the end of a pass, which has seen all that it had at its
-    /// beginning and still has.
+    /// Begins a pass through all timers, also if another is under way.
+    void beginPass() noexcept { left_ = size_; }
+    /// Goes on with the pass, over at most `atMost`, and adds to `offsets` those that are due by
+    /// `time`; some twice. True at its end: it has seen all that were there at its beginning and
+    /// still are.
     bool collect(std::int64_t time, std::size_t atMost, std::vector<std::int64_t>& offsets);
     /// The first of these offsets, in order, that a timer has. O(all).
     std::optional<std::int64_t> firstAt(std::vector<std::int64_t> const& sorted) const;

@@ -50,7 +50,10 @@ bool Horizon::bringNear(std::int64_t now) {
     }
     bool const isClockSetBack = now < passBegan_;
     if (!isPassing_ && now - passBegan_ < length_ / kPasses && !isClockSetBack) return false;
-    if (!std::exchange(isPassing_, true)) passBegan_ = now;
+    if (!std::exchange(isPassing_, true)) {
+        passBegan_ = now;
+        timers_.beginPassOfFar();  // a Horizon before this one may have left a part of a pass
+    }
     isPassing_ = !timers_.collectFar(now + length_ / 2, kLookedAt, found_);
     if (!isPassing_) read(std::exchange(found_, {}));
     return isPassing_ || next_ < wanted_.size();

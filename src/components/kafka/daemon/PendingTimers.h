@@ -75,7 +75,8 @@ public:
     void putAway(PendingTimer& timer, std::int64_t offset);
     /// Makes a far timer a near one. False if the one of that id is not far, or not of `offset`.
     bool bringNear(Command const& command, std::int64_t offset);
-    /// FarTimers::collect.
+    /// FarTimers::beginPass, and collect.
+    void beginPassOfFar() noexcept { far_.beginPass(); }
     bool collectFar(std::int64_t time, std::size_t atMost, std::vector<std::int64_t>& offsets) {
         return far_.collect(time, atMost, offsets);
     }
