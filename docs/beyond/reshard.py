@@ -4,8 +4,8 @@
     reshard.py BROKERS OLD_STATE OLD_COMMANDS NEW_COMMANDS
 
 First what is pending by the old state, then the commands that it has not taken in, in the order of
-their time. Nobody may use either set meanwhile: docs/beyond.md says how. If
-it breaks off, remove the new topics, and begin anew. It needs `pip install confluent-kafka`.
+their time. Nobody may use either set meanwhile: docs/beyond.md says how. If it breaks off, remove
+the new topics, and begin anew. It needs `pip install confluent-kafka`.
 """
 
 import sys
@@ -27,13 +27,15 @@ def read(topic, offsets):
     consumer.assign(places)
     ended = set()
     while len(ended) < len(places):
-        message = consumer.poll(1)
-        if message is None:
+        if (message := consumer.poll(1)) is None:
             continue
         if message.error() is None:
             yield message
         elif message.error().code() == message.error()._PARTITION_EOF:
             ended.add(message.partition())
+            place = TopicPartition(topic, message.partition())
+            if message.offset() < consumer.get_watermark_offsets(place, cached=True)[1]:
+                sys.exit(f"{topic}: a transaction is open, and hides what is behind it: end it")
         else:
             sys.exit(f"{message.topic()}: {message.error()}")
 
@@ -52,7 +54,7 @@ def confirm(error, _):
         sys.exit(f"{newCommands}: {error}")
 
 
-pending, position = {}, {}
+pending, position, latest, unread = {}, {}, {}, []
 for message in read(oldState, {}):
     if not message.key():  # how far the partition's commands are taken in
         position[message.partition()] = int(message.value())
@@ -60,17 +62,15 @@ for message in read(oldState, {}):
         pending.pop(message.key(), None)
     else:
         pending[message.key()] = (message.value(), message.headers() or [])
-for key, (value, headers) in pending.items():
-    # The state has the headers of a schedule, and one that says that there is no value.
-    kept = [(name, text) for name, text in headers if name != "timingwheel-value"]
-    write(key, value if len(kept) == len(headers) else None,
-          [("timingwheel-command", b"schedule"), *kept])  # fmt: skip
-latest, unread = {}, []
 for message in read(oldCommands, position):
     # Clocks of users differ. What stands behind another in its partition stays behind it.
     partition = message.partition()
     latest[partition] = max(latest.get(partition, 0), message.timestamp()[1])
     unread.append((latest[partition], message))
+for key, (value, headers) in pending.items():
+    # The state has the headers of a schedule, and one that says that there is no value.
+    kept = [(name, text) for name, text in headers if name != "timingwheel-value"]
+    write(key, value if kept == headers else None, [("timingwheel-command", b"schedule"), *kept])
 unread.sort(key=lambda each: each[0])
 for _, message in unread:
     write(message.key(), message.value(), message.headers())

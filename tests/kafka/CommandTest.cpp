@@ -159,10 +159,11 @@ TEST(Command, OfATimerThatRecursSaysWhenFirstOrItsRuleDoes) {
     record = recurring({{"timingwheel-cron", "*/5 * * * *"}, {"timingwheel-zone", "UTC"}});
     EXPECT_EQ(std::get<Command>(readCommand(record, limits)).at, 600'000);
     EXPECT_EQ(std::get<Command>(readCommand(record, limits)).rule.size(), 2U);
-    // The last time of a rule, as it is copied from a state into other topics.
-    record =
-        recurring({{"timingwheel-calendar", "1970-01-01 00:10"}, {"timingwheel-at", "600000"}});
-    EXPECT_EQ(std::get<Command>(readCommand(record, limits)).at, 600'000);
+    // The last time of a rule, as it is copied from a state into other topics; and pushed back.
+    for (char const* const at : {"600000", "600001"}) {
+        record = recurring({{"timingwheel-calendar", "1970-01-01 00:10"}, {"timingwheel-at", at}});
+        EXPECT_EQ(std::to_string(std::get<Command>(readCommand(record, limits)).at), at);
+    }
 }
 
 TEST(Command, OfATimerThatRecursIsRefusedWithTheReason) {
@@ -184,9 +185,6 @@ TEST(Command, OfATimerThatRecursIsRefusedWithTheReason) {
     EXPECT_THAT(refusal({{"timingwheel-calendar", "1970-01-01 00:08"}}),
                 HasSubstr("timingwheel-calendar is \"1970-01-01 00:08\": it does not come after "
                           "500000"));
-    EXPECT_THAT(
-        refusal({{"timingwheel-calendar", "1970-01-01 00:10"}, {"timingwheel-at", "600001"}}),
-        HasSubstr("it does not come after 600000"));
     EXPECT_THAT(refusal({{"timingwheel-zone", "UTC"}, {"timingwheel-at", "600000"}}),
                 HasSubstr("timingwheel-zone is \"UTC\": it belongs to"));
     for (char const* const command : {"push-back", "cancel"})

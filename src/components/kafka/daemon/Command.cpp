@@ -51,23 +51,20 @@ std::optional<Refusal> readAt(Record const& record, CommandLimits limits, std::i
 }
 
 /// Fills in when a timer that recurs is due first, or returns what is wrong with that or its rule.
-/// A rule without a time from the first one on is a mistake.
+/// A rule without a time is a mistake, unless timingwheel-at says when it is due first.
 std::optional<Refusal> readRecurrence(Record const& record, CommandLimits limits,
                                       Command& command) {
     auto const read = Recurrence::read(command.rule, limits.latest - limits.now);
     if (auto const* const refusal = std::get_if<Refusal>(&read)) return *refusal;
-    bool const hasAt = lastHeader(record, header::kAt).has_value();
-    if (hasAt)
-        if (auto refusal = readAt(record, limits, command.at)) return refusal;
-    std::int64_t const after = hasAt ? command.at - 1 : limits.now;
-    auto const first = std::get<Recurrence>(read).next(after, after);
+    // Nothing may be left of the rule behind it: of a timer whose last delivery was pushed back.
+    if (lastHeader(record, header::kAt)) return readAt(record, limits, command.at);
+    auto const first = std::get<Recurrence>(read).next(limits.now, limits.now);
     // The header that is the rule itself comes first.
     std::string const rule = std::string{command.rule.front().name} + " is " +
                              quoted(command.rule.front().value.value_or(std::string_view{}));
     if (!first)
-        return Refusal{rule + ": it does not come after " + std::to_string(after) +
+        return Refusal{rule + ": it does not come after " + std::to_string(limits.now) +
                        ", in milliseconds since 1970"};
-    if (hasAt) return std::nullopt;
     if (*first > limits.latest)
         return Refusal{rule + ": it comes first at " + std::to_string(*first) + ": the latest is " +
                        std::to_string(limits.latest) + " (--max-delay-days)"};
