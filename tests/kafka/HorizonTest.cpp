@@ -31,8 +31,8 @@ protected:
     HorizonTest() : MockedState{std::chrono::milliseconds{kHorizon}} {}
 
     /// Writes a record of the state, and has it as a far timer.
-    void addFar(std::string const& id, std::int64_t at) {
-        write(id, "payload", at);
+    void addFar(std::string const& id, std::int64_t at, std::string const& value = "payload") {
+        write(id, value, at);
         timers.addFar(scheduleCommand(id, at), offset++);
     }
     /// Until nothing is left to do.
@@ -97,6 +97,42 @@ TEST_F(HorizonTest, SeesAllInItsFirstPassWhateverAnotherHasSeen) {
     ASSERT_TRUE(Horizon(assignment, timers).bringNear(kNow)) << "that was a whole pass";
     bringNear(kNow);
     EXPECT_NE(timers.find("near"), nullptr);
+}
+
+// It took in what is due in half a horizon, however much that is.
+TEST_F(HorizonTest, ReadsWhatIsDueInPartsWhileMemoryIsFull) {
+    options.memory = 1;
+    for (int i = 0; i < 10; ++i) addFar(std::to_string(i), kNow, std::string(300'000, 'x'));
+    addFar("later", kNow + 1'000);
+    timers.schedule(scheduleCommand("near", kNow + kHorizon));
+    shared.memory = 1'000'001;  // by other partitions
+    for (std::size_t delivered = 0; delivered < 10;) {
+        bringNear(kNow);
+        ASSERT_LT(timers.bytes(), 2'000'000U);
+        std::size_t const due = timers.takeDue(kNow, 10).size();
+        ASSERT_GT(due, 0U) << "it waits for what is due later";
+        delivered += due;
+    }
+    EXPECT_TRUE(timers.far().find("later"));
+    bringNear(kNow + 1'000);
+    EXPECT_NE(timers.find("later"), nullptr);
+}
+
+TEST_F(HorizonTest, GivesUpWhatIsNotDueWhenMemoryIsFull) {
+    options.memory = 1;
+    for (int i = 0; i < 10; ++i) addFar(std::to_string(i), kNow + 3'000);
+    addFar("due", kNow + 1'000);
+    flush();
+    ASSERT_TRUE(horizon.bringNear(kNow)) << "it knows of none";
+    shared.memory = 1'000'001;
+    bringNear(kNow);
+    EXPECT_EQ(timers.far().size(), 11U);
+    bringNear(kNow + 1'000);
+    EXPECT_EQ(timers.far().size(), 10U);
+    EXPECT_NE(timers.find("due"), nullptr);
+    shared.memory = 0;
+    bringNear(kNow + 2'000);
+    EXPECT_EQ(timers.far().size(), 0U);
 }
 
 TEST_F(HorizonTest, BringsNearWhatIsPushedBack) {

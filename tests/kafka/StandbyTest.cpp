@@ -108,6 +108,29 @@ TEST_F(StandbyTest, LeavesMemoryToOwners) {
     EXPECT_EQ(follower.handOver(), nullptr);
 }
 
+// A take-over stood still for ever if all that was near by now did not fit.
+TEST_F(StandbyTest, LeavesPayloadsToTheStateThatDoNotFit) {
+    options.memory = 1;
+    for (int i = 0; i < 30; ++i) write(std::to_string(i), std::string(100'000, 'x'), soon);
+    flush();
+    Duty const duty{shared, 0};
+    Placement const placement{duty};
+    StateCopy copy{shared, 0};
+    Horizon const horizon{duty, copy.timers};
+    StateReader reader{options, 0};
+    reader.goTo(copy.next());
+    ASSERT_TRUE(comesTrue([&] {
+        if (Message const message = reader.next(10ms)) copy.take(*message, placement, horizon);
+        return copy.next() == 30;
+    }));
+    EXPECT_EQ(copy.timers.size(), 30U);
+    EXPECT_NE(copy.timers.find("0"), nullptr);
+    ASSERT_TRUE(copy.timers.far().find("29"));
+    EXPECT_EQ(copy.timers.far().find("29")->offset, 29);
+    EXPECT_TRUE(shared.isFull());
+    EXPECT_FALSE(shared.isOverfull());
+}
+
 // Of what was suspended, or cut off: a tombstone may be gone that it has not read.
 TEST_F(StandbyTest, IsOfNoUseIfItWasNotAtTheEndForLong) {
     Duty const duty{shared, 0};

@@ -27,6 +27,8 @@ struct Shared {
     std::atomic<std::size_t> memory{0};
 
     bool isFull() const noexcept { return memory.load() > bound(); }
+    /// A take-over may go so far, without payloads: so what was pending fits after a restart, too.
+    bool isOverfull() const noexcept { return memory.load() > 2 * bound(); }
     /// No room for copies: owners come first, and need some until a copy is gone.
     bool isTight() const noexcept { return memory.load() > bound() / 4 * 3; }
 

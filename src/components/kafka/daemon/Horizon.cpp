@@ -20,9 +20,13 @@ using std::chrono::milliseconds;
 
 // Passes in the time of a horizon.
 constexpr std::int64_t kPasses = 8;
-// Far timers that are looked at, and records that are read, between two transactions.
+// ms between two passes while memory is full.
+constexpr std::int64_t kSoon = 1'000;
+// Far timers that are looked at, and records that are read, between two transactions: until so many
+// bytes of them are near.
 constexpr std::size_t kLookedAt = 100'000;
 constexpr std::size_t kRead = 2'000;
+constexpr std::size_t kReadBytes = 1'000'000;
 // Records that are read to get to one behind them. To look for it takes about as long.
 constexpr std::int64_t kReadOver = 10'000;
 
@@ -44,17 +48,27 @@ void Horizon::putAway(Outputs const& outputs, std::int64_t now) {
 }
 
 bool Horizon::bringNear(std::int64_t now) {
+    bool const isFull = duty_.shared.isFull();
+    if (isFull) {
+        // What is due makes room.
+        if (auto const next = timers_.nextExpiration(); next && *next <= now) return false;
+        if (!isShort_ && (isPassing_ || next_ < wanted_.size())) giveUp();
+    }
     if (next_ < wanted_.size()) {
         readOn(milliseconds{0});
         return true;
     }
     bool const isClockSetBack = now < passBegan_;
-    if (!isPassing_ && now - passBegan_ < length_ / kPasses && !isClockSetBack) return false;
+    std::int64_t const usual = length_ / kPasses;
+    std::int64_t const pause = isShort_ ? std::min(kSoon, usual) : usual;
+    if (!isPassing_ && now - passBegan_ < pause && !isClockSetBack) return false;
     if (!std::exchange(isPassing_, true)) {
         passBegan_ = now;
+        isShort_ = isFull;
+        passUntil_ = isFull ? now : now + length_ / 2;
         timers_.beginPassOfFar();  // a Horizon before this one may have left a part of a pass
     }
-    isPassing_ = !timers_.collectFar(now + length_ / 2, kLookedAt, found_);
+    isPassing_ = !timers_.collectFar(passUntil_, kLookedAt, found_);
     if (!isPassing_) read(std::exchange(found_, {}));
     return isPassing_ || next_ < wanted_.size();
 }
@@ -84,8 +98,19 @@ void Horizon::read(std::vector<std::int64_t> offsets) {
     reader_->goTo(wanted_.front());
 }
 
+/// Ends a pass, and the reading of what it has found, that go beyond what is due.
+void Horizon::giveUp() {
+    isShort_ = true;
+    isPassing_ = false;
+    found_.clear();
+    if (next_ == wanted_.size()) return;
+    next_ = wanted_.size();
+    finish();
+}
+
 void Horizon::readOn(milliseconds patience) {
-    for (std::size_t i = 0; i < kRead && next_ < wanted_.size(); ++i) {
+    std::size_t const enough = timers_.bytes() + kReadBytes;
+    for (std::size_t i = 0; i < kRead && next_ < wanted_.size() && timers_.bytes() < enough; ++i) {
         Message const message = reader_->next(patience);
         if (!message) return;
         passOver(message->offset);

@@ -21,6 +21,9 @@ namespace kafka {
 /// wait for it.
 ///
 /// What has been pushed back stays in memory: that is a timer that will be pushed back again.
+///
+/// While memory is full, a far timer is read once it is due, after what memory has of that: late,
+/// but it waits for no timer that is due later.
 class Horizon {
 public:
     Horizon(Duty const& duty, PendingTimers& timers);
@@ -41,6 +44,7 @@ public:
 
 private:
     void read(std::vector<std::int64_t> offsets);
+    void giveUp();
     void readOn(std::chrono::milliseconds patience);
     void passOver(std::int64_t end);
     void finish();
@@ -49,7 +53,9 @@ private:
     PendingTimers& timers_;
     std::int64_t const length_;  // ms
     std::int64_t passBegan_;
+    std::int64_t passUntil_ = 0;  // it finds what is due by then
     bool isPassing_ = false;
+    bool isShort_ = false;              // memory is full: it leaves what is not due yet
     std::vector<std::int64_t> found_;   // by the pass so far
     std::vector<std::int64_t> wanted_;  // offsets in the state, in order
     std::size_t next_ = 0;              // the first of them that was not reached

@@ -16,7 +16,7 @@ namespace kafka {
 
 StateCopy::StateCopy(Shared& shared, std::int32_t partition, Clock const& clock)
     : timers{nowInMilliseconds()},
-      options_{shared.options},
+      shared_{shared},
       partition_{partition},
       clock_{clock},
       memory_{shared},
@@ -26,13 +26,14 @@ void StateCopy::take(rd_kafka_message_t const& message, Placement const& placeme
                      Horizon const& horizon) {
     // After it was read: a suspension before that counts.
     if (isTooOld())
-        throw std::runtime_error{options_.state + "/" + std::to_string(partition_) +
+        throw std::runtime_error{shared_.options.state + "/" + std::to_string(partition_) +
                                  " was not read to its end for " + std::to_string(kMaxAge.count()) +
                                  " minutes: tombstones may be gone"};
     if (message.err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         next_ = message.offset;
     } else {
         take(recordOf(message), placement, horizon);
+        account();
         next_ = message.offset + 1;
     }
     settle();
@@ -51,7 +52,8 @@ void StateCopy::take(Record const& record, Placement const& placement, Horizon c
         auto const* const command = std::get_if<Command>(&state);
         if (command == nullptr) return ignore(record, std::get<Refusal>(state).reason);
         placement.requireOurs(command->id);
-        if (horizon.isBeyond(command->at, nowInMilliseconds()))
+        // What would not fit is read when it is due.
+        if (horizon.isBeyond(command->at, nowInMilliseconds()) || shared_.isFull())
             timers.addFar(*command, record.offset);
         else
             timers.schedule(*command);
@@ -60,8 +62,8 @@ void StateCopy::take(Record const& record, Placement const& placement, Horizon c
 
 void StateCopy::ignore(Record const& record, std::string const& problem) {
     if (malformed_++ > 0) return;
-    spdlog::error("partition {}: {}/{}/{}: foreign record, ignored: {}", partition_, options_.state,
-                  partition_, record.offset, problem);
+    spdlog::error("partition {}: {}/{}/{}: foreign record, ignored: {}", partition_,
+                  shared_.options.state, partition_, record.offset, problem);
 }
 
 void StateCopy::settle(std::int64_t end, Clock::TimePoint asked) {

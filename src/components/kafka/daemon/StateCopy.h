@@ -28,6 +28,8 @@ namespace kafka {
 /// more (Topics::check). So a copy that was not at the end of the log for kMaxAge is of no use: its
 /// reader was suspended, or is too slow.
 ///
+/// While memory is full, what it takes is far, whenever it is due.
+///
 /// Thread safety  none: one thread at a time
 class StateCopy {
 public:
@@ -71,7 +73,7 @@ private:
     void ignore(Record const& record, std::string const& problem);
     void settle() noexcept;
 
-    Options const& options_;
+    Shared const& shared_;
     std::int32_t const partition_;
     Clock const& clock_;
     MemoryShare memory_;

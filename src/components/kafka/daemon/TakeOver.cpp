@@ -40,7 +40,7 @@ std::size_t readUpTo(std::int64_t end, StateReader& reader, Assignment const& as
         if (!message) continue;
         copy.take(*message, placement, horizon);
         if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && ++read % 4'096 == 0) gauges.update();
-        if (shared.isFull())
+        if (shared.isOverfull())
             throw DoesNotFit{"what is pending does not fit into --memory-mb " +
                              std::to_string(shared.options.memory) +
                              ": it waits, and is not lost. Give more memory, or more workers"};

@@ -17,7 +17,7 @@ namespace timingwheel {
 inline namespace v1 {
 namespace kafka {
 
-/// What is pending takes more memory than there is.
+/// What is pending takes more memory than there is, though not all of it is near.
 class DoesNotFit : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
