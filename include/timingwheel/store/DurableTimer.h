@@ -136,7 +136,7 @@ public:
     /// Each answers whether a timeout of that id was pending: it was replaced, moved or cancelled.
     ///
     /// - One that is due, or whose handler has returned, is not pending. One whose handler has
-    ///   thrown is pending until the handler's next call.
+    ///   thrown is pending until its next call is due.
     /// - Throws std::invalid_argument for an id or payload that is too long, and for an empty id;
     ///   std::logic_error after stop().
     [[nodiscard]] std::future<bool> schedule(std::string id, TimePoint deadline,
