@@ -51,8 +51,8 @@ public:
 
     /// True if the task was pending and will not run. The hook may then be scheduled again.
     bool cancel() noexcept;
-    /// Cancels, and waits until a run that has begun is over; if that has scheduled the hook, again.
-    /// Does not wait inside a run. True if the task was pending.
+    /// Cancels, and waits for runs that have begun. If the hook was scheduled meanwhile, as by such
+    /// a run, cancels and waits again. Does not wait inside a run. True if the task was pending.
     bool cancelAndWait() noexcept;
 
     [[nodiscard]] bool isPending() const noexcept;

@@ -142,25 +142,28 @@ TEST(RaceHook, CancelAndWaitWaitsForAllRunsThatHaveBegun) {
 }
 
 // G5
-// A run that begins later may wait for who waits here, or never end.
-TEST(RaceHook, CancelAndWaitDoesNotWaitForARunThatBeginsMeanwhile) {
+// The run that is waited for may have scheduled it: what the task uses may not go yet.
+TEST(RaceHook, CancelAndWaitWaitsForARunThatBeginsMeanwhile) {
     Watchdog const watchdog{"a second run of a hook while the first is waited for"};
     boost::asio::thread_pool pool{2};
     Doubled doubled;
     SystemTimer timer{{.executor = pool}};
     timer.schedule(doubled.hook, 0ms);
     doubled.begun[0].get_future().wait();
+    std::atomic<bool> hasReturned{false};
     std::thread waiter{[&] {
         nameThisThread("hook-waiter");
         doubled.hook.cancelAndWait();
+        hasReturned = true;
     }};
     waitUntilAsleep("hook-waiter");
-    std::this_thread::sleep_for(10ms);
     timer.schedule(doubled.hook, 0ms);
     doubled.begun[1].get_future().wait();
     doubled.mayEnd[0].set_value();
-    waiter.join();
+    std::this_thread::sleep_for(10ms);
+    EXPECT_FALSE(hasReturned);
     doubled.mayEnd[1].set_value();
+    waiter.join();
 }
 
 /// A task that goes on when its hook is gone and another one lies there.
