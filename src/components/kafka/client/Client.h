@@ -71,13 +71,13 @@ inline PartitionList partitionList(std::string const& topic, std::int32_t partit
 /// A configuration of librdkafka, until a client takes it.
 class Configuration {
 public:
-    /// Throws std::invalid_argument that names key and value.
+    /// Throws std::invalid_argument that names the key, and not the value: it may be secret.
     explicit Configuration(Settings const& settings) : conf_{rd_kafka_conf_new()} {
         for (auto const& [key, value] : settings) {
             char reason[512];
             if (rd_kafka_conf_set(conf_.get(), key.c_str(), value.c_str(), reason, sizeof reason) !=
                 RD_KAFKA_CONF_OK)
-                throw std::invalid_argument{key + "=" + value + ": " + reason};
+                throw std::invalid_argument{key + ": " + reason};
         }
     }
 
