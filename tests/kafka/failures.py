@@ -491,9 +491,8 @@ class Failures(World):
             self.assertIn(part, reasons)
 
     def userOfTransactions(self):
-        user = User(self.cluster.addresses, self.topics["commands"],
-                    **{"transactional.id": f"{self.name}-user",
-                       "transaction.timeout.ms": 600_000})  # fmt: skip
+        user = User(self.cluster.addresses, self.topics["commands"], **{
+            "transactional.id": self.name, "transaction.timeout.ms": 600_000})  # fmt: skip
         user.producer.init_transactions()
         return user
 
@@ -643,8 +642,9 @@ class Failures(World):
     testTombstonesAreRemovedTooSoon = partialmethod(
         checkTopic, "delete.retention.ms is 1000: it must be an hour", "state",
         cleanup_policy="compact", delete_retention_ms=1000)  # fmt: skip
-    testTheCommandsAreCompacted = partialmethod(
-        checkTopic, "is compact: it must be delete", "commands", cleanup_policy="compact")
+    checkCompacted = partialmethod(checkTopic, "it must be delete", cleanup_policy="compact")
+    testTheCommandsAreCompacted = partialmethod(checkCompacted, "commands")
+    testTheDeadLettersAreCompacted = partialmethod(checkCompacted, "dead-letters")
     testTheTopicsHaveOtherNumbersOfPartitions = partialmethod(
         checkTopic, "they must have as many", "commands", PARTITIONS + 1)
 

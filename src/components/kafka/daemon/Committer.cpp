@@ -197,7 +197,7 @@ void Committer::giveUp(Producer::Failure const& failure) {
         return refusals_.giveUp(outputs_.all()[failure.output], failure.error, timers_, outputs_,
                                 tally_);
     // Else what shares its batch is at fault.
-    if (failure.isCertain) Refusals::fail(failure.error);
+    if (failure.isCertain) refusals_.fail(Output::Kind::state, failure.error);
 }
 
 }  // namespace kafka

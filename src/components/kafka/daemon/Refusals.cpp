@@ -38,15 +38,15 @@ void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& 
                           assignment_.number, reason);
             return endRecurrence(output, timers, outputs);
         case Output::Kind::deadLetter:
-            if (!isTooLarge(error)) break;
-            if (output.record->value) {  // goes without it
+            if (!isRecordFault(error)) break;
+            if (isTooLarge(error) && output.record->value) {  // goes without it
                 output.record->value.reset();
                 return;
             }
             [[fallthrough]];
         case Output::Kind::reply:
-            spdlog::error("partition {}: given up, and not written: {}", assignment_.number,
-                          reason);
+            spdlog::error("partition {}: given up, and not written to {}: {}", assignment_.number,
+                          topicOf(output.kind), reason);
             output.turnInto(Output::Kind::nothing);
             return;
         case Output::Kind::tombstone:
@@ -54,13 +54,18 @@ void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& 
         case Output::Kind::nothing:
             return;
     }
-    fail(error);
+    fail(output.kind, error);
 }
 
-void Refusals::fail(rd_kafka_resp_err_t error) {
-    throw std::runtime_error{
-        std::string{"the state and the dead letters must be written, and cannot be: "} +
-        rd_kafka_err2str(error)};
+void Refusals::fail(Output::Kind kind, rd_kafka_resp_err_t error) const {
+    throw std::runtime_error{"the state and the dead letters must be written, and cannot be: " +
+                             topicOf(kind) + ": " + rd_kafka_err2str(error)};
+}
+
+std::string const& Refusals::topicOf(Output::Kind kind) const {
+    Options const& options = assignment_.shared.options;
+    if (kind == Output::Kind::reply) return options.replies;
+    return kind == Output::Kind::deadLetter ? options.deadLetters : options.state;
 }
 
 std::string Refusals::reasonOf(std::int64_t offset) const {

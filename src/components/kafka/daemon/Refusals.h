@@ -21,11 +21,12 @@ public:
     explicit Refusals(Assignment const& assignment) : assignment_{assignment} {}
 
     /// Turns the output into what stands instead: a dead letter for a delivery, nothing for a
-    /// reply. Throws std::runtime_error where nothing may: the state and the dead letters must be
-    /// written.
+    /// reply, or for a dead letter that is at fault itself. Throws std::runtime_error where
+    /// nothing may: the state and the dead letters must be written.
     void giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers, Outputs& outputs,
                 Tally& tally);
-    [[noreturn]] static void fail(rd_kafka_resp_err_t error);
+    /// Throws that: what is of this kind cannot be written.
+    [[noreturn]] void fail(Output::Kind kind, rd_kafka_resp_err_t error) const;
 
     /// Why the command at this offset is refused: the state did not take its timer. Else empty.
     std::string reasonOf(std::int64_t offset) const;
@@ -35,6 +36,8 @@ public:
     }
 
 private:
+    std::string const& topicOf(Output::Kind kind) const;
+
     Assignment const& assignment_;
     std::map<std::int64_t, std::string> refused_;  // by offset, why
 };

@@ -187,6 +187,10 @@ void Topics::checkSetting(std::string const& topic, std::string const& name,
             warn("what workers have not read by then is lost; a day or more is better");
         return;
     }
+    bool const isOutput = topic == options_.deadLetters || topic == options_.replies;
+    if (isOutput && name == "cleanup.policy" && value.find("compact") != std::string::npos)
+        refuse(topic, name, value,
+               "it must be delete, or a record without a key is refused, and others are lost");
     if (topic != options_.state) return;
     if (name == "cleanup.policy" && value != "compact")
         refuse(topic, name, value, "it must be compact, or timers are lost, or none is forgotten");
