@@ -48,9 +48,9 @@ CommandReader::Batch CommandReader::read(milliseconds patience) {
             return isFull && lastHeader(recordOf(message), header::kCommand) == header::kSchedule;
         });
     readAt_ = std::chrono::steady_clock::now();
-    Gaps gaps;
-    for (Message const& message : batch.messages) {
-        if (message->offset > next_) gaps.emplace_back(next_, message->offset);
+    std::vector<Gap> gaps;
+    for (auto const& [message, bytes, logBegin] : batch.messages) {
+        if (message->offset > next_) gaps.push_back({next_, message->offset, logBegin});
         if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
             next_ = std::max(next_, message->offset);
             continue;
@@ -67,16 +67,14 @@ CommandReader::Batch CommandReader::read(milliseconds patience) {
 
 /// Offsets without a command are of transactions, or of commands that retention has removed. True
 /// if any of them are. Brokers say with all that they send where the log begins.
-bool CommandReader::reportLost(Gaps const& gaps) const {
-    std::int64_t low = -1;
-    std::int64_t high = -1;
+bool CommandReader::reportLost(std::vector<Gap> const& gaps) const {
     Shared const& shared = assignment_.shared;
-    char const* const commands = shared.options.commands.c_str();
-    rd_kafka_get_watermark_offsets(shared.consumer, commands, assignment_.number, &low, &high);
-    if (low < 0)  // unless they said last that they cannot
-        low = rangeOf(shared.consumer, shared.options.commands, assignment_.number).low;
+    std::int64_t now = -1;
     bool areLost = false;
-    for (auto const& [from, to] : gaps) {
+    for (auto const& [from, to, logBegin] : gaps) {
+        if (logBegin < 0 && now < 0)  // they said last that they cannot
+            now = rangeOf(shared.consumer, shared.options.commands, assignment_.number).low;
+        std::int64_t const low = logBegin < 0 ? now : logBegin;
         if (from >= low) continue;
         reportLost(from, std::min(to, low));
         areLost = true;

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace timingwheel {
@@ -27,7 +26,7 @@ public:
     /// Commands as views of what the consumer has read.
     struct Batch {
         std::vector<Record> commands;
-        std::vector<Message> messages;
+        std::vector<Inbox::Read> messages;
         bool hasLost = false;
     };
     /// The next commands, at most as many as a transaction takes. Waits for `patience` if there are
@@ -42,9 +41,13 @@ public:
     void showLag() const;
 
 private:
-    using Gaps = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to
+    struct Gap {
+        std::int64_t from;
+        std::int64_t to;
+        std::int64_t logBegin;  // when it was read
+    };
 
-    bool reportLost(Gaps const& gaps) const;
+    bool reportLost(std::vector<Gap> const& gaps) const;
     void reportLost(std::int64_t from, std::int64_t to) const;
 
     Assignment& assignment_;

@@ -26,12 +26,18 @@ public:
     /// The most messages. kMaxBytes bounds their bytes; a larger message comes alone.
     explicit Inbox(std::size_t capacity) : capacity_{capacity} {}
 
+    struct Read {
+        Message message;
+        std::size_t bytes;
+        std::int64_t logBegin;  // when it was put here, if offsets before it were passed over
+    };
+
     // The partition's thread.
 
     void openAt(std::int64_t offset) {
         std::lock_guard const lock{mutex_};
         close(lock);
-        begin_ = offset;
+        begin_ = next_ = offset;
     }
     void close() {
         std::lock_guard const lock{mutex_};
@@ -40,17 +46,17 @@ public:
     /// Waits until there is something, or wake() is called, or until `patience` has passed. Takes
     /// at most `atMost`, in order, and ends before the first that `waits`.
     template <class Waits>
-    std::vector<Message> take(std::size_t atMost, std::chrono::milliseconds patience,
-                              Waits const& waits) {
+    std::vector<Read> take(std::size_t atMost, std::chrono::milliseconds patience,
+                           Waits const& waits) {
         std::unique_lock lock{mutex_};
         hasNews_.wait_for(lock, patience, [this] { return !messages_.empty() || isWoken_; });
         isWoken_ = false;
-        std::vector<Message> taken;
+        std::vector<Read> taken;
         std::size_t const stopAt = bytes_ - std::min(bytes_, kMaxBytes / 2);
         while (!messages_.empty() && taken.size() < atMost && (bytes_ > stopAt || taken.empty()) &&
                !waits(*messages_.front().message)) {
             bytes_ -= messages_.front().bytes;
-            taken.push_back(std::move(messages_.front().message));
+            taken.push_back(std::move(messages_.front()));
             messages_.pop_front();
         }
         return taken;
@@ -73,12 +79,18 @@ public:
         std::lock_guard const lock{mutex_};
         return isOpen_;
     }
-    /// A command, or the note that all up to its offset was read.
-    void put(Message message) {
+    /// A command, or the note that all up to its offset was read. `logBegin()` is asked only if
+    /// offsets before it are passed over; once it is taken, retention may have removed what was
+    /// read.
+    template <class LogBegin>
+    void put(Message message, LogBegin const& logBegin) {
         std::size_t const bytes = bytesOf(*message);
         std::lock_guard const lock{mutex_};
         if (!isOpen_ || message->offset < *begin_) return;
-        messages_.push_back({std::move(message), bytes});
+        std::int64_t const offset = message->offset;
+        bool const isCommand = message->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+        messages_.push_back({std::move(message), bytes, offset > next_ ? logBegin() : 0});
+        next_ = std::max(next_, offset + (isCommand ? 1 : 0));
         bytes_ += bytes;
         hasNews_.notify_one();
     }
@@ -125,13 +137,10 @@ private:
     std::size_t const capacity_;
     mutable std::mutex mutex_;
     std::condition_variable hasNews_;
-    struct Waiting {
-        Message message;
-        std::size_t bytes;
-    };
-    std::deque<Waiting> messages_;
+    std::deque<Read> messages_;
     std::size_t bytes_ = 0;
     std::optional<std::int64_t> begin_;
+    std::int64_t next_ = 0;  // behind what was put here
     bool isOpen_ = false;
     bool isWoken_ = false;
 };

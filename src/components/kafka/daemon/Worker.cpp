@@ -152,7 +152,14 @@ void Worker::put(Message message) {
         return;
     }
     auto const found = partitions_.find(message->partition);
-    if (found != partitions_.end()) found->second->inbox().put(std::move(message));
+    if (found == partitions_.end()) return;
+    found->second->inbox().put(std::move(message), [&] {
+        std::int64_t low = -1;
+        std::int64_t high = -1;
+        rd_kafka_get_watermark_offsets(consumer_.get(), options_.commands.c_str(), found->first,
+                                       &low, &high);
+        return low;
+    });
 }
 
 /// The client's own thread answers. Unless something wakes it, it sends a heartbeat each second.
