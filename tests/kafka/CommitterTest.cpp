@@ -1,13 +1,21 @@
 #include "MockedState.h"
+#include "components/kafka/client/Headers.h"
+#include "components/kafka/daemon/Command.h"
 #include "components/kafka/daemon/Committer.h"
+#include "components/kafka/daemon/Messages.h"
+#include "components/kafka/daemon/Partition.h"
+#include "components/kafka/daemon/StateReader.h"
 
 #include <gmock/gmock.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace timingwheel::test::kafka {
 namespace {
@@ -57,7 +65,7 @@ protected:
         Outputs outputs;
         Tally tally;
         Refusals refusals{assignment};
-        Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1};
+        Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1, 0};
         return work(committer);
     }
 
@@ -86,6 +94,43 @@ private:
     bool isAssigned_ = false;
     Client consumer_;
 };
+
+// Behind the last command, the end of a user's transaction: it would be taken for a lost command.
+TEST_F(CommitterTest, CommitsAPositionThatMovesWithoutACommand) {
+    options.batch = 1;
+    StateReader reader{options, 0};
+    reader.goTo(RD_KAFKA_OFFSET_BEGINNING);
+    Partition partition{shared, 0, nullptr};
+    // As the state has it: the stand-in keeps no offset that a transaction commits.
+    auto const committed = [&] {
+        std::int64_t last = -1;
+        StateReader{options, 0}.readToEnd([&last](Message message) {
+            Record const record = recordOf(*message);
+            if (record.key == kPositionKey) last = readPosition(record).value_or(last);
+        });
+        return last;
+    };
+    // The ends of another topic serve as well.
+    auto const putEnd = [&] {
+        write("a", std::nullopt);
+        flush();
+        Message end;
+        while (!end || end->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+            end = reader.next(std::chrono::milliseconds{10});
+        std::int64_t const offset = end->offset;
+        partition.inbox().put(std::move(end), [] { return 0; });
+        return offset;
+    };
+    ASSERT_TRUE(comesTrue([&] { return partition.inbox().open(0); }));
+    std::int64_t const first = putEnd();
+    EXPECT_TRUE(comesTrue([&] { return committed() == first; }));
+    putEnd();
+    putEnd();
+    ASSERT_TRUE(comesTrue([&] { return partition.inbox().isHalfEmpty(); }));  // one is taken in
+    partition.stop();
+    partition.awaitEnd();
+    EXPECT_GT(committed(), first);
+}
 
 TEST_F(CommitterTest, SaysWhyThePositionCannotBeWritten) {
     EXPECT_THAT(errorAfter(kProduce, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE),

@@ -13,8 +13,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace timingwheel::test::kafka {
+
+template <class Condition>
+bool comesTrue(Condition const& condition) {
+    auto const giveUpAt = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > giveUpAt) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+    return true;
+}
 
 /// One partition of each, and what a worker has.
 class MockedState : public ::testing::Test {

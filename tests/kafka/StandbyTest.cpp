@@ -16,7 +16,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 
 namespace timingwheel::test::kafka {
 namespace {
@@ -32,16 +31,6 @@ using timingwheel::kafka::nowInMilliseconds;
 using timingwheel::kafka::Placement;
 using timingwheel::kafka::StateCopy;
 using timingwheel::kafka::StateReader;
-
-template <class Condition>
-bool comesTrue(Condition const& condition) {
-    auto const giveUpAt = std::chrono::steady_clock::now() + 60s;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > giveUpAt) return false;
-        std::this_thread::sleep_for(5ms);
-    }
-    return true;
-}
 
 class StandbyTest : public MockedState {
 protected:

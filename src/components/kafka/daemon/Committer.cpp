@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstRest{50};
 constexpr milliseconds kLongestRest{1'000};
+constexpr milliseconds kRestOfPosition{10'000};
 constexpr auto kMayNotWrite = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 
 /// True if it would pass once brokers answer.
@@ -52,6 +53,8 @@ void Committer::commit(std::int64_t next) {
     }
     account(Steady::now() - began);
     refusals_.forgetBefore(next);
+    next_ = next;
+    restsUntil_ = Steady::now() + kRestOfPosition;
 }
 
 void Committer::account(Steady::duration took) {

@@ -28,18 +28,28 @@ bool isFenced(rd_kafka_resp_err_t code);
 class Committer {
 public:
     Committer(Assignment& assignment, PendingTimers& timers, Outputs& outputs, Tally& tally,
-              Refusals& refusals, std::unique_ptr<Producer> producer, std::int32_t partitions)
+              Refusals& refusals, std::unique_ptr<Producer> producer, std::int32_t partitions,
+              std::int64_t next)
         : assignment_{assignment},
           timers_{timers},
           outputs_{outputs},
           tally_{tally},
           refusals_{refusals},
           producer_{std::move(producer)},
-          partitions_{partitions} {}
+          partitions_{partitions},
+          next_{next} {}
 
     /// Writes all outputs. `next` is the offset behind the commands that they are of. Throws if the
     /// partition has to begin anew.
     void commit(std::int64_t next);
+    /// Whether a position was not committed. It moves without a command by the ends of
+    /// transactions: until it is committed, they count as a lag, and are taken for lost commands
+    /// once retention has removed them.
+    bool isBehind(std::int64_t next) const noexcept { return next != next_; }
+    /// The same, but not again soon.
+    bool isDue(std::int64_t next) const {
+        return isBehind(next) && std::chrono::steady_clock::now() >= restsUntil_;
+    }
 
 private:
     /// What one transaction is to write: outputs by number, in the order of their steps.
@@ -69,6 +79,8 @@ private:
     Refusals& refusals_;
     std::unique_ptr<Producer> producer_;  // none after an abort
     std::int32_t const partitions_;
+    std::int64_t next_;  // as it was committed
+    std::chrono::steady_clock::time_point restsUntil_{};
 };
 
 }  // namespace kafka

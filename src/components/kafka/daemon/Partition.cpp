@@ -121,9 +121,8 @@ void Partition::own() {
     if (assignment_.isStopping) return;
     owned = std::move(copy_);
     CommandReader commands{assignment_, inbox_, taken.next, taken.commands};
-    Committer committer{
-        assignment_,           timers, outputs, tally, refusals_, std::move(taken.producer),
-        placement.partitions()};
+    Committer committer(assignment_, timers, outputs, tally, refusals_, std::move(taken.producer),
+                        placement.partitions(), commands.next());
     Intake intake{timers,
                   {.source = shared.options.commands + "/" + std::to_string(assignment_.number),
                    .targets = shared.options.targets,
@@ -161,7 +160,8 @@ void Partition::own() {
         deliverDue(timers, {assignment_.sourceOfLetters(), shared.options.batch, kMaxBytesDue},
                    nowInMilliseconds(), commands.next(), outputs, tally);
         gauges.updateEarliest();
-        if (!batch.commands.empty() || batch.hasLost || !outputs.empty()) {
+        if (!batch.commands.empty() || batch.hasLost || !outputs.empty() ||
+            committer.isDue(commands.next())) {
             committer.commit(commands.next());
             horizon.putAway(outputs, nowInMilliseconds());
             outputs.clear();
@@ -171,6 +171,7 @@ void Partition::own() {
         auto& worked = assignment_.metrics->worked;
         worked = std::max(worked.load(), shared.topics.answered());
     }
+    if (committer.isBehind(commands.next())) committer.commit(commands.next());
     end();
 }
 
