@@ -173,9 +173,15 @@ private:
             queue_.advanceTo(queue_.now() + 1, [&](std::size_t entry) {
                 queue_.schedule(entry, queue_.now() + next().delay);
             });
-            for (std::size_t left = 9 * (done - before); left > 0; --left) {
-                Script::Step const step = next();
-                queue_.reschedule(step.entry, queue_.now() + step.delay);
+            // A counter in memory would be read in each step, behind stores whose addresses come
+            // late. Processors then make other loads wait, too, by where their instructions lie.
+            for (std::size_t left = 9 * (done - before); left > 0;) {
+                std::size_t const count = std::min(left, moves.size() - at);
+                for (auto const [entry, delay] : std::span{moves}.subspan(at, count))
+                    queue_.reschedule(entry, queue_.now() + delay);
+                at = at + count == moves.size() ? 0 : at + count;
+                done += count;
+                left -= count;
             }
         }
     }
