@@ -361,7 +361,10 @@ TEST(SystemTimerInterleavings, LongTasksOfATickAreMeasuredOneByOne) {
 // G5
 TEST(SystemTimerInterleavings, CancelAndWaitCancelsWhatTheRunHasScheduled) {
     struct Again {
-        void run() { timer.schedule(hook, milliseconds{1}); }
+        void run() {
+            std::this_thread::sleep_for(milliseconds{3});
+            timer.schedule(hook, milliseconds{1});
+        }
         SystemTimer& timer;
         TimerHook<&Again::run> hook{*this};
     };
@@ -369,7 +372,7 @@ TEST(SystemTimerInterleavings, CancelAndWaitCancelsWhatTheRunHasScheduled) {
         SystemTrial trial;
         Again again{trial.timer()};
         trial.timer().schedule(again.hook, milliseconds{1});
-        std::this_thread::sleep_for(milliseconds{1});
+        std::this_thread::sleep_for(milliseconds{2});
         again.hook.cancelAndWait();
         require(!again.hook.isPending(), "it is pending after the wait");
         trial.end();
