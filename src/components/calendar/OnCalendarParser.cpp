@@ -20,9 +20,13 @@ constexpr std::uint64_t allFrom(int low, int high) {
 /// What the numbers of a field count from.
 enum class From { begin, monthsEnd };
 
-/// Reads `*`, or a list of values, ranges and repetitions. Calls add(first, last, step) for each.
+int asWritten(int value) { return value; }
+int fullYear(int year) { return year >= 100 ? year : year + (year < 70 ? 2000 : 1900); }
+
+/// Reads `*`, or a list of values, ranges and repetitions. `meant` is what a number stands for.
+/// Calls add(first, last, step) for each.
 template <class Add>
-void readList(Reader& reader, int low, int high, From from, Add add) {
+void readList(Reader& reader, int low, int high, From from, int (*meant)(int), Add add) {
     do {
         if (reader.skip("*")) {
             bool const repeats = from == From::begin && reader.skip("/");
@@ -35,10 +39,9 @@ void readList(Reader& reader, int low, int high, From from, Add add) {
         bool const isRange = reader.skip("..");
         if (isRange) {
             last = reader.number(low, high);
-            // A year may still lack its century: readYears compares those.
-            if (last < first && high != kLastYear) {
-                reader.failAt(begin,
-                              "the range ends at " + std::to_string(last) + ", before it begins");
+            if (meant(last) < meant(first)) {
+                reader.failAt(begin, "the range ends at " + std::to_string(meant(last)) +
+                                         ", before it begins at " + std::to_string(meant(first)));
             }
         }
         int step = 1;
@@ -56,21 +59,19 @@ void readList(Reader& reader, int low, int high, From from, Add add) {
                 first = low + most % step;  // it goes on towards the month's end
             }
         }
-        add(first, last, step);
+        add(meant(first), meant(last), step);
     } while (reader.skip(","));
 }
 
 std::uint64_t readSet(Reader& reader, int low, int high, From from = From::begin) {
     std::uint64_t set = 0;
-    readList(reader, low, high, from, [&set](int first, int last, int step) {
+    readList(reader, low, high, from, asWritten, [&set](int first, int last, int step) {
         for (int value = first; value <= last; value += step) {
             set |= bit(value);
         }
     });
     return set;
 }
-
-int fullYear(int year) { return year >= 100 ? year : year + (year < 70 ? 2000 : 1900); }
 
 void readYears(Reader& reader, CalendarFields& fields) {
     if (reader.peek() == '*') {
@@ -80,12 +81,8 @@ void readYears(Reader& reader, CalendarFields& fields) {
         }
         reader.fail("a repetition of years needs a first year");
     }
-    readList(reader, 0, kLastYear, From::begin, [&](int first, int last, int step) {
-        fields.years.push_back({fullYear(first), fullYear(last), step});
-        if (fullYear(last) < fullYear(first)) {
-            reader.fail("the range ends in " + std::to_string(fullYear(last)) +
-                        ", before it begins in " + std::to_string(fullYear(first)));
-        }
+    readList(reader, 0, kLastYear, From::begin, fullYear, [&](int first, int last, int step) {
+        fields.years.push_back({first, last, step});
     });
 }
 
