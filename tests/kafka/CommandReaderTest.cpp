@@ -3,7 +3,6 @@
 #include "kafka/MockedState.h"
 
 #include <gmock/gmock.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdint>
@@ -17,11 +16,7 @@ using namespace std::chrono_literals;
 using namespace timingwheel::kafka;
 using ::testing::HasSubstr;
 
-class CommandReaderTest : public MockedState {
-protected:
-    static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
-    static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
-};
+class CommandReaderTest : public MockedState {};
 
 // A full worker leaves them where they are, and retention goes on.
 TEST_F(CommandReaderTest, TakesNothingForLostThatTheLogHadWhenItWasRead) {

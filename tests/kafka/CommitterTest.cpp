@@ -7,7 +7,6 @@
 #include "components/kafka/daemon/StateReader.h"
 
 #include <gmock/gmock.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdint>
@@ -31,9 +30,6 @@ constexpr std::int16_t kAddPartitions = 24;
 /// Transactions that write no more than the position.
 class CommitterTest : public MockedState {
 protected:
-    static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
-    static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
-
     CommitterTest() {
         Settings settings = options.librdkafka;
         settings["bootstrap.servers"] = options.brokers;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdint>
@@ -27,10 +28,13 @@ bool comesTrue(Condition const& condition) {
     return true;
 }
 
-/// One partition of each, and what a worker has.
+/// One partition of each, and what a worker has, which logs nothing.
 class MockedState : public ::testing::Test {
 protected:
     using Options = timingwheel::kafka::Options;
+
+    static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
+    static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
 
     explicit MockedState(std::chrono::milliseconds horizon = Options{}.horizon)
         : options{makeOptions(brokers(), horizon)} {}

@@ -2,7 +2,6 @@
 #include "kafka/MockedState.h"
 
 #include <gmock/gmock.h>
-#include <spdlog/spdlog.h>
 
 #include <stdexcept>
 
@@ -12,11 +11,7 @@ namespace {
 using namespace timingwheel::kafka;
 using ::testing::HasSubstr;
 
-class RefusalsTest : public MockedState {
-protected:
-    static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
-    static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
-};
+class RefusalsTest : public MockedState {};
 
 // One without a key, where the topic is compacted: else the partition would begin anew for ever.
 TEST_F(RefusalsTest, GivesUpADeadLetterThatIsItselfAtFault) {

@@ -8,7 +8,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <cstdint>
@@ -34,9 +33,6 @@ using timingwheel::kafka::StateReader;
 
 class StandbyTest : public MockedState {
 protected:
-    static void SetUpTestSuite() { spdlog::set_level(spdlog::level::off); }
-    static void TearDownTestSuite() { spdlog::set_level(spdlog::level::info); }
-
     static rd_kafka_message_t endAt(std::int64_t offset) {
         rd_kafka_message_t message{};
         message.err = RD_KAFKA_RESP_ERR__PARTITION_EOF;
