@@ -60,6 +60,7 @@ public:
     /// The earliest bucket, taken out. REQUIRES: not empty.
     TimerTaskList& pop() noexcept {
         assert(!empty());
+        // Most buckets: without a call.
         Level& finest = levels_.front();
         if (finest.earliest != earliest_ || !finest.armed.isNextInWord(finest.slot))
             return popAny();
