@@ -92,7 +92,7 @@ def showWheel(wheel):
     pending = []
     for level in elements(wheel["levels_"]):
         ring = int(lying(level["ring_"], gdb.lookup_type("long")))
-        if not 0 < (slots := word(ring + 16) & 0xFFFFFFFF) <= MOST_SLOTS:  # of shape_
+        if not 0 < (slots := word(ring + 16)) <= MOST_SLOTS:  # size_
             raise ValueError(f"{slots} slots")
         pending.append(inBuckets(ring + RING, slots))
     where = [f"{count} on level {i}" for i, count in enumerate(pending) if count]

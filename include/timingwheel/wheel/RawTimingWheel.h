@@ -106,13 +106,16 @@ private:
 /// in a delay queue: Apache Kafka's `TimingWheel`.
 class TIMINGWHEEL_API RawTimingWheel {
 public:
-    /// One entry in this many is a sample, by its address, and sets one of 64 bits: they show how
-    /// many different entries came, be it that no level could be built for one. Removals need do
-    /// nothing.
-    static constexpr std::uint32_t kOneIn = 1'024;
-    static bool isSample(TimerTaskEntry const& entry) noexcept {
-        return TimerTaskList::spread(entry) < (std::uint64_t{1} << 32U) / kOneIn;
+    /// One entry in this many is a sample, by its address. So nothing has to be counted.
+    static constexpr std::uint32_t kOneIn = 128;
+    static bool isSample(TimerTaskEntry const& entry, std::uint32_t oneIn = kOneIn) noexcept {
+        return TimerTaskList::spread(entry) < (std::uint64_t{1} << 32U) / oneIn;
     }
+    /// One in this many sets one of 64 bits: they show how many different entries came, be it that
+    /// no level could be built for one. Removals need do nothing.
+    static constexpr std::uint32_t kBitOneIn = 1'024;
+    /// So many go to one lane in a row, roughly.
+    static constexpr std::uint32_t kInARow = 2'048;
 
     explicit RawTimingWheel(TimingWheelOptions options);
     RawTimingWheel(RawTimingWheel const&) = delete;
@@ -327,30 +330,23 @@ private:
     }
     Spot farSpotOf(std::int64_t deadline) noexcept;
 
-    Placement link(TimerTaskEntry& entry, Spot spot, unsigned list = 0) noexcept {
-        detail::BucketRing& ring = *spot.ring;
-        if (ring.usesLanes()) [[unlikely]] {
-            std::uint64_t const slot = ring.slotAt(spot.behind);
-            return linkInto(laneFrom(list, ring.lanes()[slot]), entry, ring.buckets()[slot], spot);
-        }
-        TimerTaskList& bucket = ring.buckets()[ring.slotAt(spot.behind)];
-        return linkInto(bucket.list(0), entry, bucket, spot);
+    Placement link(TimerTaskEntry& entry, Spot spot) noexcept {
+        std::uint64_t const slot = spot.ring->slotAt(spot.behind);
+        return linkInto(spot.ring->openList(slot), entry, spot, slot);
     }
-    /// The lane for an entry that comes from a list of another bucket: the same lane, or, from the
-    /// first list and from outside, one that changes after kInARow entries, whatever their buckets.
-    /// So what was added in a row lies in a row in its lane, and the processor fetches ahead by
-    /// itself. And additions go to few lanes at a time, whose ends stay in the cache.
-    TimerTaskList::List& laneFrom(unsigned list, TimerTaskList::Lanes& lanes) noexcept {
-        if (list != 0) return lanes.lists[list - 1];
-        return lanes.lists[added_++ / kInARow % (TimerTaskList::kLists - 1)];
-    }
-    static constexpr std::uint32_t kInARow = 2'048;
-    Placement linkInto(TimerTaskList::List& list, TimerTaskEntry& entry, TimerTaskList& bucket,
-                       Spot spot) noexcept {
+    Placement linkInto(TimerTaskList::List& list, TimerTaskEntry& entry, Spot spot,
+                       std::uint64_t slot) noexcept {
+        TimerTaskList& bucket = spot.ring->buckets()[slot];
         // An armed bucket has its stamp already: a stamp comes off before the clock passes it.
         if (!TimerTaskList::add(entry, list) || bucket.isArmed()) [[likely]]
             return {bucket, false};
         return {bucket, arm(bucket, spot)};
+    }
+    /// What comes from a lane of another bucket goes to the same lane, if the level uses lanes.
+    static TimerTaskList::List& listFrom(unsigned list, detail::BucketRing& ring,
+                                         std::uint64_t slot) noexcept {
+        return list != 0 && ring.usesLanes() ? ring.lanes()[slot].lists[list - 1]
+                                             : ring.openList(slot);
     }
     /// Returns true if the bucket is now the earliest.
     bool arm(TimerTaskList& bucket, Spot spot) noexcept;
@@ -372,9 +368,11 @@ private:
     bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void useLanes() noexcept;
     void useLanesBelow(std::uint32_t above) noexcept;
+    void useNextLane() noexcept;
     /// After so many, a cascade looks whether they are a crowd.
     static constexpr std::size_t kAtOnce = 1'024;
 
+    TimerTaskList const& linkFrom(unsigned list, TimerTaskEntry& entry, Spot spot) noexcept;
     TimerTaskList const& linkElsewhere(TimerTaskEntry& entry, Tick deadline,
                                        unsigned list) noexcept;
     TimerTaskList& linkFinest(TimerTaskEntry& entry, std::int64_t deadline, unsigned list) noexcept;
@@ -399,9 +397,10 @@ private:
     TimerTaskList const* flushedFrom_ = nullptr;
     std::int64_t origin_;  // 0, or the start if that is negative: no tick comes before
     LevelGeometry geometry_;
-    std::uint32_t added_ = 0;    // to lanes
-    std::uint64_t samples_ = 0;  // a bit for each, by its address
-    int crowdedFrom_;            // how many bits
+    unsigned lane_ = 1;       // the one that entries go to
+    unsigned inLane_ = 0;     // samples since
+    std::uint64_t bits_ = 0;  // of samples, by their addresses
+    int crowdedFrom_;         // how many bits
     bool isCrowded_;
 };
 

@@ -84,14 +84,15 @@ public:
                std::less<>{}(address, first + bytesOf(size()));
     }
 
-    /// True if entries go to the lanes of their bucket, false if to its first list.
+    /// True if entries go to a lane of their bucket, false if to its first list.
     bool usesLanes() const noexcept { return ring().usesLanes(); }
-    /// From now on entries go to the lanes, or not. The first time this takes O(size).
-    TIMINGWHEEL_NO_INLINE void useLanes(bool use) noexcept {
-        bool const can = use && size() <= kMostWithLanes;
-        for (std::uint32_t slot = 0; can && slot < size() && !buckets().back().hasLanes(); ++slot)
+    /// From now on entries go to the list of that number, as far as this level has lanes. The first
+    /// time that it is a lane, this takes O(size).
+    TIMINGWHEEL_NO_INLINE void open(unsigned list) noexcept {
+        if (size() > kMostWithLanes) return;
+        for (std::uint32_t slot = 0; list > 0 && !buckets().back().hasLanes(); ++slot)
             bucket(slot).makeLanes(ring().lanes() + slot);
-        ring().useLanes(can);
+        ring().open(list);
     }
 
     /// Moves the clock of a level above the finest to `tick`, rounded down. Returns false if it is
@@ -113,8 +114,7 @@ private:
     static constexpr std::align_val_t kAlignment{alignof(detail::BucketRing)};
     static_assert(alignof(TimerTaskList::Lanes) <= alignof(TimerTaskList));
 
-    /// The ring comes first, then all buckets, then all lanes, which nothing touches before
-    /// useLanes().
+    /// The ring comes first, then all buckets, then all lanes, which nothing touches before open().
     static std::size_t bytesOf(std::size_t size) noexcept {
         return sizeof(detail::BucketRing) + size * sizeof(TimerTaskList) +
                (size > kMostWithLanes ? 0 : size * sizeof(TimerTaskList::Lanes));

@@ -27,7 +27,7 @@ std::size_t crowdOf(TimingWheelLevel const& level) noexcept { return level.numbe
 /// show little.
 int bitsOf(std::size_t entries) noexcept {
     if (entries == SIZE_MAX) return 65;
-    double const samples = static_cast<double>(entries) / RawTimingWheel::kOneIn;
+    double const samples = static_cast<double>(entries) / RawTimingWheel::kBitOneIn;
     return std::min(61, static_cast<int>(std::lround(64 * (1 - std::exp(-samples / 64)))));
 }
 
@@ -97,16 +97,32 @@ RawTimingWheel::Spot RawTimingWheel::farSpotOf(std::int64_t deadline) noexcept {
 }
 
 void RawTimingWheel::addSample(TimerTaskEntry const& entry) noexcept {
+    if (isCrowded_) {
+        if (++inLane_ == kInARow / kOneIn) useNextLane();
+        return;
+    }
+    if (!isSample(entry, kBitOneIn)) return;
     // Samples that lie at equal distances must not share a bit: so mix once more.
     std::uint32_t const spread = TimerTaskList::spread(entry);
-    samples_ |= std::uint64_t{1} << ((spread ^ spread >> 11U) * 0x2C1B'3C6DU >> 26U);
-    if (!isCrowded_ && std::popcount(samples_) >= crowdedFrom_) useLanes();
+    bits_ |= std::uint64_t{1} << ((spread ^ spread >> 11U) * 0x2C1B'3C6DU >> 26U);
+    if (std::popcount(bits_) >= crowdedFrom_) useLanes();
 }
 
 /// From now on, each level decides anew after a flush of one of its buckets.
 void RawTimingWheel::useLanes() noexcept {
     isCrowded_ = true;
-    for (std::size_t i = 1; i < levels_.size(); ++i) levels_[i].useLanes(true);
+    for (std::size_t i = 1; i < levels_.size(); ++i) levels_[i].open(lane_);
+}
+
+/// All entries go to one lane, whatever their buckets, until about kInARow have been added, or the
+/// finest level has turned. So what was added in a row lies in a row in its lane, and the processor
+/// fetches ahead by itself; and additions go to few lanes at a time, whose ends stay in the cache.
+/// What is moved is not counted: that would cost each move a store.
+void RawTimingWheel::useNextLane() noexcept {
+    lane_ = lane_ % (TimerTaskList::kLists - 1) + 1;
+    inLane_ = 0;
+    for (TimingWheelLevel const& level : levels_)
+        if (level.usesLanes()) level.ring().open(lane_);
 }
 
 std::size_t RawTimingWheel::size() const noexcept {
@@ -134,6 +150,7 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
     if (tick < nextTurn_) return;
     levels_.front().moveTurn(tick);
     nextTurn_ = levels_.front().nextTurn();
+    if (isCrowded_) useNextLane();
     // A level's clock moves only when the next finer level's has passed a slot of it. So the first
     // one that stays ends the search.
     for (std::size_t i = 1; i < levels_.size() && levels_[i].moveClock(tick); ++i) continue;
@@ -191,7 +208,7 @@ TimerTaskList& RawTimingWheel::flushEarliest() noexcept {
     if (isCrowded_ && flushedFrom_ != nullptr) [[unlikely]] {
         TimingWheelLevel& level = levels_[flushedFrom_->level()];
         bool const isCrowd = flushed_.taken() >= crowdOf(level);
-        if (isCrowd != level.usesLanes()) level.useLanes(isCrowd);
+        if (isCrowd != level.usesLanes()) level.open(isCrowd ? lane_ : 0);
     }
 
     moveClock(heap_.earliest());
@@ -217,8 +234,15 @@ void RawTimingWheel::useLanesBelow(std::uint32_t above) noexcept {
         std::int64_t const slots = levels_[above].granularity() / levels_[i].granularity();
         if (!levels_[i].usesLanes() &&
             flushed_.taken() / crowdOf(levels_[i]) >= static_cast<std::size_t>(slots))
-            levels_[i].useLanes(true);
+            levels_[i].open(lane_);
     }
+}
+
+/// For a cascade.
+inline TimerTaskList const& RawTimingWheel::linkFrom(unsigned list, TimerTaskEntry& entry,
+                                                     Spot spot) noexcept {
+    std::uint64_t const slot = spot.ring->slotAt(spot.behind);
+    return linkInto(listFrom(list, *spot.ring, slot), entry, spot, slot).bucket();
 }
 
 /// For a cascade, which inlines the rest.
@@ -226,7 +250,7 @@ TIMINGWHEEL_NO_INLINE TimerTaskList const& RawTimingWheel::linkElsewhere(TimerTa
                                                                          Tick deadline,
                                                                          unsigned list) noexcept {
     Spot const spot = spotOf(deadline);
-    return link(entry, spot.ring == nullptr ? farSpotOf(deadline.value()) : spot, list).bucket();
+    return linkFrom(list, entry, spot.ring == nullptr ? farSpotOf(deadline.value()) : spot);
 }
 
 /// For a cascade. With few in a bucket it is chance whether an entry is the first: then to arm the
@@ -236,12 +260,8 @@ inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry, std::int
     detail::BucketRing& ring = *finest_;
     std::uint64_t const slot = ring.slotAt(ring.ticksBehind(deadline));
     TimerTaskList& bucket = ring.buckets()[slot];
-    if (ring.usesLanes()) {
-        TimerTaskList::add(entry, laneFrom(list, ring.lanes()[slot]));
-        if (bucket.isArmed()) return bucket;
-    } else {
-        bucket.add(entry);
-    }
+    TimerTaskList::add(entry, listFrom(list, ring, slot));
+    if (ring.usesLanes() && bucket.isArmed()) return bucket;
     bucket.arm(deadline);
     TIMINGWHEEL_PROBE_3(arm, &bucket, std::int64_t{0}, deadline);
     heap_.pushFinest(static_cast<std::uint32_t>(slot));
@@ -280,7 +300,7 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
             bucket = &linkFinest(entry, deadline, list);
             earliest = std::min(earliest, deadline);
         } else {
-            bucket = &link(entry, {ring, ring->nearSlotsBehind(deadline)}, list).bucket();
+            bucket = &linkFrom(list, entry, {ring, ring->nearSlotsBehind(deadline)});
         }
         ++lower;
         TIMINGWHEEL_PROBE_2(cascade, &entry, bucket);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <set>
 
 namespace timingwheel {
 namespace {
@@ -85,17 +86,22 @@ TEST(TimingWheelLevel, MakesItsLanesWhenTheyAreUsedForTheFirstTime) {
     TimingWheelLevel level = secondLevel();
     EXPECT_FALSE(level.usesLanes());
     EXPECT_FALSE(level.buckets()[19].hasLanes());
-    level.useLanes(true);
+    std::set<TimerTaskList::List const*> lists;
+    level.open(3);
     EXPECT_TRUE(level.usesLanes());
     EXPECT_EQ(level.size(), 20U);
     for (TimerTaskList& bucket : level.buckets()) {
         ASSERT_TRUE(bucket.hasLanes());
-        EXPECT_EQ(&level.ring().lanes()[bucket.slot()].lists[0], &bucket.list(1));
+        EXPECT_EQ(&level.ring().openList(bucket.slot()), &bucket.list(3));
         EXPECT_TRUE(level.holds(&bucket));
-        EXPECT_TRUE(level.holds(&bucket.list(8)));
+        for (unsigned list = 0; list < bucket.lists(); ++list) {
+            EXPECT_TRUE(level.holds(&bucket.list(list)));
+            EXPECT_TRUE(lists.insert(&bucket.list(list)).second);
+        }
     }
-    level.useLanes(false);
+    level.open(0);
     EXPECT_FALSE(level.usesLanes());
+    EXPECT_EQ(&level.ring().openList(7), &level.bucket(7).list(0));
     EXPECT_TRUE(level.buckets()[0].hasLanes()) << "for the entries that are there";
     EXPECT_FALSE(level.holds(&level));
 }
@@ -104,7 +110,7 @@ TEST(TimingWheelLevel, HasNoLanesIfItHasVeryManySlots) {
     static constexpr std::int64_t kClock = 0;
     std::uint32_t const size = TimingWheelLevel::kMostWithLanes + 1;
     TimingWheelLevel level{0, size, 1, size, 0, kClock};
-    level.useLanes(true);
+    level.open(1);
     EXPECT_FALSE(level.usesLanes());
 }
 

@@ -6,33 +6,36 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
+#include <new>
 
 namespace timingwheel {
 inline namespace v1 {
 namespace detail {
 
 /// What placing an entry reads of a level. The level's buckets lie right behind it, then all their
-/// lanes: so one address leads to all of them. With a million pending, an operation waits for
-/// memory, and how many are under way depends on how many loads each of them has.
+/// lanes: so one address leads to all of them. The lists that entries go to at present lie at equal
+/// distances, first lists or lanes: no branch tells them apart. With a million pending, an operation
+/// waits for memory, and how many are under way depends on how short each of them is.
 ///
 /// Slots are counted back from the *last* tick that the level can hold. As that of the finest level
 /// moves with each tick, its last one here is where the turn after the clock's ends.
 ///
-/// src/package/timingwheel-gdb.py reads `shape_`, and the buckets, by where they lie.
+/// src/package/timingwheel-gdb.py reads `size_`, and the buckets, by where they lie.
 ///
 /// Units          ticks
 /// Complexity     O(1)
-/// Memory         64 bytes; the first half has all but what arming a bucket needs
+/// Memory         64 bytes, a cache line
 /// Thread safety  none: belongs to its level
-class alignas(TimerTaskList) BucketRing {
+class alignas(64) BucketRing {
 public:
     BucketRing(std::uint32_t size, std::int64_t granularity, std::int64_t interval) noexcept
         : reciprocal_{reciprocalOf(granularity, interval)},
-          shape_{size},
+          size_{size},
           granularity_{granularity} {}
 
-    std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(shape_); }
+    std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(size_); }
     std::int64_t granularity() const noexcept { return granularity_; }
     /// The next coarser level.
     BucketRing* above() const noexcept { return above_; }
@@ -43,11 +46,11 @@ public:
     void setLast(std::int64_t last, std::uint32_t slot) noexcept {
         assert(slot < size());
         last_ = last;
-        shape_ = (shape_ & kLanes) | std::uint64_t{slot} << 32U | size();
+        lastSlot_ = slot;
     }
     /// Moves the last tick on by some slots.
     void moveLast(std::int64_t by) noexcept {
-        std::uint64_t const slot = lastSlot() + static_cast<std::uint64_t>(by);
+        std::uint64_t const slot = lastSlot_ + static_cast<std::uint64_t>(by);
         setLast(last_ + by * granularity_,
                 static_cast<std::uint32_t>(slot < size() ? slot : slot % size()));
     }
@@ -74,28 +77,36 @@ public:
     /// The slot that lies `behind` slots before the last. As that is less than two turns, the
     /// smaller of two unsigned numbers replaces the modulo: before slot 0 the difference wraps.
     std::uint64_t slotAt(std::uint64_t behind) const noexcept {
-        std::uint64_t const slot = lastSlot() - behind;
-        return (std::min)(slot, slot + size());
+        std::uint64_t const slot = lastSlot_ - behind;
+        return (std::min)(slot, slot + size_);
     }
     /// Where that slot starts.
     std::int64_t startAt(std::uint64_t behind) const noexcept {
         return last_ + 1 - static_cast<std::int64_t>(behind + 1) * granularity_;
     }
 
-    /// By slot, like their lanes.
+    /// By slot.
     TimerTaskList* buckets() noexcept { return reinterpret_cast<TimerTaskList*>(this + 1); }
     TimerTaskList::Lanes* lanes() noexcept {
-        return reinterpret_cast<TimerTaskList::Lanes*>(buckets() + size());
+        return reinterpret_cast<TimerTaskList::Lanes*>(buckets() + size_);
     }
-    /// True if entries go to the lanes, not to the first list of their bucket.
-    bool usesLanes() const noexcept { return (shape_ & kLanes) != 0; }
-    void useLanes(bool use) noexcept { shape_ = use ? shape_ | kLanes : shape_ & ~kLanes; }
+
+    /// The list that entries go to in the bucket of a slot.
+    TimerTaskList::List& openList(std::uint64_t slot) noexcept {
+        auto* const list = reinterpret_cast<std::byte*>(this) + openAt_ + slot * openStride_;
+        return *std::launder(reinterpret_cast<TimerTaskList::List*>(list));
+    }
+    /// From now on it is that one: 0 or a lane. REQUIRES: for a lane, the buckets have some.
+    void open(unsigned list) noexcept {
+        auto* const first = list == 0 ? static_cast<void*>(buckets()) : &lanes()->lists[list - 1];
+        openAt_ = static_cast<std::size_t>(static_cast<std::byte*>(first) -
+                                           reinterpret_cast<std::byte*>(this));
+        openStride_ = list == 0 ? sizeof(TimerTaskList) : sizeof(TimerTaskList::Lanes);
+    }
+    /// True if entries go to a lane, not to the first list of their bucket.
+    bool usesLanes() const noexcept { return openStride_ != sizeof(TimerTaskList); }
 
 private:
-    static constexpr std::uint64_t kLanes = std::uint64_t{1} << 63U;
-
-    std::uint64_t lastSlot() const noexcept { return (shape_ & ~kLanes) >> 32U; }
-
     /// n / granularity is the upper half of n * reciprocal for every n below the interval. With
     /// m = 2^64 / granularity, rounded up, n * m / 2^64 is too large by less than
     /// n * granularity / 2^64 of a part 1 / granularity (Granlund and Montgomery 1994, theorem
@@ -109,7 +120,10 @@ private:
 
     std::int64_t last_ = 0;
     std::uint64_t reciprocal_;
-    std::uint64_t shape_;  // how many slots, which of them is the last, and whether it uses lanes
+    std::uint64_t size_;
+    std::uint64_t lastSlot_ = 0;
+    std::size_t openAt_ = sizeof(BucketRing);
+    std::size_t openStride_ = sizeof(TimerTaskList);
     BucketRing* above_ = nullptr;
     std::int64_t granularity_;
 };
