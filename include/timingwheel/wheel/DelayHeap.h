@@ -64,7 +64,7 @@ public:
         Level& finest = levels_.front();
         if (finest.earliest != earliest_ || !finest.armed.isNextInWord(finest.slot))
             return popAny();
-        TimerTaskList& bucket = goOn(finest, finest.armed.removeInWord(finest.slot));
+        TimerTaskList& bucket = goOn(finest, finest.armed.removeInWord(finest.slot), 1);
         earliest_ = (std::min)(finest.earliest, coarserEarliest_);
         return bucket;
     }
@@ -89,7 +89,8 @@ public:
             for (std::uint32_t slot = level.slot;;) {
                 std::uint32_t const next = level.armed.nextAfter(slot);
                 if (next == level.slot) break;
-                item = {level.expirationOf(next, slot, item.expiration), level.buckets + next};
+                auto const ahead = static_cast<std::int64_t>(level.slotsAhead(next, slot));
+                item = {item.expiration + ahead * level.granularity, level.buckets + next};
                 visit(item);
                 slot = next;
             }
@@ -99,12 +100,11 @@ public:
 private:
     struct CoarserLevels;
     struct Level {
-        /// When `next` expires if `from` does at `tick`; of `from` itself it may be any number.
-        std::int64_t expirationOf(std::uint32_t next, std::uint32_t from,
-                                  std::int64_t tick) const noexcept {
-            std::uint32_t const ahead = next - from + (size & -std::uint32_t{next <= from});
-            return static_cast<std::int64_t>(static_cast<std::uint64_t>(tick) +
-                                             ahead * static_cast<std::uint64_t>(granularity));
+        /// How many slots `next` lies ahead of `from` in the ring; 0 if it is the same. If it is a
+        /// smaller number, the difference wraps: so the smaller of two replaces a branch.
+        std::uint64_t slotsAhead(std::uint32_t next, std::uint32_t from) const noexcept {
+            std::uint32_t const ahead = next - from;
+            return (std::min)(ahead, ahead + size);
         }
 
         detail::SlotSet armed;
@@ -126,13 +126,17 @@ private:
     /// Goes on to the slot that comes after the earliest one, which was taken out; the same slot if
     /// there is none. The armed buckets expire within one turn, so the next one expires as many
     /// slots later as it lies ahead in the ring.
-    static TimerTaskList& goOn(Level& level, std::uint32_t next) noexcept {
+    static TimerTaskList& goOn(Level& level, std::uint32_t next,
+                               std::int64_t granularity) noexcept {
         std::uint32_t const slot = level.slot;
         level.slot = next;
-        // kNever at least without a next one, else INT64_MIN: an addition, as chance decides, too.
-        auto const atLeast = static_cast<std::uint64_t>(kNever) + (next != slot ? 1U : 0U);
-        level.earliest = (std::max)(level.expirationOf(next, slot, level.earliest),
-                                    static_cast<std::int64_t>(atLeast));
+        std::uint64_t const ahead = level.slotsAhead(next, slot);
+        // kNever at least without a next one, else INT64_MIN: arithmetic, as chance decides, too.
+        std::uint64_t const isLast = (ahead - 1) >> 63U;
+        auto const atLeast =
+            static_cast<std::int64_t>(static_cast<std::uint64_t>(kNever) + 1 - isLast);
+        level.earliest =
+            (std::max)(level.earliest + static_cast<std::int64_t>(ahead) * granularity, atLeast);
         return level.buckets[slot];
     }
     TimerTaskList& popAny() noexcept;

@@ -114,7 +114,7 @@ public:
     /// One in this many sets one of 64 bits: they show how many different entries came, be it that
     /// no level could be built for one. Removals need do nothing.
     static constexpr std::uint32_t kBitOneIn = 1'024;
-    /// So many go to one lane in a row, roughly.
+    /// About this many go to one lane in a row.
     static constexpr std::uint32_t kInARow = 2'048;
 
     explicit RawTimingWheel(TimingWheelOptions options);

@@ -1,12 +1,12 @@
 #pragma once
 
+#include <timingwheel/detail/platform/LowestBit.h>
 #include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/detail/platform/Prefetch.h>
 #include <timingwheel/wheel/TimerTaskEntry.h>
 
 #include <boost/intrusive/list.hpp>
 
-#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -161,7 +161,7 @@ public:
     TIMINGWHEEL_NO_INLINE unsigned takeAll(TimerTaskList& other) noexcept {
         unsigned const used = other.used();
         for (unsigned left = used; left != 0; left &= left - 1) {
-            auto const i = static_cast<unsigned>(std::countr_zero(left));
+            unsigned const i = detail::lowestBit(left);
             list(i).splice(list(i).end(), other.list(i));
         }
         return used;

@@ -74,7 +74,7 @@ TIMINGWHEEL_NO_INLINE TimerTaskList& DelayHeap::popAny() noexcept {
     Level& level = levels_[number];
     std::uint32_t const next = level.armed.nextAfter(level.slot);
     level.armed.remove(level.slot);
-    TimerTaskList& bucket = goOn(level, next);
+    TimerTaskList& bucket = goOn(level, next, level.granularity);
     if (number > 0) noteCoarser(number);
     earliest_ = std::min(levels_.front().earliest, coarserEarliest_);
     return bucket;

@@ -238,7 +238,7 @@ TEST_F(TimingWheelLanes, ACascadeLeavesEntriesInTheirLane) {
     for (Lease& lease : leases_) wheel.cancel(lease);
 }
 
-TEST_F(TimingWheelLanes, SoManyAreSamplesWhateverTheDistanceOfTheEntries) {
+TEST_F(TimingWheelLanes, OneInAHundredIsASampleWhateverTheDistanceOfTheEntries) {
     for (std::size_t distance :
          {24U, 32U, 40U, 48U, 56U, 64U, 80U, 96U, 128U, 256U, 1'024U, 4'096U}) {
         std::size_t samples = 0;

@@ -16,8 +16,8 @@ namespace detail {
 
 /// What placing an entry reads of a level. The level's buckets lie right behind it, then all their
 /// lanes: so one address leads to all of them. The lists that entries go to at present lie at equal
-/// distances, first lists or lanes: no branch tells them apart. With a million pending, an operation
-/// waits for memory, and how many are under way depends on how short each of them is.
+/// distances, first lists or lanes: no branch tells them apart. With a million pending, an
+/// operation waits for memory, and how many are under way depends on how short each of them is.
 ///
 /// Slots are counted back from the *last* tick that the level can hold. As that of the finest level
 /// moves with each tick, its last one here is where the turn after the clock's ends.

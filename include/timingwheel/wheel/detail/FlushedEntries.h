@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/detail/platform/LowestBit.h>
 #include <timingwheel/wheel/TimerTaskList.h>
 
 #include <bit>
@@ -79,7 +80,7 @@ public:
         Walk walks[TimerTaskList::kLists];
         unsigned count = 0;
         for (unsigned rest = used_; rest != 0; rest &= rest - 1) {
-            auto const number = static_cast<unsigned>(std::countr_zero(rest));
+            unsigned const number = lowestBit(rest);
             walks[count] = Walk{endOf(number), number};
             if (walks[count].isAtEnd()) continue;
             TimerTaskList::prefetch(walks[count++].next);
@@ -144,8 +145,7 @@ private:
 
     bool areLanesEmpty() const noexcept {
         for (unsigned left = used_ & ~1U; left != 0; left &= left - 1)
-            if (!TimerTaskList::isEmpty(from_->list(static_cast<unsigned>(std::countr_zero(left)))))
-                return false;
+            if (!TimerTaskList::isEmpty(from_->list(lowestBit(left)))) return false;
         return true;
     }
     TimerTaskEntry& show(Node* node) noexcept {
@@ -157,7 +157,7 @@ private:
             // The next list in a circle.
             auto const turned =
                 std::rotr(static_cast<std::uint16_t>(used_), static_cast<int>(turn_));
-            unsigned const i = (turn_ + static_cast<unsigned>(std::countr_zero(turned))) % 16;
+            unsigned const i = (turn_ + lowestBit(turned)) % 16;
             turn_ = i + 1;
             Node* const first = endOf(i)->next_;
             // A branch: to go on without one would wait for this entry's memory.

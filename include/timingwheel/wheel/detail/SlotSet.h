@@ -1,5 +1,6 @@
 #pragma once
 
+#include <timingwheel/detail/platform/LowestBit.h>
 #include <timingwheel/detail/platform/NoInline.h>
 #include <timingwheel/detail/platform/Standard.h>
 
@@ -88,13 +89,10 @@ private:
     static std::uint64_t bitOf(std::uint32_t slot) noexcept {
         return std::uint64_t{1} << slot % 64;
     }
-    static std::uint32_t firstOf(std::uint64_t word) noexcept {
-        return static_cast<std::uint32_t>(std::countr_zero(word));
-    }
     /// Whether there is one above `slot` is chance. So the word is turned: no branch.
     std::uint32_t nextInWord(std::uint32_t slot) const noexcept {
         std::uint64_t const turned = std::rotr(words_[slot / 64], static_cast<int>(slot + 1));
-        return slot / 64 * 64 + (slot + 1 + firstOf(turned)) % 64;
+        return slot / 64 * 64 + (slot + 1 + lowestBit(turned)) % 64;
     }
     std::uint64_t& wordOf(std::uint32_t depth, std::uint32_t slot) const noexcept {
         return words_[begin_[depth] + slot / 64];
@@ -121,13 +119,13 @@ private:
     TIMINGWHEEL_NO_INLINE std::uint32_t nextWordAfter(std::uint32_t number) const noexcept {
         for (std::uint32_t i = 1; i < depth_; ++i, number /= 64) {
             std::uint64_t const above = wordOf(i, number) & ~std::uint64_t{1} << number % 64;
-            if (above != 0) return firstBelow(i, number / 64 * 64 + firstOf(above));
+            if (above != 0) return firstBelow(i, number / 64 * 64 + lowestBit(above));
         }
-        return firstBelow(depth_ - 1, firstOf(words_[begin_[depth_ - 1]]));
+        return firstBelow(depth_ - 1, lowestBit(words_[begin_[depth_ - 1]]));
     }
     /// The first slot that a bit of the bitmap at `depth` stands for.
     std::uint32_t firstBelow(std::uint32_t depth, std::uint32_t slot) const noexcept {
-        while (depth > 0) slot = slot * 64 + firstOf(words_[begin_[--depth] + slot]);
+        while (depth > 0) slot = slot * 64 + lowestBit(words_[begin_[--depth] + slot]);
         return slot;
     }
 
