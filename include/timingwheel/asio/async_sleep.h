@@ -23,7 +23,7 @@ namespace detail {
 /// A handler that sleeps: a hook that owns itself. One of three ends it: its expiry, its slot, or
 /// the timer that gives it up. begin() may still be at work then; the later of the two hands the
 /// handler over.
-template <class Handler>
+template <class Handler, class Net = NetTypes>
 class SleepOperation : TimerHookBase {
     // Named, since the one that Asio takes by default cannot always post.
     using Executor = net::associated_executor_t<Handler, net::system_executor>;
@@ -170,7 +170,8 @@ private:
 ///                it after the context
 /// Errors         std::bad_alloc from the call, or from the emission of a slot; the timer's error
 ///                handler receives what is thrown where the handler is dispatched
-template <class Token = detail::net::default_completion_token_t<detail::net::any_io_executor>>
+template <class Token = detail::net::default_completion_token_t<detail::net::any_io_executor>,
+          class Net = detail::NetTypes>
 auto async_sleep(WheelTimer& timer, When when, Token&& token = {}) {
     return detail::net::async_initiate<Token, void(detail::ErrorCode)>(
         [&timer, when](auto handler) {

@@ -6,7 +6,7 @@
 # boost        the newest Boost that this Debian has, but the library's own: 1.81 in Debian 12
 # newest       the newest of Debian sid; and the reverse, a library that was compiled with that, in
 #              a program with the Boost that is installed
-# standalone   Asio alone
+# standalone   Asio alone; and a program that has both
 #
 # run.sh <boost | newest | standalone> <the library's Boost> <compiler> <prefix> <static | shared>
 set -euo pipefail
@@ -57,6 +57,11 @@ flags=(-O0 -I"$other")
 cd "$work"
 [ "$which" = standalone ] || grep -h '^#define BOOST_LIB_VERSION' "$other/boost/version.hpp"
 sh "$here/../pkg-config.sh" timingwheel "$compiler" "$prefix" "$linkage" "$here/other-asio.cpp" "${flags[@]}"
+if [ "$which" = standalone ]; then
+    "$compiler" -std=c++20 -O0 -I"$prefix/include" -c "$here/both.cpp" -o boosts.o
+    sh "$here/../pkg-config.sh" timingwheel "$compiler" "$prefix" "$linkage" "$here/both.cpp" boosts.o \
+        "${flags[@]}" -DTIMINGWHEEL_ASIO_STANDALONE
+fi
 [ "$linkage" = static ] || exit 0
 
 # The timers of timingwheel/asio, in Asio of this version, and its executors: compiled in one piece,

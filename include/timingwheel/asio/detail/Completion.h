@@ -11,8 +11,9 @@ namespace asio::detail {
 
 using ErrorCode = std::decay_t<decltype(std::declval<NetTypes::Wait&>().ec_)>;
 
-/// The call of a handler, on its way to the handler's executor.
-template <class Handler>
+/// The call of a handler, on its way to the handler's executor. A program may use both Asios with
+/// handlers of one type. So what depends on Asio has `Net` in its name for the linker.
+template <class Handler, class Net = NetTypes>
 struct Completion {
     using allocator_type = net::associated_allocator_t<Handler>;
     allocator_type get_allocator() const noexcept { return net::get_associated_allocator(handler); }
