@@ -90,29 +90,31 @@ void Writer::makeRoom() {
 }
 
 /// A row that is due is not pending. It stays until its handler has run, whatever is scheduled
-/// meanwhile, so its id may have several. A cancel that answers true ends them all.
+/// meanwhile, so its id may have several: the newest that is pending counts, which is an old one if
+/// its handler has thrown. A cancel that answers true ends them all.
 bool Writer::apply(Change const& change, std::int64_t& added) {
     Keys const keys = table_->keysOf(change.id);
     if (keys.empty()) {
         if (change.kind == Change::Kind::schedule) insert(change, added);
         return false;
     }
-    Key const newest = keys.front();
-    bool const wasPending = near_.disarm(newest);
+    auto const found =
+        std::find_if(keys.begin(), keys.end(), [this](Key key) { return near_.disarm(key); });
+    bool const wasPending = found != keys.end();
     switch (change.kind) {
         case Change::Kind::schedule:
-            if (wasPending) remove(newest, added);
+            if (wasPending) remove(*found, added);
             insert(change, added);
             break;
         case Change::Kind::reschedule:
             if (!wasPending) break;
-            table_->move(newest, change.deadline);
-            if (near_.reaches({change.deadline, newest})) near_.arm(table_->read(newest));
+            table_->move(*found, change.deadline);
+            if (near_.reaches({change.deadline, *found})) near_.arm(table_->read(*found));
             break;
         case Change::Kind::cancel:
             if (!wasPending) break;
             for (Key const key : keys) {
-                if (key != newest && !near_.disarm(key)) near_.drop(key);
+                if (key != *found && !near_.disarm(key)) near_.drop(key);
                 remove(key, added);
             }
             break;
