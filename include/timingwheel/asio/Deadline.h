@@ -240,7 +240,8 @@ private:
 ///
 /// It waits by a `Timer`: `steady_timer` keeps its waits in the wheel of the executor's context,
 /// `shared_timer` in the context's SystemTimer. When that gives a wait up, the function is not
-/// called, and the deadline may be set anew.
+/// called, and what is set before the context has run the end of that wait ends with it. From then
+/// on the deadline may be set anew.
 ///
 /// After a push-back the wait stays where it was. When it expires there, it finds the new time and
 /// waits again: once for each 60 s here, not for each packet.
