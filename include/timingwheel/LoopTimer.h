@@ -24,9 +24,9 @@ inline namespace v1 {
 /// - Every promise of SystemTimer holds from every thread: a schedule, a push-back, a truthful
 ///   cancel, a hook that is destroyed, cancelAndWait(), stop().
 /// - The loop's thread, the first that calls runDue(), schedules, cancels and pushes back without
-///   taking a lock: the lock is biased towards it. Another thread that enters pays for a barrier
-///   in all threads of the process, at most every other call of runDue(): microseconds, on a
-///   virtual machine tens of them. Otherwise it pays for a mutex. Where the system has no such
+///   taking a lock: the lock is biased towards it. Another thread takes a mutex. In at most every
+///   other turn of the loop the first one to do so also pays for a barrier in all threads of the
+///   process: microseconds, on a virtual machine tens of them. Where the system has no such
 ///   barrier, or if another thread takes over the loop, every thread takes the mutex.
 /// - The descriptor is set when the earliest expiration becomes earlier, by the call that does it,
 ///   and at the end of runDue() if it has changed, or if people may set the clock. Each is one

@@ -26,7 +26,8 @@ public:
     Timeout timeout() const noexcept;
     /// The TimerTask object; null if the task is a callable.
     std::shared_ptr<TimerTask> task() const;
-    /// The callable if its type is `Task`, otherwise null. It may be moved from.
+    /// The callable if its type is `Task`, otherwise null: also for one in `tagged` or
+    /// `untilStopped`, and for one of scheduleAtTimes. It may be moved from.
     template <class Task>
     Task* target() const noexcept {
         return static_cast<Task*>(targetIf(&detail::kTaskOperations<Task>));

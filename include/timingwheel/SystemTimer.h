@@ -20,6 +20,9 @@ inline namespace v1 {
 /// earliest bucket of any wheel expires. Then it moves the bucket's entries down or runs them.
 /// While nothing is pending it does not wake.
 ///
+/// It has newTimeout, stop and pending from Timer, and from WheelTimer all else: hooks, periodic
+/// tasks, sleeps, reschedule, cancelAll, statistics.
+///
 /// Tasks run on the driver thread unless an executor is given. A task that blocks belongs on one.
 /// Not offered: deadlines that survive the process (see store::DurableTimer).
 ///

@@ -1,4 +1,5 @@
-/// The whole library. Each header may be included by itself as well.
+/// The core library: all but Asio's timers and the components (calendar, store, kafka). Each header
+/// may be included by itself as well.
 
 #pragma once
 
