@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "benchmark/page"), str(HERE.parent / "support")]
-from markdown import fill, joined, table, textTable  # noqa: E402
+from markdown import fill, joined, textTable  # noqa: E402
 from runner import ROOT, git, parser, pythonOf  # noqa: E402
 
 WORK = ROOT / "build/platforms"
@@ -176,14 +176,13 @@ class Row:
         result = self.versions(given["CMAKE_CXX_COMPILER"], given.get("Boost_INCLUDE_DIR"))
         arguments = ["-G", "Ninja", *(f"-D{name}={value}" for name, value in given.items())]
         self.program(arguments)
-        did, late = ["linked"] + ["a program ran"] * self.runs, {}
+        did = ["linked"] + ["a program ran"] * self.runs
         if not self.refusal:  # the wheels alone are not installed
             self.package(arguments)
             did.append("installed and found")
         if self.tests:
-            tested, late = self.runTests(arguments)
-            did.append(tested)
-        return {**result, "did": ", ".join(did), "late": late}
+            did.append(self.runTests(arguments))
+        return {**result, "did": ", ".join(did)}
 
     def zigScript(self, name, command):
         script = self.folder / name
@@ -271,7 +270,7 @@ class Row:
         return prefix
 
     def runTests(self, arguments):
-        """How many ran; and how late timeouts were, in milliseconds, by percentile."""
+        """How many ran."""
         build = self.folder / "tests"
         programs = [f"timingwheel-tests-{Path(folder).name}" for folder in self.tests]
         self.cmake("the tests", ROOT, build, f"-DCMAKE_PREFIX_PATH={self.gtest(arguments)}",
@@ -283,12 +282,9 @@ class Row:
                    f"-DTIMINGWHEEL_TEST_FLAGS={self.testFlags}",
                    "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON", *arguments,
                    targets=["--target", *programs])  # fmt: skip
-        figures = self.folder / "figures.jsonl"
-        figures.write_text("")
         if self.isWindows:  # each program once, since wine takes long to start one
             for program in programs:
-                self.execute(build / "tests" / program, build, GTEST_FILTER=NOT_WITH_MINGW,
-                             TIMINGWHEEL_FIGURES=str(figures))  # fmt: skip
+                self.execute(build / "tests" / program, build, GTEST_FILTER=NOT_WITH_MINGW)
             told = self.log.read_text(errors="replace")
             ran, skipped = (sum(map(int, re.findall(rf"^\[  {word} +\] (\d+) test", told, re.M)))
                             for word in ("PASSED", "SKIPPED"))  # fmt: skip
@@ -297,15 +293,11 @@ class Row:
             leftOut = ["-E", NOT_UNDER_QEMU] if self.emulator.startswith("qemu") else []
             self.must(["ctest", "--test-dir", build, "-R", f"^({prefixes})\\.", *leftOut, "-j",
                        str(os.cpu_count()), "--timeout", "600", "--no-tests=error",
-                       "--output-on-failure"], "the tests",
-                      env={**os.environ, "TIMINGWHEEL_FIGURES": str(figures)})  # fmt: skip
+                       "--output-on-failure"], "the tests")  # fmt: skip
             told = self.log.read_text(errors="replace")
             skipped = len(re.findall(r"^\s+\d+ - .* \(Skipped\)", told, re.MULTILINE))
             ran = int(re.search(r"tests passed, .* out of (\d+)", told)[1]) - skipped
-        seen = [json.loads(line) for line in figures.read_text().splitlines()]
-        late = {word: f"{figure['reached'] / 1000:.1f}" for word in ("p50", "p99")
-                for figure in seen if figure["what"] == f"lateness {word}, us, tick 1 ms"}
-        return f"{ran:,} tests ran, {skipped} skipped themselves", late
+        return f"{ran:,} tests ran, {skipped} skipped themselves"
 
 
 GIVEN = tomllib.loads((HERE / "rows.toml").read_text("utf-8"))
@@ -328,9 +320,6 @@ def pageOf(results):
             [f"`{row.name}`", one["compiler"], one["cmake"], one["boost"],
              one.get("emulator", "this machine" if row.runs else "nothing")]
             for row, one in known]),
-        "late": table(["row", "run by", "half of them, ms", "99 of 100, ms"], [
-            [f"`{row.name}`", one.get("emulator", "this machine"), one["late"]["p50"],
-             one["late"]["p99"]] for row, one in known if one["late"]], left=2),
     }  # fmt: skip
     return fill(TEMPLATE.read_text(encoding="utf-8"), lambda what: tables[what])
 
@@ -392,8 +381,7 @@ def main():
                 if changed() or commit != git("rev-parse", "--short", "HEAD"):
                     raise Failed("it passed, but the sources were changed meanwhile")
                 write({"row": row.name, "date": date.today().isoformat(), "commit": commit, **did})
-            late = "".join(f", {word} late by {ms} ms" for word, ms in did["late"].items())
-            said = f"passed: {did['did']}{late} [{did['compiler']}, Boost {did['boost']}]"
+            said = f"passed: {did['did']} [{did['compiler']}, Boost {did['boost']}]"
         except LeftOut as why:
             print(f"left out: platforms.{row.name}: {why}", flush=True)
             continue

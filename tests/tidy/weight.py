@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/**/*.md")
 BOUNDS = [  # what, its files, what is counted there, at most
-    ("words of README and docs", PAGES, r"\S+", 42_000),  # guides and cookbook took 35,000 to this
+    ("words of README and docs", PAGES, r"\S+", 40_600),  # guides and cookbook took 35,000 to this
     ("lines of README.md", ("README.md",), r"\n", 150),
     ("bytes of docs/testing.md", ("docs/testing.md",), r"(?s).", 12_288),
     ("bytes of docs/guarantees.md", ("docs/guarantees.md",), r"(?s).", 18_432),
