@@ -295,7 +295,8 @@ void Shard::followClockBack() noexcept {
 /// must stand still, because something has no place yet since it turned back.
 bool Shard::turnBackIfSet(ShardHold& hold, Tick tick) noexcept {
     Tick const current = hold->currentTick();
-    if (tick < current) {
+    // A closed shard never needs the driver again.
+    if (tick < current && hold->gate() != ShardBook::Gate::closed) {
         // Another thread may just have read the clock later, and was here before. Under the lock
         // nobody can.
         TickScale const& scale = context().scale;

@@ -524,6 +524,7 @@ private:
             itemOf(*entry).place = Place::out;
         }
         require(book_.takePending() == nullptr, "more than was pending is taken");
+        isTurningBack_ = isPlacedInPart_ = false;
     }
 
     // ---- comparing ----------------------------------------------------------------------------

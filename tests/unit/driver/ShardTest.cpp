@@ -359,6 +359,16 @@ TEST_F(ShardUnderAWallClock, CancelAllLeavesNothingWheneverTheClockIsSetBack) {
     }
 }
 
+// G21: the last look of a driver at the clock may come after that.
+TEST_F(ShardUnderAWallClock, NeedsNoDriverOnceItIsClosed) {
+    clock_.jumpTo(Clock::TimePoint{std::chrono::hours{1}});
+    schedule(1, Tick{3'600'005});
+    EXPECT_EQ(close(), 1U);
+    clock_.jumpTo(Clock::TimePoint{});
+    shard_.followClockBack();
+    EXPECT_EQ(shard_.nextWake(), Tick::max());
+}
+
 // G15: the driver read the clock before it was set back, and something was accepted since.
 TEST_F(ShardUnderAWallClock, RunsNothingByAnOldReading) {
     clock_.jumpTo(Clock::TimePoint{std::chrono::hours{1}});

@@ -9,6 +9,7 @@
 #include <support/TestTimers.h>
 #include <support/Threads.h>
 #include <timingwheel/HashedWheelTimer.h>
+#include <timingwheel/LoopTimer.h>
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
 
@@ -383,6 +384,20 @@ TEST(WallClockSteps, GiveAllTheirPlacesBeforeAnythingExpires) {
     EXPECT_EQ(order.size(), 1'002U);
     EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
+
+#if defined(__linux__)  // has descriptors for a wall clock
+// Bug pattern: what waited for its new place is gone, and the loop is called for it for ever.
+TEST(WallClockSteps, LeaveALoopInPeaceOnceItsTimerIsStopped) {
+    SettableClock clock{kNine, Clock::Kind::wall};
+    LoopTimer timer{{.clock = clock}};
+    for (int i = 0; i < 600; ++i) timer.newTimeout([] {}, 1h);
+    clock.set(kNine - 1h);
+    timer.newTimeout([] {}, 1h);  // turns the wheel back
+    EXPECT_EQ(timer.stop().size(), 601U);
+    EXPECT_FALSE(timer.runDue());
+    EXPECT_FALSE(isReadableWithin(timer.nativeHandle(), 0ms));
+}
+#endif
 
 TEST(WallClockSteps, ShowAnObserverTheBucketsThatAreArmedAnew) {
     struct Arms final : TimerObserver {

@@ -379,7 +379,10 @@ TimeoutEntry* ShardBook::takePending() noexcept {
         return static_cast<TimeoutEntry*>(wheel_.takeAny());
     };
     TimeoutEntry* const entry = take();
-    if (entry != nullptr) --tasks_.pending;
+    if (entry == nullptr)
+        gathering_.endTurnBack();  // nothing waits for its place any more
+    else
+        --tasks_.pending;
     return entry;
 }
 
