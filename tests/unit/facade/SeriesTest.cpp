@@ -514,6 +514,23 @@ TEST(SeriesUnderAWallClock, IsCorrectedByATaskOfItsTimer) {
 #endif
 }
 
+// G3, G10. Bug pattern: to have its time computed anew counts as the last run.
+TEST(SeriesUnderAWallClock, RunsOnceMoreForADrainThatItIsCorrectedIn) {
+    Watchdog const watchdog{"a series that is corrected while its timer drains"};
+    SettableClock clock{kFrom, Clock::Kind::wall};
+    SystemTimer timer{{.clock = clock}};
+    std::atomic<int> runs{0};
+    Timeout const series = timer.scheduleAtTimes([&] { ++runs; }, nextHour);
+    std::thread draining{[&] { timer.drain(); }};
+    waitUntilRefused(timer);
+    clock.set(kFrom - 5h - 30min);
+    while (series.deadline() != kFrom - 5h && !series.isExpired()) std::this_thread::yield();
+    EXPECT_EQ(series.deadline(), kFrom - 5h);
+    clock.set(kFrom - 5h);
+    draining.join();
+    EXPECT_EQ(runs, 1);
+}
+
 // G15
 TEST(SeriesUnderAWallClock, IsDrivenByAManualOne) {
     constexpr std::chrono::sys_days kDay{std::chrono::year{2026} / 11 / 23};

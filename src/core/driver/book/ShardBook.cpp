@@ -249,8 +249,9 @@ ShardBook::Fate ShardBook::fateOf(TimeoutNode& node, bool hasNext) noexcept {
         late_.add(node);
         return Fate::kept;
     }
-    // Otherwise a periodic timeout would keep drain() waiting for ever.
-    if (hasNext && gate_ != Gate::draining) return Fate::again;
+    // Otherwise a periodic timeout would keep drain() waiting for ever. One that is still corrected
+    // was left out: it has not run.
+    if (hasNext && (gate_ != Gate::draining || node.periodicity().isCorrected)) return Fate::again;
     ++tasks_.counters.fired;
     return Fate::ended;
 }
