@@ -110,6 +110,10 @@ void Lifecycle::refuseInside(char const* function) const {
 
 StoppedTimeouts Lifecycle::stop(Caller caller) {
     if (caller == Caller::user) refuseInside("stop()");
+    // The user's code may destroy the timer meanwhile.
+    context_.retain();
+    auto const release = [](TimerContext* context) { context->release(); };
+    std::unique_ptr<TimerContext, decltype(release)> const kept{&context_, release};
     bool const inside = RunFrame::isInside(context_);
     {
         std::unique_lock lock{mutex_};

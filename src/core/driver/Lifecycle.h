@@ -59,6 +59,7 @@ public:
     /// std::logic_error once the timer was stopped.
     void start();
     enum class Caller { user, destructor };
+    /// A coroutine that it resumes, or a task's cancelled(), may destroy the timer.
     StoppedTimeouts stop(Caller caller);
     /// The timer is gone. What handles, hooks and claims still need goes with the last of them.
     void disown() noexcept;

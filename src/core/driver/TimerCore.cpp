@@ -314,13 +314,7 @@ void TimerCore::runDueHere() {
 
 // ---- start and stop ---------------------------------------------------------------------------
 
-StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) {
-    // A coroutine that wakes may destroy the timer.
-    context_.retain();
-    auto const release = [](TimerContext* context) { context->release(); };
-    std::unique_ptr<TimerContext, decltype(release)> const kept{&context_, release};
-    return life_.stop(caller);
-}
+StoppedTimeouts TimerCore::stop(Lifecycle::Caller caller) { return life_.stop(caller); }
 
 void TimerCore::open() noexcept {
     for (auto const& shard : shards_) shard->open();

@@ -50,7 +50,7 @@ public:
                   Clock::TimePoint now, TimeoutOptions timeout);
     /// Cancels what is pending in all shards, then ends it.
     std::size_t cancelAll() noexcept;
-    /// As Lifecycle::stop. A coroutine that it resumes may destroy the timer.
+    /// As Lifecycle::stop.
     StoppedTimeouts stop(Lifecycle::Caller caller);
     std::size_t pending() const;
     /// Makes `found` what is pending in a shard. Returns false behind the last one.

@@ -121,9 +121,9 @@ HashedWheelTimer::~HashedWheelTimer() {
 void HashedWheelTimer::start() { core_->life().start(); }
 
 StoppedTimeouts HashedWheelTimer::stop() {
-    StoppedTimeouts stopped = core_->stop(detail::Lifecycle::Caller::user);
-    live_->stopped();
-    return stopped;
+    core_->life().refuseInside("stop()");
+    live_->stopped();  // first: a task's cancelled() may destroy this
+    return core_->stop(detail::Lifecycle::Caller::user);
 }
 
 Timeout HashedWheelTimer::accept(detail::TaskSource task, When when, TimeoutOptions options) {

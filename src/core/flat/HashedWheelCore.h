@@ -30,7 +30,8 @@ public:
     Lifecycle& life() noexcept { return life_; }
 
     Timeout newTimeout(TaskSource task, When when, TimeoutOptions options);
-    /// As Lifecycle::stop, but only the first of several callers waits.
+    /// As Lifecycle::stop, but only the first of several callers waits. REQUIRES: a user is not
+    /// inside a task.
     StoppedTimeouts stop(Lifecycle::Caller caller);
 
     TimerStatistics statistics();

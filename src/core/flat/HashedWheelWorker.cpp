@@ -367,6 +367,7 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     }
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
+    RunFrame const frame{context()};  // what it calls must not wait for this stop
         callCancelled(context(), *TimeoutAccess::node(handle));
     }
 }

@@ -10,9 +10,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,6 +26,13 @@ namespace {
 using namespace std::chrono_literals;
 
 using HashedWheelStop = OfHashedWheel;
+
+/// Calls `call` when its timeout is cancelled.
+struct Calls {
+    std::function<void()> call;
+    void operator()() const { FAIL(); }
+    void cancelled(Timeout const&) const { call(); }
+};
 
 TEST_F(HashedWheelStop, ReturnsWhatWasPendingWherever) {
     HashedWheelTimer timer{options({.ticksPerWheel = 4})};
@@ -227,6 +236,29 @@ TEST_F(HashedWheelStop, FromInsideATaskOnAnExecutorThrows) {
     clock.advance(100ms);
     EXPECT_EQ(refused, 1);
     EXPECT_TRUE(timer.stop().empty());
+}
+
+// As from the worker's thread. Bug pattern: it waits for the stop that has called it.
+TEST_F(HashedWheelStop, FromACancelledOfTheDestructorThrows) {
+    Watchdog const watchdog{"stop() from what the destructor calls"};
+    {
+        HashedWheelTimer timer{options({.name = "busy"})};
+        timer.newTimeout(Calls{[&] { timer.stop(); }}, 1h);
+    }
+    ASSERT_EQ(failures.count(), 1U);
+    EXPECT_NE(failures.entries().front().what.find("busy"), std::string::npos);
+}
+
+// G8
+TEST_F(HashedWheelStop, ACancelledMayDestroyTheTimer) {
+    Watchdog const watchdog{"a timer that dies inside its stop()"};
+    auto timer = std::make_unique<HashedWheelTimer>(options({.taskPool = TaskPoolOptions{}}));
+    timer->newTimeout(Calls{[&] { timer.reset(); }}, 1h);
+    Timeout const other = timer->newTimeout([] {}, 2h);
+    EXPECT_EQ(timer->stop().size(), 2U);
+    EXPECT_EQ(timer, nullptr);
+    EXPECT_TRUE(other.isReturned());
+    EXPECT_EQ(log.count(), 0U);
 }
 
 }  // namespace
