@@ -16,6 +16,8 @@ namespace detail {
 
 namespace {
 
+// The most that stop() takes out of the queue under one lock.
+constexpr std::size_t kPerHold = 256;
 // The most that pending() looks at under one lock: cells or places of a slot, and slots.
 constexpr std::size_t kPerLook = 256;
 constexpr std::size_t kSlotsPerLook = 4'096;
@@ -365,9 +367,9 @@ void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
         // Every cancel() is decided by now, but events of other threads may still be on their way.
         waitForOtherThreads(hold);
     }
+    RunFrame const frame{context()};  // what it calls must not wait for this stop
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
-    RunFrame const frame{context()};  // what it calls must not wait for this stop
         callCancelled(context(), *TimeoutAccess::node(handle));
     }
 }
@@ -386,13 +388,17 @@ std::size_t HashedWheelWorker::returnAll(StoppedTimeouts& stopped) noexcept {
 }
 
 void HashedWheelWorker::returnQueuedAndWait(StoppedTimeouts& stopped) noexcept {
-    Hold hold{*this};
-    TaskBook& tasks = hold.tasks();
-    while (tasks.queue.size() > 0) {
-        --tasks.pending;
-        Runner::returnTo(stopped, hold, tasks.queue.takeFirst());
+    for (bool more = true; more;) {
+        Hold hold{*this};  // one for each chunk: others get the lock in between
+        TaskBook& tasks = hold.tasks();
+        std::size_t budget = kPerHold;
+        for (; budget > 0 && tasks.queue.size() > 0; --budget) {
+            --tasks.pending;
+            Runner::returnTo(stopped, hold, tasks.queue.takeFirst());
+        }
+        more = budget == 0;
+        if (!more) waitForOtherThreads(hold);
     }
-    waitForOtherThreads(hold);
 }
 
 void HashedWheelWorker::waitForOtherThreads(Hold& hold) noexcept {

@@ -3,12 +3,16 @@
 #include <support/CountOfEach.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
+#include <timingwheel/TimerObserver.h>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -123,6 +127,29 @@ TEST_F(HashedWheelExecutor, StopReturnsWhatWaits) {
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(failures.count(), 0U);
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// G20: the events of a hold are delivered when it is over.
+TEST_F(HashedWheelExecutor, StopReturnsAChunkOfWhatWaitsAtATime) {
+    constexpr std::size_t kMany = 600;
+    struct Log final : TimerObserver {
+        void onEvent(TimerEvent const& event) noexcept override {
+            if (event.stage == TimerEvent::Stage::cancel)
+                returned.insert(observed->statistics().returned);
+        }
+        HashedWheelTimer* observed = nullptr;
+        std::set<std::uint64_t> returned;
+    } seen;
+    HoldingExecutor holding;
+    HashedWheelTimer observed{
+        options({.tick = 10ms, .executor = holding, .leakDetection = false, .observer = &seen})};
+    seen.observed = &observed;
+    for (std::size_t i = 0; i < kMany; ++i) observed.newTimeout([] {}, 5ms);
+    clock.add(10ms);
+    holding.waitFor(kMany);
+    EXPECT_EQ(observed.stop().size(), kMany);
+    EXPECT_EQ(seen.returned, (std::set<std::uint64_t>{256, 512, 600}));
+    holding.runAll();
 }
 
 TEST_F(HashedWheelExecutor, StopWaitsForATaskThatRunsThere) {
