@@ -48,7 +48,8 @@ std::chrono::nanoseconds LatenessHistogram::quantile(double fraction) const noex
     std::uint64_t const all = count();
     if (all == 0) return std::chrono::nanoseconds{0};
     double const wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(all));
-    auto const rank = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(wanted));
+    // Also for NaN, which no whole number can hold.
+    std::uint64_t const rank = wanted > 1 ? static_cast<std::uint64_t>(wanted) : 1;
     std::uint64_t seen = 0;
     for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
         seen += counts_[bucket];

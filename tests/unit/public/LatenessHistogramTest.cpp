@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,6 +47,7 @@ TEST(LatenessHistogram, QuantilesCountFromBelow) {
     EXPECT_EQ(histogram.quantile(0.41), 7ns);
     EXPECT_EQ(histogram.quantile(1), 7ns);
     EXPECT_EQ(histogram.quantile(9), 7ns);
+    EXPECT_EQ(histogram.quantile(std::nan("")), 1ns);
 }
 
 }  // namespace
