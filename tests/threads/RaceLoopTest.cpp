@@ -3,6 +3,8 @@
 #include <support/Effort.h>
 #include <support/LoopInThread.h>
 #include <support/Threads.h>
+#include <timingwheel/LoopTimer.h>
+#include <timingwheel/ManualClock.h>
 #include <timingwheel/TimerHook.h>
 
 #include <gtest/gtest.h>
@@ -14,6 +16,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -109,6 +112,34 @@ TEST(RaceLoop, AHookMayDieOnAnotherThreadThanTheLoops) {
         if (left % 2 == 0) session->hook.reschedule(1ms);
     }
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
+}
+
+// Bug pattern: the clock's thread comes to count shares after all of them were settled.
+TEST(RaceLoop, MayDieWhileAnotherThreadMovesItsClock) {
+    Watchdog const watchdog{"a loop's timer that dies while its clock moves"};
+    auto const witness = std::make_shared<int>();
+    {
+        ManualClock clock;
+        std::mutex mutex;
+        std::vector<Timeout> handles;  // the last ones go on the clock's thread
+        std::atomic<bool> isOver{false};
+        std::thread moving{[&] {
+            while (!isOver) {
+                clock.advance(1ms);
+                std::lock_guard const lock{mutex};
+                handles.clear();
+            }
+        }};
+        for (std::uint64_t i = rounds(10'000, 1'000'000); i > 0; --i) {
+            LoopTimer timer{{.clock = clock, .errorHandler = [witness](TaskFailure const&) {}}};
+            Timeout const timeout = timer.newTimeout([] {}, 1ms);
+            std::lock_guard const lock{mutex};
+            handles.push_back(timeout);
+        }
+        isOver = true;
+        moving.join();
+    }
+    EXPECT_EQ(witness.use_count(), 1) << "a timer's memory was not freed";
 }
 
 // G31. Whoever stops it waits for the pass, after which clock and descriptor may go.

@@ -321,6 +321,11 @@ void Shard::beginPass(RunFrame& pass) noexcept {
     hold.favourThisThread();
 }
 
+void Shard::beginPassOfClock(RunFrame& pass) noexcept {
+    ShardHold const hold{*this};
+    hold.tasks().running.add(pass);
+}
+
 void Shard::endPass(RunFrame& pass) noexcept { ShardHold{*this}.endRun(pass); }
 
 void Shard::admitArrivals() noexcept {

@@ -108,6 +108,9 @@ public:
     /// A pass of a loop begins or ends. stop() waits for the end. The lock is biased towards
     /// the first thread that makes passes.
     void beginPass(RunFrame& pass) noexcept;
+    /// The same for a clock that is set by hand. It may come when the timer is gone, so its thread
+    /// is not favoured.
+    void beginPassOfClock(RunFrame& pass) noexcept;
     void endPass(RunFrame& pass) noexcept;
     /// Lets the driver serve the entries that were due on arrival.
     void admitArrivals() noexcept;

@@ -206,13 +206,14 @@ bool TimerCore::runDueInLoop(PassBounds bounds) {
     life_.refuseInside("runDue()");
     RunFrame pass{context_};  // keeps the timer in memory: a task may destroy it
     std::unique_lock const driving{pass_, std::try_to_lock};
-    return driving && makePass(pass, bounds);
+    if (!driving) return false;
+    shards_.front()->beginPass(pass);
+    return makePass(pass, bounds);
 }
 
 /// stop() on another thread waits for the end of the pass. Until then clock and descriptor live.
+/// REQUIRES: the pass has begun.
 bool TimerCore::makePass(RunFrame& pass, PassBounds bounds) {
-    Shard& shard = *shards_.front();
-    shard.beginPass(pass);
     context_.alarm.rise();
     bool isMoreDue = false;
     if (!life_.isStopRequested()) {
@@ -222,7 +223,7 @@ bool TimerCore::makePass(RunFrame& pass, PassBounds bounds) {
     }
     if (!life_.isStopRequested()) followClockBack();
     context_.alarm.stayAwayUntil([this] { return nextWake(); });
-    shard.endPass(pass);
+    shards_.front()->endPass(pass);
     return isMoreDue;
 }
 
@@ -306,6 +307,7 @@ void TimerCore::runDueHere() {
     if (context_.drivenBy == DrivenBy::loop) {
         RunFrame pass{context_};
         std::lock_guard const driving{pass_};
+        shards_.front()->beginPassOfClock(pass);
         makePass(pass, {});
         return;
     }
