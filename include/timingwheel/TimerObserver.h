@@ -24,7 +24,7 @@ inline namespace v1 {
 /// - its handle, its hook or cancelAll() cancelled it, its hook was destroyed, or its series ended;
 /// - stop() returned it;
 /// - the executor rejected it;
-/// - a flat timer refused it because stop() came first.
+/// - a flat timer refused it because stop() came meanwhile.
 ///
 /// If a periodic timeout is cancelled, stopped or drained during a run, the event follows that run.
 ///

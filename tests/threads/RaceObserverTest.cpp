@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -113,6 +114,37 @@ TYPED_TEST(RaceObserverOf, TheDestructorWaitsForACancelThatIsBeingDelivered) {
         EXPECT_TRUE(observer.isOver);
         canceller.join();
     }
+}
+
+// Bug pattern: what is refused because stop() came first is reported after that.
+TYPED_TEST(RaceObserverOf, AStopReturnsBehindAllEventsOfThreadsThatSchedule) {
+    Watchdog const watchdog{"stop() against newTimeout()"};
+    struct Log final : TimerObserver {
+        void onEvent(TimerEvent const&) noexcept override { late += isStopped ? 1 : 0; }
+        std::atomic<bool> isStopped{false};
+        std::atomic<int> late{0};
+    };
+    int late = 0;
+    for (std::uint64_t round = scaled(50, 10); round > 0; --round) {
+        Log log;
+        TypeParam timer{observedBy<TypeParam>(log)};
+        timer.start();
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([&timer] {
+                try {
+                    for (;;) timer.newTimeout([] {}, 1h).cancel();
+                } catch (std::logic_error const&) {
+                }
+            });
+        }
+        std::this_thread::sleep_for(300us);
+        static_cast<void>(timer.stop());
+        log.isStopped = true;
+        for (std::thread& thread : threads) thread.join();
+        late += log.late;
+    }
+    EXPECT_EQ(late, 0);
 }
 
 TYPED_TEST(RaceObserverOf, AnObserverMayGoWithItsTimerWhileHandlesAreCancelled) {

@@ -38,17 +38,13 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     node.keeper.store(this, std::memory_order_relaxed);
     TimeoutWord{deadline, TimeoutState::pending}.storeIn(node);
     TIMINGWHEEL_PROBE_2(schedule, &node, deadline);
-    // Observe first, since the worker may have it right after. One that is refused was observed
-    // too, so a cancel follows at once.
-    if (context().isObserved()) [[unlikely]] {
-        observe(Stage::schedule, node);
-        observe(Stage::intake, node);
-    }
-    CellQueue::Added const outcome = added_.add(node);
+    CellQueue::Added outcome = CellQueue::Added::closed;
+    if (context().isObserved()) [[unlikely]]
+        outcome = addObserved(node);
+    else
+        outcome = added_.add(node);
     if (outcome != CellQueue::Added::yes) [[unlikely]] {
         TIMINGWHEEL_PROBE_1(cancel, &node);
-        if (context().isObserved()) [[unlikely]]
-            observe(Stage::cancel, node);
         node.keeper.store(nullptr, std::memory_order_relaxed);
         if (outcome == CellQueue::Added::closed) return false;
     }
@@ -56,6 +52,23 @@ bool HashedWheelWorker::schedule(TimeoutNode& node, Tick deadline, Tick nextTick
     if (outcome == CellQueue::Added::noMemory) [[unlikely]]
         throw std::bad_alloc{};  // the worker comes even so: until then all are refused
     return true;
+}
+
+/// Observes first, since the worker may have it right after. One that is refused was observed too,
+/// so a cancel follows at once. stop() waits for all that.
+CellQueue::Added HashedWheelWorker::addObserved(TimeoutNode& node) noexcept {
+    RunFrame frame{context()};
+    {
+        FlatHold const hold{*this};
+        if (hold->isClosed) return CellQueue::Added::closed;
+        hold.tasks().running.add(frame);
+    }
+    observe(Stage::schedule, node);
+    observe(Stage::intake, node);
+    CellQueue::Added const outcome = added_.add(node);
+    if (outcome != CellQueue::Added::yes) observe(Stage::cancel, node);
+    Hold{*this}.endRun(frame);
+    return outcome;
 }
 
 /// Wakes the worker by `tick`, unless it comes by then anyway.

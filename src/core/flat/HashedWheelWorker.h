@@ -95,6 +95,7 @@ private:
     friend class FlatHold;
     using Stage = TimerEvent::Stage;
 
+    CellQueue::Added addObserved(TimeoutNode& node) noexcept;
     void ringBy(Tick tick) noexcept;
     void unlinkAndEnd(TimeoutNode& node) noexcept;
     void askToUnlink(TimeoutNode& node) noexcept;
