@@ -77,7 +77,6 @@ struct SmallLoop {
     detail::NextWake nextWake;
 
     void pass() {
-        alarm.rise();
         alarm.stayAwayUntil([this] { return nextWake.get(); });
     }
     void callBy(std::int64_t tick) {

@@ -18,7 +18,7 @@ BOUNDS = [  # what, its files, what is counted there, at most
     ("lines of dev", ("dev",), r"\n", 300),
     ("golden traces", ("tests/golden/*.trace",), r"\A", 2),
     ("lines of golden traces", ("tests/golden/*.trace",), r"\n", 13_000),
-    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 155),
+    ("planted bugs", ("tests/planted/*.toml",), r"(?m)^\[\[bug\]\]", 154),
     ("lines of the walkthrough's generator", ("src/apps/walkthrough/**/*",), r"\n", 2_520),
     ("examples", ("docs/examples/*.cpp",), r"\A", 22),
     ("lines of the demo", ("src/apps/demo/*.cpp", "src/apps/demo/*.h"), r"\n", 2_000),

@@ -214,7 +214,6 @@ bool TimerCore::runDueInLoop(PassBounds bounds) {
 /// stop() on another thread waits for the end of the pass. Until then clock and descriptor live.
 /// REQUIRES: the pass has begun.
 bool TimerCore::makePass(RunFrame& pass, PassBounds bounds) {
-    context_.alarm.rise();
     bool isMoreDue = false;
     if (!life_.isStopRequested()) {
         RunFrame frame{context_};

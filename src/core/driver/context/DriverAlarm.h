@@ -65,11 +65,9 @@ public:
 
     // For a loop.
 
-    /// The loop is awake, and will ask before it sleeps. Until then nobody need call it: a caller
-    /// that still sees the old time does so in vain.
-    void rise() noexcept { until_.store(kAwake, std::memory_order_relaxed); }
-
-    /// The loop stays away until `nextWake()`, and its descriptor calls it then.
+    /// The loop stays away until `nextWake()`, and its descriptor calls it then. What is pending is
+    /// never due before the time that it stayed away until: so while it is awake, a task schedules
+    /// nothing earlier.
     template <class Next>
     void stayAwayUntil(Next&& nextWake) noexcept {
         loop_->stayAwayUntil([&] { return scale_.timeOf(publish(nextWake)); });
@@ -96,7 +94,7 @@ public:
             if (!isWithinSpin(time)) rest(isNever(time) ? time : timeAfter(time, -spin_));
             while (isWithinSpin(time) && !isEarlier(tick)) pause();
         }
-        until_.store(kAwake, std::memory_order_relaxed);  // as rise()
+        until_.store(kAwake, std::memory_order_relaxed);
     }
 
     /// For a clock that is set by hand: waits until the driver sleeps and neither `isDue()` nor
