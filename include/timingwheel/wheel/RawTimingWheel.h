@@ -345,8 +345,9 @@ private:
     /// What comes from a lane of another bucket goes to the same lane, if the level uses lanes.
     static TimerTaskList::List& listFrom(unsigned list, detail::BucketRing& ring,
                                          std::uint64_t slot) noexcept {
-        return list != 0 && ring.usesLanes() ? ring.lanes()[slot].lists[list - 1]
-                                             : ring.openList(slot);
+        if (!ring.usesLanes()) [[likely]]
+            return ring.buckets()[slot].list(0);
+        return list != 0 ? ring.lanes()[slot].lists[list - 1] : ring.openList(slot);
     }
     /// Returns true if the bucket is now the earliest.
     bool arm(TimerTaskList& bucket, Spot spot) noexcept;
