@@ -43,7 +43,8 @@ public:
     DelayHeap(DelayHeap const&) = delete;
     DelayHeap& operator=(DelayHeap const&) = delete;
 
-    /// Adds the next coarser level. Its slots are `granularity` wide. Strong exception safety.
+    /// Adds the next coarser level. Its slots are `granularity` wide, those of the finest 1. Strong
+    /// exception safety.
     void addLevel(std::span<TimerTaskList> buckets, std::int64_t granularity);
     /// Removes the level `first` and all coarser ones. REQUIRES: their buckets are not in the heap.
     void removeLevelsFrom(std::size_t first) noexcept;

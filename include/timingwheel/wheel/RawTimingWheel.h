@@ -106,7 +106,8 @@ private:
 /// in a delay queue: Apache Kafka's `TimingWheel`.
 class TIMINGWHEEL_API RawTimingWheel {
 public:
-    /// One entry in this many is a sample, by its address. So nothing has to be counted.
+    /// One entry in this many is a sample, by its address: only these are counted, each time that
+    /// one is added or moved.
     static constexpr std::uint32_t kOneIn = 128;
     static bool isSample(TimerTaskEntry const& entry, std::uint32_t oneIn = kOneIn) noexcept {
         return TimerTaskList::spread(entry) < (std::uint64_t{1} << 32U) / oneIn;
@@ -114,8 +115,6 @@ public:
     /// One in this many sets one of 64 bits: they show how many different entries came, be it that
     /// no level could be built for one. Removals need do nothing.
     static constexpr std::uint32_t kBitOneIn = 1'024;
-    /// About this many go to one lane in a row.
-    static constexpr std::uint32_t kInARow = 2'048;
 
     explicit RawTimingWheel(TimingWheelOptions options);
     RawTimingWheel(RawTimingWheel const&) = delete;
@@ -185,12 +184,9 @@ public:
         noteQuiet();
         return tick;
     }
-    /// Moves the clock to `tick`, never back, and returns true, if no armed bucket expires by then
-    /// and no flushed entries wait. Otherwise returns false and changes nothing.
-    bool advanceIdleClock(Tick tick) noexcept {
-        return advanceQuietly(tick) || advanceIdleClockFar(tick.value());
-    }
-    /// The same within a turn of the finest level; otherwise false.
+    /// Moves the clock to `tick`, never back, and returns true, if that is the same turn of the
+    /// finest level, no armed bucket expires by then, and no flushed entries wait. Otherwise
+    /// returns false and changes nothing.
     bool advanceQuietly(Tick tick) noexcept {
         if (tick.value() >= quietUntil_) return false;
         // Not std::max: each step would wait for the last one's store.
@@ -297,6 +293,8 @@ private:
     }
     Placement moveAheadWith(TimerTaskEntry& entry, Tick deadline, bool builds) {
         assert(entry.isQueued() && mayHold(entry) && distanceTo(deadline) > 0);
+        if (isSample(entry)) [[unlikely]]
+            addSample(entry);
         Spot const spot = spotOf(deadline);
         if (spot.ring == nullptr) [[unlikely]]
             return linkFar(entry, deadline, builds);
@@ -359,17 +357,18 @@ private:
 
     TimerTaskList* bucketAt(WalkPlace const& place) noexcept;
     void moveClock(std::int64_t tick) noexcept;
-    /// Notes the tick until which advanceIdleClock() makes only one comparison.
+    /// Notes the tick until which advanceQuietly() is true.
     /// REQUIRES: no flushed entries wait.
     void noteQuiet() noexcept {
         flushed_.forgetBucket();
         quietUntil_ = (std::min)(heap_.earliest(), nextTurn_);
     }
     Tick advanceClockFar(Tick tick) noexcept;
-    bool advanceIdleClockFar(std::int64_t tick) noexcept;
     void useLanes() noexcept;
     void useLanesBelow(std::uint32_t above) noexcept;
     void useNextLane() noexcept;
+    /// About so many entries go to one lane in a row.
+    static constexpr std::uint32_t kInARow = 2'048;
     /// After so many, a cascade looks whether they are a crowd.
     static constexpr std::size_t kAtOnce = 1'024;
 

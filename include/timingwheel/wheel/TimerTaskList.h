@@ -142,14 +142,6 @@ public:
         remove(first);
         return first;
     }
-    /// The last entry, taken out. REQUIRES: not empty.
-    TimerTaskEntry& takeLast() noexcept {
-        unsigned number = lists() - 1;
-        while (isEmpty(list(number))) --number;
-        TimerTaskEntry& last = list(number).back();
-        remove(last);
-        return last;
-    }
 
     /// Which lists hold entries: a bit for each.
     unsigned used() const noexcept {

@@ -37,6 +37,7 @@ DelayHeap::~DelayHeap() = default;
 void DelayHeap::addLevel(std::span<TimerTaskList> buckets, std::int64_t granularity) {
     auto const number = static_cast<std::uint32_t>(levels_.size());
     auto const size = static_cast<std::uint32_t>(buckets.size());
+    assert(number > 0 || granularity == 1);
     // Reserve first, so that nothing throws once the heap has the level.
     coarser_->items.reserve(number);
     coarser_->heap.reserve(number);

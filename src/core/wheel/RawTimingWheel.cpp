@@ -114,10 +114,9 @@ void RawTimingWheel::useLanes() noexcept {
     for (std::size_t i = 1; i < levels_.size(); ++i) levels_[i].open(lane_);
 }
 
-/// All entries go to one lane, whatever their buckets, until about kInARow have been added, or the
-/// finest level has turned. So what was added in a row lies in a row in its lane, and the processor
-/// fetches ahead by itself; and additions go to few lanes at a time, whose ends stay in the cache.
-/// What is moved is not counted: that would cost each move a store.
+/// All entries go to one lane, whatever their buckets, until about kInARow have been added or
+/// moved. So what was added in a row lies in a row in its lane, and the processor fetches ahead by
+/// itself; and the ends of few lanes are in use, which stay in the cache.
 void RawTimingWheel::useNextLane() noexcept {
     lane_ = lane_ % (TimerTaskList::kLists - 1) + 1;
     inLane_ = 0;
@@ -150,17 +149,9 @@ void RawTimingWheel::moveClock(std::int64_t tick) noexcept {
     if (tick < nextTurn_) return;
     levels_.front().moveTurn(tick);
     nextTurn_ = levels_.front().nextTurn();
-    if (isCrowded_) useNextLane();
     // A level's clock moves only when the next finer level's has passed a slot of it. So the first
     // one that stays ends the search.
     for (std::size_t i = 1; i < levels_.size() && levels_[i].moveClock(tick); ++i) continue;
-}
-
-/// Beyond what one comparison shows.
-bool RawTimingWheel::advanceIdleClockFar(std::int64_t tick) noexcept {
-    if (tick >= heap_.earliest() || hasFlushed()) return false;
-    advanceClock(Tick{tick});
-    return true;
 }
 
 bool RawTimingWheel::mayHold(TimerTaskEntry const& entry) const noexcept {
@@ -260,8 +251,9 @@ inline TimerTaskList& RawTimingWheel::linkFinest(TimerTaskEntry& entry, std::int
     detail::BucketRing& ring = *finest_;
     std::uint64_t const slot = ring.slotAt(ring.ticksBehind(deadline));
     TimerTaskList& bucket = ring.buckets()[slot];
+    bool const hasLane = ring.usesLanes();
     TimerTaskList::add(entry, listFrom(list, ring, slot));
-    if (ring.usesLanes() && bucket.isArmed()) return bucket;
+    if (hasLane && bucket.isArmed()) return bucket;
     bucket.arm(deadline);
     TIMINGWHEEL_PROBE_3(arm, &bucket, std::int64_t{0}, deadline);
     heap_.pushFinest(static_cast<std::uint32_t>(slot));
@@ -276,8 +268,10 @@ std::size_t RawTimingWheel::cascade(std::size_t& atMost) noexcept {
     std::int64_t limit = INT64_MIN;  // of the level below, if its slots are not found by division
     std::int64_t from = INT64_MIN;   // the limit of the next finer one
     std::size_t const most = std::min(atMost, kAtOnce);
-    if (isCrowded_ && flushed_.taken() >= kAtOnce) [[unlikely]]
+    if (isCrowded_ && flushed_.taken() >= kAtOnce) [[unlikely]] {
         useLanesBelow(above);
+        useNextLane();  // for those that come from first lists
+    }
     if (above > 0) {
         TimingWheelLevel const* const below = &levels_[above - 1];
         ring = &below->ring();

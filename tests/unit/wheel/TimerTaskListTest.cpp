@@ -56,13 +56,6 @@ TEST_F(TimerTaskListTest, TakesTheFirstEntryOut) {
     EXPECT_EQ(idsOf(bucket_), (std::vector{1, 2, 3}));
 }
 
-TEST_F(TimerTaskListTest, TakesTheLastEntryOut) {
-    addAll();
-    EXPECT_EQ(&bucket_.takeLast(), &leases_[3]);
-    EXPECT_FALSE(leases_[3].isQueued());
-    EXPECT_EQ(idsOf(bucket_), (std::vector{0, 1, 2}));
-}
-
 TEST_F(TimerTaskListTest, RemovesAnEntryFromAnyPositionWithoutBeingAsked) {
     addAll();
     for (std::size_t i : {1U, 3U, 0U, 2U}) {
@@ -130,21 +123,19 @@ TEST_F(TimerTaskListTest, IsEmptyOnlyWhenAllListsAre) {
         EXPECT_FALSE(laned_.empty());
         EXPECT_EQ(laned_.usesLanes(), list > 0);
         EXPECT_EQ(&laned_.takeFirst(), &leases_[0]);
-        TimerTaskList::add(leases_[0], laned_.list(list));
-        EXPECT_EQ(&laned_.takeLast(), &leases_[0]);
         EXPECT_TRUE(laned_.empty());
     }
 }
 
-TEST_F(TimerTaskListTest, TakesFromTheFirstListFirstAndFromTheLastListLast) {
+TEST_F(TimerTaskListTest, TakesFromTheFirstListFirst) {
     TimerTaskList::add(leases_[0], laned_.list(1));
     TimerTaskList::add(leases_[1], laned_.list(2));
     TimerTaskList::add(leases_[2], laned_.list(1));
     TimerTaskList::add(leases_[3], laned_.list(2));
     EXPECT_EQ(&laned_.takeFirst(), &leases_[0]);
-    EXPECT_EQ(&laned_.takeLast(), &leases_[3]);
-    EXPECT_EQ(&laned_.takeLast(), &leases_[1]);
     EXPECT_EQ(&laned_.takeFirst(), &leases_[2]);
+    EXPECT_EQ(&laned_.takeFirst(), &leases_[1]);
+    EXPECT_EQ(&laned_.takeFirst(), &leases_[3]);
     EXPECT_TRUE(laned_.empty());
 }
 

@@ -117,13 +117,14 @@ private:
     /// Leaves the rest of a crowded bucket for the next call: sockets have their turn in between.
     void advanceTo(Tick now, Operations& ready) {
         RawTimingWheel& wheel = wheel_->raw();
-        if (wheel.advanceIdleClock(now)) return;
+        if (wheel.advanceQuietly(now)) return;
         for (std::size_t left = kMostTaken; left > 0 && (wheel.hasFlushed() || wheel.flush(now));) {
             while (TimerTaskEntry* const due = wheel.nextDue(left)) {
                 --waiting_;
                 ready.push(static_cast<per_timer_data*>(due)->waits_);
             }
         }
+        wheel.advanceClock(now);
     }
 
     /// A wall clock may be set back. A steady one need not be looked at.
@@ -137,7 +138,7 @@ private:
         Tick const now = nowToTick(Traits::now());
         if (wasSetBack(now)) rebuild(now);
         // Else the wheel would have stood still since the last expiry: a wake-up for nothing.
-        wheel_->raw().advanceIdleClock(now);
+        if (!wheel_->raw().advanceQuietly(now)) wheel_->raw().advanceClock(now);
         wheel_->raw().reserve(deadline);
         timer.setDeadline(deadline);
         ++waiting_;

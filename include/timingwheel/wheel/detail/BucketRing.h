@@ -127,6 +127,7 @@ private:
     BucketRing* above_ = nullptr;
     std::int64_t granularity_;
 };
+static_assert(sizeof(BucketRing) == 64);
 
 }  // namespace detail
 }  // namespace v1

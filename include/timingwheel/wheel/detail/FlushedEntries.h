@@ -28,7 +28,7 @@ public:
     FlushedEntries& operator=(FlushedEntries const&) = delete;
 
     bool empty() const noexcept {
-        return TimerTaskList::isEmpty(from_->list(0)) && (used_ <= 1 || areLanesEmpty());
+        return TimerTaskList::isEmpty(from_->list(0)) && (used_ <= 1 || from_->empty());
     }
 
     /// Shows the entries of a bucket to which nothing is added meanwhile. They stay there until
@@ -143,11 +143,6 @@ private:
         unsigned list;
     };
 
-    bool areLanesEmpty() const noexcept {
-        for (unsigned left = used_ & ~1U; left != 0; left &= left - 1)
-            if (!TimerTaskList::isEmpty(from_->list(lowestBit(left)))) return false;
-        return true;
-    }
     TimerTaskEntry& show(Node* node) noexcept {
         ++taken_;
         return *TimerTaskList::List::value_traits::to_value_ptr(node);

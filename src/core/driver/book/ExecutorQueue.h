@@ -45,8 +45,10 @@ public:
         --claims_;
         if (claims_ >= size_) return nullptr;
         --size_;
-        cursor_.passOver(list_.list(0).back());
-        return &static_cast<TimeoutEntry&>(list_.takeLast());
+        auto& newest = static_cast<TimeoutEntry&>(list_.list(0).back());
+        cursor_.passOver(newest);
+        TimerTaskList::remove(newest);
+        return &newest;
     }
 
     /// Takes a task out; its claim stays. REQUIRES: it is in here.
