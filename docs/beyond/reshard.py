@@ -17,7 +17,7 @@ consumer = Consumer({"bootstrap.servers": brokers, "group.id": "reshard",
                      "enable.auto.commit": False, "auto.offset.reset": "earliest",
                      "isolation.level": "read_committed", "enable.partition.eof": True})
 producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random",
-                     "enable.idempotence": True})  # fmt: skip
+                     "enable.idempotence": True, "message.max.bytes": 30_000_000})  # fmt: skip
 
 
 def read(topic, offsets):

@@ -94,7 +94,8 @@ struct TimerOptions {
     /// taken this long by the timer's clock, and returns true. Thus many slow tasks that are due at
     /// once do not hold up the loop. LoopTimer and ManualTimer only.
     Duration passBudget = (Duration::max)();
-    /// Makes the driver thread; by default a std::thread. It blocks all signals. SystemTimer only.
+    /// Makes the driver thread; by default a std::thread. It blocks all signals. The factory must
+    /// not use the timer, which waits for it. SystemTimer only.
     ThreadFactory threadFactory = {};
     /// Receives what tasks throw, and the tasks that the executor rejected. By default one line on
     /// stderr. Called with no lock held.

@@ -137,7 +137,8 @@ TEST(Command, ThatIsMalformedIsRefusedWithTheReason) {
          "__consumer_offsets: that is a topic of Kafka's"},
         {schedule("a", "1", "__transaction_state"), "__transaction_state: that is a topic of"},
         {schedule("a", "1", "__share_group_state"), "__share_group_state: that is a topic of"},
-        {schedule("a", "1", "__cluster_metadata"), "__cluster_metadata: that is a topic of"}};
+        {schedule("a", "1", "__cluster_metadata"), "__cluster_metadata: that is a topic of"},
+        {schedule("a", "1", "__remote_log_metadata"), "__remote_log_metadata: that is a topic"}};
     for (Case const& each : cases) EXPECT_THAT(refusalOf(each.record), HasSubstr(each.reason));
 }
 

@@ -1,10 +1,12 @@
 #include "MockedState.h"
+#include "Records.h"
 #include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/Command.h"
 #include "components/kafka/daemon/Committer.h"
 #include "components/kafka/daemon/Messages.h"
 #include "components/kafka/daemon/Partition.h"
 #include "components/kafka/daemon/StateReader.h"
+#include "components/kafka/daemon/TimeOfDay.h"
 
 #include <gmock/gmock.h>
 
@@ -14,12 +16,15 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 namespace timingwheel::test::kafka {
 namespace {
 
 using namespace timingwheel::kafka;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr std::int16_t kProduce = 0;
@@ -53,30 +58,56 @@ protected:
             rd_kafka_mem_free(consumer_.get(), rd_kafka_memberid(consumer_.get()));  // wakes it
     }
 
-    /// What `work` returns for one that has made no producer yet.
-    template <class Work>
-    auto withCommitter(Work work) {
-        Assignment assignment{shared, 0};
-        PendingTimers timers{0};
-        Outputs outputs;
-        Tally tally;
-        Refusals refusals{assignment};
-        Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1, 0};
-        return work(committer);
-    }
+    /// A committer that has made no producer yet, and what it writes.
+    struct Work {
+        explicit Work(Shared& shared) : assignment{shared, 0} {}
 
-    /// What a commit throws once brokers have answered a request like this.
-    std::string errorAfter(std::int16_t request, rd_kafka_resp_err_t answer) {
-        return withCommitter([&](Committer& committer) -> std::string {
-            committer.commit(1);
-            rd_kafka_mock_push_request_errors(brokers(), request, 1, answer);
+        /// As one that was due by a clock that was `ahead`.
+        void deliver(std::string const& id, std::chrono::milliseconds ahead = {}) {
+            timers.schedule(scheduleCommand(id, nowInMilliseconds() + ahead.count()));
+            auto timer = timers.takeOut(id);
+            outputs.beginStep(++next);
+            outputs.delivery(*timer);
+            outputs.tombstone(std::move(timer));
+        }
+        std::string commit() {
             try {
-                committer.commit(2);
+                committer.commit(next);
             } catch (std::runtime_error const& error) {
                 return error.what();
             }
             return "nothing was thrown";
+        }
+
+        Assignment assignment;
+        PendingTimers timers{0};
+        Outputs outputs;
+        Tally tally;
+        Refusals refusals{assignment};
+        std::int64_t next = 0;
+        Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1, 0};
+    };
+
+    /// What a commit throws once brokers have answered a request like this.
+    std::string errorAfter(std::int16_t request, rd_kafka_resp_err_t answer) {
+        Work work{shared};
+        work.committer.commit(1);
+        rd_kafka_mock_push_request_errors(brokers(), request, 1, answer);
+        work.next = 2;
+        return work.commit();
+    }
+
+    /// The positions that the state has.
+    std::vector<std::int64_t> positions() {
+        std::vector<std::int64_t> found;
+        StateReader{options, 0}.readToEnd([&found](Message message) {
+            Record const record = recordOf(*message);
+            if (record.key == kPositionKey) found.push_back(readPosition(record).value_or(-1));
         });
+        return found;
+    }
+    void makeTarget() {
+        check(rd_kafka_mock_topic_create(brokers(), "orders", 1, 1), "to make a topic");
     }
 
 private:
@@ -99,12 +130,8 @@ TEST_F(CommitterTest, CommitsAPositionThatMovesWithoutACommand) {
     Partition partition{shared, 0, nullptr};
     // As the state has it: the stand-in keeps no offset that a transaction commits.
     auto const committed = [&] {
-        std::int64_t last = -1;
-        StateReader{options, 0}.readToEnd([&last](Message message) {
-            Record const record = recordOf(*message);
-            if (record.key == kPositionKey) last = readPosition(record).value_or(last);
-        });
-        return last;
+        auto const all = positions();
+        return all.empty() ? -1 : all.back();
     };
     // The ends of another topic serve as well.
     auto const putEnd = [&] {
@@ -144,13 +171,50 @@ TEST_F(CommitterTest, MakesATransactionAgainWhoseTimeBrokersRefuse) {
 
 // It would fence its successor.
 TEST_F(CommitterTest, MakesNoProducerOnceItsMembershipHasEnded) {
-    withCommitter([&](Committer& committer) {
-        loseMembership();
-        // What a broker would answer, were it asked.
-        rd_kafka_mock_push_request_errors(brokers(), kInitProducerId, 1,
-                                          RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
-        EXPECT_THROW(committer.commit(1), TakenAway);
-    });
+    Work work{shared};
+    loseMembership();
+    // What a broker would answer, were it asked.
+    rd_kafka_mock_push_request_errors(brokers(), kInitProducerId, 1,
+                                      RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
+    EXPECT_THROW(work.committer.commit(1), TakenAway);
+}
+
+// Brokers were away, or refused the time, until the clock was right again.
+TEST_F(CommitterTest, DeliversNothingThatIsNotDueByAClockThatWasSetBack) {
+    makeTarget();
+    Work work{shared};
+    work.deliver("a", std::chrono::minutes{1});
+    EXPECT_THAT(work.commit(), HasSubstr("set back"));
+    EXPECT_TRUE(positions().empty());
+}
+
+// Bug pattern: a batch that is too large for the time of a transaction is made again for ever.
+TEST_F(CommitterTest, DividesABatchThatFailsAgainAndAgain) {
+    makeTarget();
+    Work work{shared};
+    work.deliver("a");
+    work.deliver("b");
+    for (int i = 0; i < 5; ++i)  // a transaction takes one or two
+        rd_kafka_mock_push_request_errors(brokers(), kProduce, 1,
+                                          RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP);
+    EXPECT_EQ(work.commit(), "nothing was thrown");
+    EXPECT_THAT(positions(), Contains(1));
+}
+
+// Bug pattern: one broker that is behind has what is due go to the dead letters.
+TEST_F(CommitterTest, GivesUpNoDeliveryToATopicThatOtherBrokersKnow) {
+    options.librdkafka["topic.metadata.propagation.max.ms"] = "0";
+    makeTarget();
+    Work work{shared};
+    work.deliver("a");
+    rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+    std::thread healer{[this] {
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_NO_ERROR);
+    }};
+    EXPECT_EQ(work.commit(), "nothing was thrown");
+    healer.join();
+    EXPECT_EQ(work.outputs.all()[0].kind, Output::Kind::delivery);
 }
 
 }  // namespace

@@ -69,6 +69,7 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--librdkafka", "metadata.broker.list=a:1"}, "metadata.broker.list"},
         {{"--librdkafka", "enable.partition.eof=false"}, "enable.partition.eof"},
         {{"--librdkafka", "message.timeout.ms=1"}, "message.timeout.ms"},
+        {{"--librdkafka", "delivery.report.only.error=true"}, "delivery.report.only.error"},
         {{"--no-such-option"}, "--no-such-option"}};
     for (auto const& [words, reason] : bad) {
         std::vector<std::string> all{"--brokers", "a:1"};

@@ -18,7 +18,8 @@ namespace {
 /// Kafka's own topics, where a record of a stranger's breaks groups and transactions.
 bool isOfKafka(std::string_view topic) {
     static constexpr std::string_view kTopics[] = {"__consumer_offsets", "__transaction_state",
-                                                   "__share_group_state", "__cluster_metadata"};
+                                                   "__share_group_state", "__cluster_metadata",
+                                                   "__remote_log_metadata"};
     return std::find(std::begin(kTopics), std::end(kTopics), topic) != std::end(kTopics);
 }
 

@@ -24,6 +24,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstRest{50};
 constexpr milliseconds kLongestRest{1'000};
 constexpr milliseconds kRestOfPosition{10'000};
+constexpr int kFailuresAsOne = 2;  // of a batch; then it is divided
+constexpr int kMostDoubts = 5;
 constexpr auto kMayNotWrite = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
 
 /// True if it would pass once brokers answer.
@@ -76,6 +78,7 @@ Committer::Batches Committer::write(Batch batch) {
         if (assignment_.isStopping) throw std::runtime_error{"the worker stops after an abort"};
         producer_ = std::make_unique<Producer>(assignment_.shared.options, assignment_.number,
                                                assignment_.shared.consumer, assignment_.isStopping);
+        requireDue(batch);  // brokers may have been waited for
     }
     try {
         producer_->begin();
@@ -97,8 +100,24 @@ Committer::Batches Committer::write(Batch batch) {
                      error.what());
         assignment_.pause(
             std::min(kFirstRest * (1 << std::min(batch.failed - 1, 8)), kLongestRest));
+        // It may be more than brokers take in the time of a transaction.
+        if (batch.failed > kFailuresAsOne && !isOneStep(batch)) return inHalves(batch);
         return {batch};
     }
+}
+
+/// Throws std::runtime_error if the clock was set back since these were taken out as due: the
+/// partition begins anew, and decides by the clock as it is now.
+void Committer::requireDue(Batch const& batch) const {
+    std::int64_t const now = nowInMilliseconds();
+    for (std::size_t const i : batch.outputs)
+        if (at(i).kind == Output::Kind::delivery && at(i).at > now)
+            throw std::runtime_error{"the clock was set back: what was due by it is not due"};
+}
+
+/// Without outputs only the position is written.
+bool Committer::isOneStep(Batch const& batch) const {
+    return batch.outputs.empty() || at(batch.outputs.front()).step == at(batch.outputs.back()).step;
 }
 
 /// Aborts, and ends the producer: the next has a new epoch. librdkafka would give the sequence
@@ -114,19 +133,37 @@ std::vector<Producer::Failure> Committer::abort() {
 
 /// Gives up what failed. If a broker has refused several records, for one of them or for their sum,
 /// their batch is divided, until what is refused stands alone.
-Committer::Batches Committer::withoutFailures(Batch const& batch,
+Committer::Batches Committer::withoutFailures(Batch batch,
                                               std::vector<Producer::Failure> const& failures) {
-    // Without outputs only the position was written.
-    bool const isOneStep =
-        batch.outputs.empty() || at(batch.outputs.front()).step == at(batch.outputs.back()).step;
+    bool const isAlone = isOneStep(batch);
     bool areAllCertain = true;
+    bool isInDoubt = false;
+    auto const asked = Steady::now();
     for (Producer::Failure const& failure : failures)
-        if (failure.isCertain || isOneStep)
+        if (batch.failed < kMostDoubts && isDoubtful(failure, asked))
+            isInDoubt = true;
+        else if (failure.isCertain || isAlone)
             giveUp(failure);
         else
             areAllCertain = false;
+    if (isInDoubt) {
+        ++batch.failed;
+        assignment_.pause(kLongestRest);
+    }
     if (!areAllCertain) return inHalves(batch);
     return {batch};
+}
+
+/// A producer believes the broker that it asked last, and that one may know less than others: true
+/// if the topic of a delivery is said to be gone, and is there.
+bool Committer::isDoubtful(Producer::Failure const& failure, Steady::time_point asked) const {
+    bool const isSaidToBeGone = failure.error == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART ||
+                                failure.error == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+    if (!isSaidToBeGone || failure.output == Producer::kPosition) return false;
+    Output const& output = at(failure.output);
+    return output.kind == Output::Kind::delivery &&
+           assignment_.shared.topics.refusalOfTopic(timers_.topicOf(*output.timer), asked, {})
+               .empty();
 }
 
 /// REQUIRES more than one step. The middle moves to the beginning of a step, up or down.

@@ -62,8 +62,12 @@ private:
     using Batches = std::vector<Batch>;
 
     [[nodiscard]] Batches write(Batch batch);
+    void requireDue(Batch const& batch) const;
     std::vector<Producer::Failure> abort();
-    Batches withoutFailures(Batch const& batch, std::vector<Producer::Failure> const& failures);
+    Batches withoutFailures(Batch batch, std::vector<Producer::Failure> const& failures);
+    bool isDoubtful(Producer::Failure const& failure,
+                    std::chrono::steady_clock::time_point asked) const;
+    bool isOneStep(Batch const& batch) const;
     Batches inHalves(Batch const& batch) const;
     Batches eachTargetApart(Batch const& batch);
     bool giveUpWhatIsGone(Batch const& batch);

@@ -38,6 +38,7 @@ std::string readSetting(std::string const& written, Options& options) {
     // What the promises rest on is not for settings to change.
     static constexpr char const* kOwn[] = {"bootstrap.servers",
                                            "metadata.broker.list",
+                                           "delivery.report.only.error",
                                            "enable.auto.commit",
                                            "enable.auto.offset.store",
                                            "enable.idempotence",

@@ -179,12 +179,16 @@ void Topics::checkSetting(std::string const& topic, std::string const& name,
     };
     if (name == "min.insync.replicas" && number() < 2 && replicasOf(topic) >= kReplicas)
         warn("a broker may confirm alone, and what it has confirmed is lost with it; 2 is better");
+    if (name == "unclean.leader.election.enable" && value == "true")
+        warn("a replica that was behind may lead, and what it lacks is lost; false is better");
     if (topic == options_.commands) {
         if (name == "cleanup.policy" && value.find("compact") != std::string::npos)
             refuse(topic, name, value,
                    "it must be delete, or commands are lost before they are read");
         if (name == "retention.ms" && number() >= 0 && number() < kDay)
             warn("what workers have not read by then is lost; a day or more is better");
+        if (name == "retention.bytes" && number() >= 0)
+            warn("what workers have not read by then is lost; -1 is better");
         return;
     }
     bool const isOutput = topic == options_.deadLetters || topic == options_.replies;
