@@ -201,14 +201,23 @@ TEST_F(CommitterTest, DividesABatchThatFailsAgainAndAgain) {
     EXPECT_THAT(positions(), Contains(1));
 }
 
-// Bug pattern: one broker that is behind has what is due go to the dead letters.
+// Bug pattern: one broker that is behind has what is due go to the dead letters. Another cluster
+// stands for the brokers that know the topic.
 TEST_F(CommitterTest, GivesUpNoDeliveryToATopicThatOtherBrokersKnow) {
+    Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
+    Client const others = configuration.makeClient(RD_KAFKA_PRODUCER);
+    rd_kafka_mock_cluster_t* const cluster = rd_kafka_handle_mock_cluster(others.get());
+    check(rd_kafka_mock_topic_create(cluster, "orders", 1, 1), "to make a topic");
+    Options ofOthers = options;
+    ofOthers.brokers = rd_kafka_mock_cluster_bootstraps(cluster);
+    Topics known{ofOthers};
     options.librdkafka["topic.metadata.propagation.max.ms"] = "0";
+    Shared all{options, known, metrics, shared.consumer};
     makeTarget();
-    Work work{shared};
+    Work work{all};
     work.deliver("a");
     rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-    std::thread healer{[this] {
+    std::thread healer{[this] {  // while it is in doubt, for some seconds
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
         rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_NO_ERROR);
     }};
