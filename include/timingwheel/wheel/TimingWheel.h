@@ -22,7 +22,7 @@ inline namespace v1 {
 ///     struct Lease : timingwheel::TimerTaskEntry { ... };
 ///     timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 20}};
 ///     if (wheel.add(lease, timingwheel::Tick{25}).isDue()) lease.end();
-///     ended += wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
+///     wheel.advanceTo(timingwheel::Tick{25}, [](Lease& lease) { lease.end(); });
 ///
 /// Built for many entries, most of them cancelled or moved before they are due. `RawTimingWheel`
 /// describes how it works, what it costs and its invariants; this class only adds the type.
@@ -125,7 +125,7 @@ public:
     ///   over here.
     /// - If `due` throws, the entry it was given counts as handed over, and the next call goes on.
     template <std::invocable<Entry&> Due>
-    [[nodiscard]] std::size_t advanceTo(Tick now, Due&& due) {
+    std::size_t advanceTo(Tick now, Due&& due) {
         // Most steps of a clock find nothing to do and skip the rest.
         if (raw_.advanceQuietly(now)) [[likely]]
             return 0;

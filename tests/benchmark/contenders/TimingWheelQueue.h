@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 namespace timingwheel::bench {
@@ -52,7 +51,7 @@ public:
     }
     template <class Due>
     void advanceTo(std::int64_t now, Due&& due) {
-        std::ignore = wheel_.advanceTo(Tick{now}, [&](Entry& entry) { due(indexOf(entry)); });
+        wheel_.advanceTo(Tick{now}, [&](Entry& entry) { due(indexOf(entry)); });
     }
     std::int64_t next() const {
         std::optional<Tick> const tick = wheel_.nextExpiration();

@@ -8,7 +8,6 @@
 #include <memory>
 #include <sstream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -56,7 +55,7 @@ inline std::vector<int> idsOf(std::vector<HandedOver> const& handedOver) {
 template <class Wheel>
 std::vector<HandedOver> advanceTo(Wheel& wheel, Tick now) {
     std::vector<HandedOver> handedOver;
-    std::ignore = wheel.advanceTo(now, [&](Lease& lease) {
+    wheel.advanceTo(now, [&](Lease& lease) {
         handedOver.push_back({lease.id, wheel.currentTick().value()});
     });
     return handedOver;

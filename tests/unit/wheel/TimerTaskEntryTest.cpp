@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <tuple>
 
 namespace timingwheel {
 namespace {
@@ -93,7 +92,7 @@ TEST(TimerTaskEntry, MayStandInAnotherListAtTheSameTime) {
     EXPECT_EQ(&leastRecent.front(), &b);
     EXPECT_TRUE(a.isQueued());
 
-    std::ignore = wheel.advanceTo(Tick{5}, [&](Recent& due) {
+    wheel.advanceTo(Tick{5}, [&](Recent& due) {
         EXPECT_EQ(&due, &a);
         leastRecent.erase(leastRecent.iterator_to(due));
     });

@@ -11,7 +11,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace timingwheel {
@@ -36,7 +35,7 @@ protected:
     }
     std::vector<int> idsDueAt(Tick tick) {
         std::vector<int> ids;
-        std::ignore = wheel_.advanceTo(tick, [&](Lease& lease) { ids.push_back(lease.id); });
+        wheel_.advanceTo(tick, [&](Lease& lease) { ids.push_back(lease.id); });
         return ids;
     }
     static std::vector<int> sorted(std::vector<int> ids) {
@@ -160,7 +159,7 @@ TEST_F(TimingWheelLanes, OfTheFinestLevelAreUsedByACrowdThatCascadesAtOnce) {
 TEST_F(TimingWheelLanes, OfTheFinestLevelAreNotUsedByACrowdOfWhichFewGoThere) {
     for (std::size_t i = 0; i < 45'000; ++i) add(i, 8'000);  // keep the wheel crowded
     for (std::size_t i = 45'000; i < 48'000; ++i) add(i, 400 + static_cast<std::int64_t>(i % 400));
-    std::ignore = wheel_.advanceTo(Tick{400}, [](Lease&) {});
+    wheel_.advanceTo(Tick{400}, [](Lease&) {});
     EXPECT_FALSE(wheel_.levels()[0].usesLanes());
 }
 
@@ -250,7 +249,7 @@ TEST_F(TimingWheelLanes, AllocateNothing) {
     for (int round = 0; round < 3; ++round) {
         for (Lease& lease : leases_)
             wheel_.add(lease, wheel_.currentTick() + static_cast<std::int64_t>(random() % 50'000));
-        std::ignore = wheel_.advanceTo(wheel_.currentTick() + 25'000, [](Lease&) {});
+        wheel_.advanceTo(wheel_.currentTick() + 25'000, [](Lease&) {});
         for (Lease& lease : leases_) wheel_.cancel(lease);
     }
     EXPECT_EQ(counter.allocations(), 0U);
@@ -271,7 +270,7 @@ TEST_F(TimingWheelLanes, AFlushThatThrewGoesOnWhereItWas) {
     std::vector<int> ids;
     for (;;) {
         try {
-            std::ignore = wheel_.advanceTo(Tick{420}, [&](Lease& lease) {
+            wheel_.advanceTo(Tick{420}, [&](Lease& lease) {
                 ids.push_back(lease.id);
                 if (ids.size() % 7'000 == 0) throw 1;
             });
@@ -290,7 +289,7 @@ TEST_F(TimingWheelLanes, ACallbackMayCancelAndMoveWhatIsToComeNext) {
         for (Lease& lease : leases_) wheel_.reschedule(lease, deadline);
         std::vector<int> times(leases_.size());
         std::vector<int> expected(leases_.size(), 1);
-        std::ignore = wheel_.advanceTo(deadline, [&](Lease& due) {
+        wheel_.advanceTo(deadline, [&](Lease& due) {
             ++times[static_cast<std::size_t>(due.id)];
             std::size_t const other = random() % leases_.size();
             if (!leases_[other].isQueued() || leases_[other].deadline() != deadline) return;

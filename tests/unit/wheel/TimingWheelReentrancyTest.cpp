@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace timingwheel {
@@ -73,11 +72,11 @@ private:
 
     void advance() {
         if (scenario_.steps == Steps::oneJump) {
-            std::ignore = wheel_.advanceTo(Tick{1'000'000}, [this](Lease& lease) { onDue(lease); });
+            wheel_.advanceTo(Tick{1'000'000}, [this](Lease& lease) { onDue(lease); });
             wheel_.checkInvariants();
         }
         while (std::optional<Tick> const next = wheel_.nextExpiration()) {
-            std::ignore = wheel_.advanceTo(*next, [this](Lease& lease) { onDue(lease); });
+            wheel_.advanceTo(*next, [this](Lease& lease) { onDue(lease); });
             wheel_.checkInvariants();
         }
     }
@@ -254,7 +253,7 @@ TEST(TimingWheelReentrancy, WhatACallbackAddsBeforeNowIsHandedOverInTheSameCallB
     wheel.add(leases[0], Tick{5});
     wheel.add(leases[3], Tick{500});
     std::vector<HandedOver> handedOver;
-    std::ignore = wheel.advanceTo(Tick{600}, [&](Lease& lease) {
+    wheel.advanceTo(Tick{600}, [&](Lease& lease) {
         handedOver.push_back({lease.id, wheel.currentTick().value()});
         if (lease.id == 0) wheel.add(leases[2], Tick{499});
         if (lease.id == 0) wheel.add(leases[1], Tick{6});
@@ -272,10 +271,10 @@ TEST(TimingWheelReentrancy, ACallbackMayBuildLevels) {
         handedOver.push_back({lease.id, wheel.currentTick().value()});
         if (lease.id == 0) wheel.add(leases[2], Tick{Tick::kMax - 1});
     };
-    std::ignore = wheel.advanceTo(Tick{1'000}, due);
+    wheel.advanceTo(Tick{1'000}, due);
     EXPECT_EQ(wheel.levels().size(), 59U);
     wheel.checkInvariants();
-    std::ignore = wheel.advanceTo(Tick{Tick::kMax - 1}, due);
+    wheel.advanceTo(Tick{Tick::kMax - 1}, due);
     EXPECT_EQ(handedOver, (std::vector<HandedOver>{{0, 1}, {1, 1}, {2, Tick::kMax - 1}}));
 }
 
@@ -299,10 +298,10 @@ TEST(TimingWheelReentrancy, ACallbackMayAskAndAddBetweenTwoBucketsOfOneExpiratio
     std::array<Lease, 3> leases{Lease{0}, Lease{1}, Lease{2}};
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
     wheel.add(leases[0], Tick{20});  // 1:1@20
-    std::ignore = wheel.advanceTo(Tick{5}, [](Lease&) {});
+    wheel.advanceTo(Tick{5}, [](Lease&) {});
     wheel.add(leases[1], Tick{20});  // 0:0@20
     std::vector<int> order;
-    std::ignore = wheel.advanceTo(Tick{100}, [&](Lease& lease) {
+    wheel.advanceTo(Tick{100}, [&](Lease& lease) {
         order.push_back(lease.id);
         if (order.size() > 1) return;
         EXPECT_EQ(wheel.nextExpiration(), Tick{20});
@@ -316,10 +315,9 @@ TEST(TimingWheelReentrancy, InvariantsHoldBetweenTwoBucketsOfOneExpiration) {
     std::array<Lease, 2> leases;
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
     wheel.add(leases[0], Tick{20});
-    std::ignore = wheel.advanceTo(Tick{5}, [](Lease&) {});
+    wheel.advanceTo(Tick{5}, [](Lease&) {});
     wheel.add(leases[1], Tick{20});
-    std::ignore =
-        wheel.advanceTo(Tick{20}, [&](Lease&) { EXPECT_NO_THROW(wheel.checkInvariants()); });
+    wheel.advanceTo(Tick{20}, [&](Lease&) { EXPECT_NO_THROW(wheel.checkInvariants()); });
 }
 
 }  // namespace

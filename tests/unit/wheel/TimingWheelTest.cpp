@@ -13,7 +13,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace timingwheel {
@@ -300,7 +299,7 @@ TEST(TimingWheel, NextExpirationIsTheClockWhileEntriesWaitToBeHandedOver) {
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
     for (Lease& lease : leases) wheel.add(lease, Tick{5});
     std::vector<std::optional<Tick>> seen;
-    std::ignore = wheel.advanceTo(Tick{9}, [&](Lease&) { seen.push_back(wheel.nextExpiration()); });
+    wheel.advanceTo(Tick{9}, [&](Lease&) { seen.push_back(wheel.nextExpiration()); });
     EXPECT_EQ(seen, (std::vector<std::optional<Tick>>{Tick{5}, std::nullopt}));
 }
 
@@ -355,7 +354,7 @@ TEST(TimingWheel, HandsAnEntryOverThatIsNoLongerQueued) {
     Lease lease;
     TimingWheel<Lease> wheel;
     wheel.add(lease, Tick{5});
-    std::ignore = wheel.advanceTo(Tick{5}, [&](Lease& due) {
+    wheel.advanceTo(Tick{5}, [&](Lease& due) {
         EXPECT_EQ(&due, &lease);
         EXPECT_FALSE(due.isQueued());
         EXPECT_EQ(wheel.size(), 0U);
@@ -495,7 +494,7 @@ TEST(TimingWheel, GoesOnAfterACallbackThatThrew) {
             ++times[static_cast<std::size_t>(lease.id)];
             if (lease.id == thrower) throw std::runtime_error{"from a task"};
         };
-        EXPECT_THROW(std::ignore = wheel.advanceTo(Tick{50}, run), std::runtime_error);
+        EXPECT_THROW(wheel.advanceTo(Tick{50}, run), std::runtime_error);
         wheel.checkInvariants();
         EXPECT_EQ(wheel.currentTick(), Tick{thrower < 5 ? 40 : 45});
         EXPECT_EQ(wheel.size(), static_cast<std::size_t>(kCount - 1 - thrower));
@@ -511,7 +510,7 @@ TEST(TimingWheel, CancelsAndMovesEntriesThatACallbackLeftBehindByThrowing) {
     std::array<Lease, 4> leases{Lease{0}, Lease{1}, Lease{2}, Lease{3}};
     TimingWheel<Lease> wheel{{.wheelSize = 20}};
     for (Lease& lease : leases) wheel.add(lease, Tick{5});
-    EXPECT_THROW(std::ignore = wheel.advanceTo(Tick{9}, [](Lease&) { throw 1; }), int);
+    EXPECT_THROW(wheel.advanceTo(Tick{9}, [](Lease&) { throw 1; }), int);
     std::vector<Lease*> left;
     for (Lease& lease : leases)
         if (lease.isQueued()) left.push_back(&lease);
@@ -534,7 +533,7 @@ TEST(TimingWheel, LetsGoOfItsEntriesWhenItDies) {
         wheel.add(leases[1], Tick{5});
         wheel.add(leases[2], Tick{5'000});
         // One is handed over, one waits in the flushed bucket, one on another level.
-        EXPECT_THROW(std::ignore = wheel.advanceTo(Tick{9}, [](Lease&) { throw 1; }), int);
+        EXPECT_THROW(wheel.advanceTo(Tick{9}, [](Lease&) { throw 1; }), int);
     }
     TimingWheel<Lease> another{{.wheelSize = 20}};
     for (Lease& lease : leases) {
