@@ -8,8 +8,7 @@
 #include <memory>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// Where a timer gets the time, and how its driver thread sleeps.
 ///
@@ -149,5 +148,4 @@ public:
     virtual bool isInsideTask() const noexcept = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -10,8 +10,7 @@
 #include <ratio>
 #include <type_traits>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 [[noreturn]] TIMINGWHEEL_API void throwNotANumber();
@@ -135,5 +134,4 @@ private:
     std::int64_t value_ = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

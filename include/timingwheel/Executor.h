@@ -7,8 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 class ExecutorClaims;
@@ -107,5 +106,4 @@ private:
     void (*execute_)(void const*, Claim) = nullptr;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -21,8 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 class HashedWheelCore;
@@ -182,5 +181,4 @@ private:
     std::unique_ptr<detail::LiveTimer> live_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

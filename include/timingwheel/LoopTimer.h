@@ -8,8 +8,7 @@
 #include <limits>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A timer that lives in one event loop and may be used from any thread. It has no thread of its
 /// own: the loop waits for its descriptor, beside its sockets, and then calls runDue().
@@ -70,5 +69,4 @@ public:
     int pollTimeout() const noexcept;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -9,8 +9,7 @@
 #include <mutex>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A clock that you move by hand: for tests of code that uses timers.
 ///
@@ -68,5 +67,4 @@ private:
     std::vector<std::weak_ptr<ClockListener>> listeners_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

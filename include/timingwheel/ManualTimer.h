@@ -7,8 +7,7 @@
 #include <limits>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// SystemTimer's engine without a thread or a lock: for simulations and tests, and for a loop that
 /// alone uses its timer and asks it how long to wait.
@@ -55,5 +54,4 @@ public:
     bool advanceTo(TimePoint now, std::size_t atMost = (std::numeric_limits<std::size_t>::max)());
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

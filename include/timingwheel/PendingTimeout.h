@@ -6,8 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// What `Timer::pending` shows of one timeout.
 struct PendingTimeout {
@@ -30,5 +29,4 @@ struct PendingTimeout {
     Timeout timeout = {};
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

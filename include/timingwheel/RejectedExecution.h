@@ -4,8 +4,7 @@
 
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A timer's limit of pending timeouts was reached. Executors may throw it too, to refuse a task.
 class TIMINGWHEEL_API RejectedExecution : public std::runtime_error {
@@ -14,5 +13,4 @@ public:
     ~RejectedExecution() override;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -10,8 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// What ended a sleep.
 enum class Wake : std::uint8_t {
@@ -140,5 +139,4 @@ private:
 
 #endif
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

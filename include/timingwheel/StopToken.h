@@ -17,8 +17,7 @@
 
 #ifdef TIMINGWHEEL_STOP_TOKEN
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A stop token that a timer stops at a time: a deadline for any interface that takes a token.
 ///
@@ -187,7 +186,6 @@ template <class Task>
     return {std::move(token), std::move(task)};
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1
 
 #endif

@@ -9,8 +9,7 @@
 #include <memory>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 class Runner;
@@ -99,5 +98,4 @@ private:
     std::size_t hooks_ = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

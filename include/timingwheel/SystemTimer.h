@@ -4,8 +4,7 @@
 #include <timingwheel/detail/platform/CacheLine.h>
 #include <timingwheel/detail/platform/export.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A thread-safe timer for thousands to a hundred million timeouts, most of which are cancelled or
 /// pushed back before they fire: request timeouts, heartbeats, idle connections, sessions, orders.
@@ -59,5 +58,4 @@ public:
     void drain();
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

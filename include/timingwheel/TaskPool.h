@@ -10,8 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// What a TaskPool does with a task that finds its queue full.
 enum class WhenFull : std::uint8_t {
@@ -75,5 +74,4 @@ private:
     std::vector<std::thread> threads_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <ostream>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// The unit in which a wheel counts time: an integer type of its own, never a time point.
 ///
@@ -74,5 +73,4 @@ private:
     std::int64_t value_ = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

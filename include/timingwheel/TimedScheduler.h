@@ -13,9 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-inline namespace TIMINGWHEEL_SENDERS {
+namespace timingwheel::inline v1::inline TIMINGWHEEL_SENDERS {
 
 class TimedScheduler;
 class TimedSender;
@@ -187,6 +185,4 @@ inline TimedScheduler TimedSender::Attributes::query(
     return TimedScheduler{*timer};
 }
 
-}  // namespace TIMINGWHEEL_SENDERS
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::inline TIMINGWHEEL_SENDERS

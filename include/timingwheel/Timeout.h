@@ -11,8 +11,7 @@
 #include <memory>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 class TimeoutNode;
@@ -146,8 +145,7 @@ private:
     Timeout timeout_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1
 
 template <>
 struct std::hash<timingwheel::Timeout> {

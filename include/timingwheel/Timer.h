@@ -19,8 +19,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 class TIMINGWHEEL_API Timer;
 
@@ -127,5 +126,4 @@ private:
     virtual bool findPending(std::size_t part, std::vector<detail::FoundTimeout>& found) const = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

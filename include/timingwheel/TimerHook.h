@@ -11,8 +11,7 @@
 #include <memory>
 #include <span>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 class TIMINGWHEEL_API TimerHookBase;
 class TIMINGWHEEL_API WheelTimer;
@@ -154,5 +153,4 @@ public:
                         const_cast<void*>(static_cast<void const*>(std::addressof(object)))} {}
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -7,8 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// One step of a timeout, or of the timer, on the way from schedule to run.
 ///
@@ -105,5 +104,4 @@ public:
 
 TIMINGWHEEL_API char const* toString(TimerEvent::Stage stage) noexcept;
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

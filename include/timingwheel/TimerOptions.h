@@ -16,8 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// What a timer's error handler receives.
 struct TaskFailure {
@@ -123,5 +122,4 @@ enum class MissedTicks : std::uint8_t {
     catchUp,  ///< made up for, one right after the other
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// Counts how late tasks began. Bucket widths grow with the value, 8 buckets to an octave: a
 /// reported figure is at most 12.5 % above the true one and never below it.
@@ -74,5 +73,4 @@ struct TIMINGWHEEL_API TimerStatistics {
                                                     TimerStatistics const& statistics);
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -2,8 +2,7 @@
 
 #include <timingwheel/detail/platform/export.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A task as an object, in Netty's form: pass a std::shared_ptr of it to `newTimeout`. Most callers
 /// pass a callable instead.
@@ -28,5 +27,4 @@ public:
     virtual void cancelled(Timeout const& timeout);
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -9,8 +9,7 @@
 #include <memory>
 #include <system_error>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 class TraceWriter;
@@ -100,5 +99,4 @@ private:
     std::unique_ptr<detail::TraceWriter> writer_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

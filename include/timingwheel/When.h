@@ -8,8 +8,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// When something is due: after a delay, or at a time point of the timer's clock. Whatever takes a
 /// `When` takes either:
@@ -70,5 +69,4 @@ private:
     bool isTimePoint_ = false;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -8,8 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A task that calls `function` on an object if that still lives. If it does not, nothing is
 /// called, and a periodic task ends:
@@ -39,5 +38,4 @@ template <class T, std::invocable<T&> Function>
     return ifAlive(std::weak_ptr<T>{object}, std::move(function));
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -12,8 +12,7 @@
 #include <span>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A label of all metrics that a call writes.
 struct PrometheusLabel {
@@ -231,5 +230,4 @@ inline void writePrometheus(std::ostream& out, TimerStatistics const& timer,
     writePrometheus(out, std::span{&timer, 1}, labels);
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

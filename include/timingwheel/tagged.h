@@ -5,8 +5,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A task with a word that says what it is for: `Timer::pending` shows it. Every function that
 /// schedules a task takes it:
@@ -29,5 +28,4 @@ template <class Task>
     return {std::move(task), tag};
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -14,9 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace asio {
+namespace timingwheel::inline v1::asio {
 
 namespace detail {
 
@@ -332,6 +330,4 @@ private:
 
 using Deadline = basic_deadline<>;
 
-}  // namespace asio
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::asio

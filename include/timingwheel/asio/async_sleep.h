@@ -14,9 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace asio {
+namespace timingwheel::inline v1::asio {
 
 namespace detail {
 
@@ -180,6 +178,4 @@ auto async_sleep(WheelTimer& timer, When when, Token&& token = {}) {
         token);
 }
 
-}  // namespace asio
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::asio

@@ -8,9 +8,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace asio {
+namespace timingwheel::inline v1::asio {
 
 /// `Clock`, under a name that says where its waits are kept: in the SystemTimer that use_timer()
 /// gave to the context.
@@ -101,9 +99,7 @@ using SharedTraits = net::detail::chrono_time_traits<shared_clock<Clock>, WaitTr
 
 }  // namespace detail
 
-}  // namespace asio
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::asio
 
 /// \cond
 /// As in steady_timer.h.

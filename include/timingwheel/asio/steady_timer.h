@@ -6,8 +6,7 @@
 #include <chrono>
 #include <cstddef>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// Timers for programs on Asio. With TIMINGWHEEL_ASIO_STANDALONE they are those of Asio without
 /// Boost.
@@ -62,8 +61,7 @@ using steady_timer = basic_waitable_timer<std::chrono::steady_clock>;
 using system_timer = basic_waitable_timer<std::chrono::system_clock>;
 
 }  // namespace asio
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1
 
 /// \cond
 /// The one customisation point in Asio: which queue holds the waits of a clock. From Asio 1.35 on

@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// An expression that cannot be understood, or that never comes.
 ///
@@ -25,6 +23,4 @@ private:
     std::size_t position_;
 };
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -13,9 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace detail {
 struct CalendarFields;
@@ -83,6 +81,4 @@ private:
     std::optional<TimeZone> zone_;
 };
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

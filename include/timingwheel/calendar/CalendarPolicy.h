@@ -2,9 +2,7 @@
 
 #include <timingwheel/detail/platform/Standard.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// What becomes of local times that do not exist, because the clocks go forward.
 enum class Gap {
@@ -23,6 +21,4 @@ struct CalendarPolicy {
     Overlap overlap = Overlap::first;
 };
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

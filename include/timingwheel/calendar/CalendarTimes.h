@@ -8,9 +8,7 @@
 
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// The times of an expression in a zone, as times of `Clock::wall()`: a function for
 /// `WheelTimer::scheduleAtTimes`.
@@ -30,6 +28,4 @@ private:
     CalendarPolicy policy_;
 };
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace detail {
 struct ZoneData;
@@ -49,6 +47,4 @@ private:
     std::shared_ptr<detail::ZoneData const> data_;  ///< null for UTC
 };
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

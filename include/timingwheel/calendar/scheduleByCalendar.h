@@ -10,8 +10,7 @@
 #include <string_view>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace calendar {
 
 /// Throws std::invalid_argument that names the timer, unless its clock is of `Kind::wall`.
@@ -61,5 +60,4 @@ Timeout scheduleByCalendar(WheelTimer& timer, Task task, std::string_view cron,
                               calendar::TimeZone{zone}, policy, missed);
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

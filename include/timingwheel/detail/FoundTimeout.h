@@ -6,9 +6,7 @@
 #include <functional>
 #include <type_traits>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A pending timeout on its way to a visitor.
 struct FoundTimeout : PendingTimeout {
@@ -28,6 +26,4 @@ bool goesOn(Visit& visit, PendingTimeout const& timeout) {
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

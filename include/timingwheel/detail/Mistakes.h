@@ -9,9 +9,7 @@
 #include <type_traits>
 
 /// What is wrong with a call: a sentence instead of all that the compiler tried.
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 template <class T>
 inline constexpr bool kIsLengthOfTime = std::is_arithmetic_v<T>;
@@ -58,6 +56,4 @@ constexpr When toWhen(Time const& time) {
         return Duration{};
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -7,9 +7,7 @@
 
 #include <atomic>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The hook of a Sleep or of a TimedOperation, and what ends it: the expiry, a stop, or the timer
 /// that gives it up. The first of them wins.
@@ -83,6 +81,4 @@ private:
     Hook hook_{*this};  // the last: it goes first
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -14,8 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace detail {
 
 /// The beginning of both kinds of entries' tables of operations.
@@ -254,5 +253,4 @@ concept TimeAfterFunction =
     std::convertible_to<std::invoke_result_t<Function&, Clock::TimePoint>,
                         std::optional<Clock::TimePoint>>;
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -5,9 +5,7 @@
 
 #include <atomic>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 class Keeper;
 
@@ -57,6 +55,4 @@ public:
     void* object;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -4,9 +4,7 @@
 
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What a stopped timer throws. It has a type of its own, since a schedule that starts the thread
 /// may throw other std::logic_errors, those of the user's factory included.
@@ -16,6 +14,4 @@ public:
     ~TimerStopped() override;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// An error from librdkafka or a broker. The message says what was tried.
 class TIMINGWHEEL_KAFKA_API KafkaError : public std::runtime_error {
@@ -130,6 +128,4 @@ private:
     std::unique_ptr<Connection> connection_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

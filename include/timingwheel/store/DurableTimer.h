@@ -15,9 +15,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// An error from SQLite. The message names the file and what was tried.
 class TIMINGWHEEL_STORE_API StoreError : public std::runtime_error {
@@ -168,6 +166,4 @@ private:
     std::unique_ptr<Store> store_;
 };
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

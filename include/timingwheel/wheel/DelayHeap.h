@@ -12,8 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// The armed buckets of a wheel, earliest expiration first.
 ///
@@ -151,5 +150,4 @@ private:
     std::unique_ptr<CoarserLevels> coarser_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -8,8 +8,7 @@
 #include <optional>
 #include <span>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A flat hashed wheel of the user's own objects: told the time, without thread, clock or lock.
 ///
@@ -103,5 +102,4 @@ private:
     RawHashedWheel raw_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

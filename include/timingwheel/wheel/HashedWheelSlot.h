@@ -8,8 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// One slot of a flat wheel: its entries, in the order in which they arrived, of all turns.
 ///
@@ -92,5 +91,4 @@ private:
     std::size_t holes_ = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -8,8 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// How many slots each level of a wheel has, and how wide they are. A slot of a level is as wide as
 /// the whole level below it.
@@ -66,5 +65,4 @@ private:
     std::vector<std::uint32_t> sizes_;  // of the first levels; the last is repeated
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

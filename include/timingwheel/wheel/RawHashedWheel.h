@@ -14,8 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 struct HashedWheelOptions {
     /// Slots: 1 to 1,073,741,824, rounded up to a power of two.
@@ -207,5 +206,4 @@ private:
     std::uint32_t takeAnyFrom_ = 0;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -18,8 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 struct TimingWheelOptions {
     /// Slots of each level: 2 to 1,048,576.
@@ -404,5 +403,4 @@ private:
     bool isCrowded_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

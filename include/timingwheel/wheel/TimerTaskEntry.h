@@ -8,8 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 template <int boostVersion>
@@ -78,5 +77,4 @@ private:
 
 static_assert(sizeof(TimerTaskEntry) == 24 || sizeof(void*) != 8);
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

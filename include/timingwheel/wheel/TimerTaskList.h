@@ -13,8 +13,7 @@
 #include <memory>
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 class FlushedEntries;
@@ -231,5 +230,4 @@ private:
 
 }  // namespace detail
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -13,8 +13,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// A hierarchical timing wheel of the user's own objects: told the time, without thread, clock or
 /// lock. For caches and simulators.
@@ -211,5 +210,4 @@ private:
     RawTimingWheel raw_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -12,8 +12,7 @@
 #include <new>
 #include <span>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// One level of a wheel: a ring of buckets, each `granularity()` ticks wide.
 ///
@@ -134,5 +133,4 @@ private:
     std::unique_ptr<detail::BucketRing, Release> ring_;
 };
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -1,8 +1,6 @@
 #include <timingwheel/calendar/CalendarError.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 CalendarError::CalendarError(std::string const& reason, std::string_view expression,
                              std::size_t position)
@@ -10,6 +8,4 @@ CalendarError::CalendarError(std::string const& reason, std::string_view express
                             std::string(position, ' ') + "^"},
       position_{position} {}
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -5,9 +5,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 CalendarExpression::CalendarExpression(std::shared_ptr<CalendarFields const> fields,
                                        std::optional<TimeZone> zone)
@@ -52,6 +50,4 @@ std::vector<CalendarExpression::Instant> CalendarExpression::nextTimes(
 
 bool CalendarExpression::runsByElapsedTime() const noexcept { return fields_->byElapsedTime; }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -3,9 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// A year, or every step-th one from first to last.
 struct YearRange {
@@ -41,6 +39,4 @@ struct CalendarFields {
 
 using detail::CalendarFields;
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

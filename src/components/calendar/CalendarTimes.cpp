@@ -6,9 +6,7 @@
 #include <chrono>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 CalendarTimes::CalendarTimes(CalendarExpression expression, TimeZone zone, CalendarPolicy policy)
     : expression_{std::move(expression)}, zone_{std::move(zone)}, policy_{policy} {}
@@ -29,6 +27,4 @@ void requireWallClock(WheelTimer const& timer) {
                                           "not a wall clock", "of Clock::Kind::wall");
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

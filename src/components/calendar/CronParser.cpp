@@ -3,9 +3,7 @@
 
 #include <timingwheel/calendar/CalendarError.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -173,6 +171,4 @@ CalendarFields parseCron(std::string_view expression) {
     return fields;
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -4,9 +4,7 @@
 #include <bit>
 #include <chrono>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -143,6 +141,4 @@ bool everComes(CalendarFields const& fields) {
     return nextLocal(fields, startOf(2000, 1, 1), 2399).has_value();
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

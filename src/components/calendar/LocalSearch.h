@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 constexpr int kFirstYear = 1;
 constexpr int kLastYear = 9999;
@@ -26,6 +24,4 @@ std::optional<LocalSeconds> nextLocal(CalendarFields const& fields, LocalSeconds
 /// False for 31 February and its like. Gregorian years repeat after 400.
 bool everComes(CalendarFields const& fields);
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

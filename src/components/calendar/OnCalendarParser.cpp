@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -246,6 +244,4 @@ CalendarFields parseOnCalendar(std::string_view expression, Word& zone) {
     return fields;
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

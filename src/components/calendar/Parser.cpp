@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -108,6 +106,4 @@ int monthName(Reader& reader) {
     return -1;
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

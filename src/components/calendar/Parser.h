@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// A word of an expression, and where it stands.
 struct Word {
@@ -60,6 +58,4 @@ CalendarFields parseCron(std::string_view expression);
 /// `zone` becomes the zone's name, or stays empty.
 CalendarFields parseOnCalendar(std::string_view expression, Word& zone);
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -11,9 +11,7 @@
 #    include <fstream>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -77,6 +75,4 @@ TimeZone::Span TimeZone::spanAt(std::chrono::sys_seconds instant) const {
     return span;
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -131,6 +129,4 @@ TimeZone::Span ZoneRule::spanAt(sys_seconds instant) const {
     return span;
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

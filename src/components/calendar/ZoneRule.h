@@ -7,9 +7,7 @@
 #include <chrono>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// When a zone's clock changes in every year: `CET-1CEST,M3.5.0,M10.5.0/3`.
 ///
@@ -44,6 +42,4 @@ private:
     Change toStandard_{};
 };
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 namespace {
 
@@ -91,6 +89,4 @@ std::optional<sys_seconds> nextInZone(CalendarFields const& fields, sys_seconds 
     return {};
 }
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

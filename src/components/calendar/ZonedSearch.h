@@ -8,15 +8,11 @@
 #include <chrono>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace calendar {
+namespace timingwheel::inline v1::calendar {
 
 /// The first instant after `after` at which the zone's clock shows a time that matches.
 std::optional<std::chrono::sys_seconds> nextInZone(CalendarFields const& fields,
                                                    std::chrono::sys_seconds after,
                                                    TimeZone const& zone, CalendarPolicy policy);
 
-}  // namespace calendar
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::calendar

@@ -3,9 +3,7 @@
 #include <sqlite3.h>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 namespace {
 
@@ -148,6 +146,4 @@ bool Backup::step(int pages) {
     return false;
 }
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -11,9 +11,7 @@ struct sqlite3;
 struct sqlite3_backup;
 struct sqlite3_stmt;
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// A connection to SQLite. Each failure throws StoreError.
 ///
@@ -117,6 +115,4 @@ private:
     sqlite3_backup* backup_ = nullptr;
 };
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

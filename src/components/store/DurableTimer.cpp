@@ -19,9 +19,7 @@
 #include <thread>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 namespace {
 
@@ -215,6 +213,4 @@ std::uint64_t DurableTimer::pendingTimeouts() const noexcept { return store_->pe
 
 void DurableTimer::stop() { store_->stop(); }
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

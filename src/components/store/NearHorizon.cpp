@@ -6,9 +6,7 @@
 #include <memory>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 void NearHorizon::add(std::vector<SharedRow> const& rows) {
     for (SharedRow const& row : rows) enter(row);
@@ -167,6 +165,4 @@ void NearHorizon::release(Near& near) {
     near.row = {};
 }
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -12,9 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// What is near, in memory: in the wheel, or due, or its handler runs, has thrown, or has returned
 /// and the row is still in the file.
@@ -100,6 +98,4 @@ private:
     std::map<Key, SharedRow> arms_;
 };
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -11,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// Of a row. Never used twice: AUTOINCREMENT.
 using Key = std::int64_t;
@@ -49,6 +47,4 @@ inline DurableTimer::TimePoint fromFile(std::int64_t time) {
     return DurableTimer::TimePoint{milliseconds{std::clamp(time, kFirst, kLast)}};
 }
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -16,9 +16,7 @@
 #include <mutex>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// What is due, on its way from the wheel to the threads that call the handler. The rows are the
 /// writer's: one that it has dropped meanwhile is left out.
@@ -104,6 +102,4 @@ struct Shared {
     std::unique_ptr<Timer> const retryTimer;
 };
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -5,9 +5,7 @@
 #include <sqlite3.h>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 namespace {
 
@@ -125,6 +123,4 @@ bool TimeoutTable::checkWhose() {
     return false;
 }
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -10,9 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// The table of timeouts, in a file that nobody else uses meanwhile. Each failure throws
 /// StoreError. What is changed outside a Transaction is a transaction of its own.
@@ -77,6 +75,4 @@ private:
                         " ORDER BY deadline, key"};
 };
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -9,9 +9,7 @@
 #include <optional>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 Writer::Writer(Shared& shared, std::filesystem::path const& file)
     : shared_{shared},
@@ -211,6 +209,4 @@ void Writer::tryToWakeLater(void (Inbox::*wake)(), Timeout& wakeUp) {
     }
 }
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -13,9 +13,7 @@
 #include <optional>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace store {
+namespace timingwheel::inline v1::store {
 
 /// Has the file: commits changes in groups, and keeps in memory what is near.
 ///
@@ -55,6 +53,4 @@ private:
     std::optional<Backup> backup_;
 };
 
-}  // namespace store
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::store

@@ -6,9 +6,7 @@
 #include <cassert>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A number to divide by many times: each division costs one multiplication.
 ///
@@ -60,6 +58,4 @@ private:
     std::uint64_t factor_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #include <cstddef>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 void checkThreadName(std::string const& name) {
     constexpr std::size_t kLongest = 15;
@@ -15,6 +13,4 @@ void checkThreadName(std::string const& name) {
         refuseOption("name", "a string with a NUL byte", "without one");
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -6,9 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // Every option and argument is refused in one form, here and in the libraries beside: "<option> is
 // <value>: it must be <bound>". Inline, as a shared library would hide them from those.
@@ -46,6 +44,4 @@ void requireWithin(std::string_view option, Number value, std::type_identity_t<N
 /// Refuses a name that no thread can have: on Linux a name has at most 15 bytes and no NUL.
 void checkThreadName(std::string const& name);
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -7,9 +7,7 @@
 #include <ostream>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -75,6 +73,4 @@ std::ostream& operator<<(std::ostream& out, ReadableTime const& readable) {
     return out;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -10,9 +10,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The steady clock, read without a fence: the calling thread's last exact reading, as long as the
 /// processor's counter says that it is at most `kAge` old. Otherwise the thread reads the exact
@@ -122,6 +120,4 @@ private:
     static inline constinit thread_local RecentTime<TimeCounter>::Reading last_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -5,9 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // Times and durations that stop at the ends of their range instead of wrapping.
 
@@ -61,6 +59,4 @@ inline std::chrono::nanoseconds restOfPeriods(TimePoint earlier, TimePoint later
         static_cast<std::int64_t>((count(later) - count(earlier)) % length)};
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -10,9 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Through this a clock that is set by hand asks the timer. Keeps the timer in memory meanwhile.
 class Lifecycle::Listener final : public ClockListener {
@@ -147,6 +145,4 @@ StoppedTimeouts Lifecycle::stop(Caller caller) {
     return stopped;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

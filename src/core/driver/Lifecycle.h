@@ -11,9 +11,7 @@
 #include <optional>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A timer's life, whatever its wheel: started once, stopped once, with a driver thread in between,
 /// or none.
@@ -92,6 +90,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

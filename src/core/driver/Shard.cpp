@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -567,6 +565,4 @@ void Shard::checkInvariants() {
     hold->checkInvariants(nextWake());
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

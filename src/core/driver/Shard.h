@@ -16,9 +16,7 @@
 #include <optional>
 #include <span>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 class ShardHold;
 
@@ -190,6 +188,4 @@ private:
     ShardBook& book_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

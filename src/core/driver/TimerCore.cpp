@@ -9,9 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 TimerCore::TimerCore(TimerOptions timerOptions, DrivenBy driver)
     : context_{std::move(timerOptions), driver, *this}, life_{context_, *this} {
@@ -354,6 +352,4 @@ void TimerCore::drain() {
     static_cast<void>(stop(Lifecycle::Caller::user));
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -15,9 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// How much a pass of the driver does at most.
 struct PassBounds {
@@ -115,6 +113,4 @@ private:
     alignas(kCacheLine) std::size_t firstShard_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

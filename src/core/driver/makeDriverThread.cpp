@@ -10,9 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -88,6 +86,4 @@ std::thread makeDriverThread(TimerOptions const& options, std::function<void()> 
     return thread;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

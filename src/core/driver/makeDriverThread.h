@@ -5,9 +5,7 @@
 #include <functional>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Makes a driver thread that runs `body`, with the user's factory if there is one. The thread
 ///
@@ -18,6 +16,4 @@ namespace detail {
 /// Throws what the factory or std::thread throws.
 std::thread makeDriverThread(TimerOptions const& options, std::function<void()> body);
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -4,8 +4,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using ExecutorClaims = detail::ExecutorClaims;
 
@@ -23,5 +22,4 @@ void Claim::operator()() noexcept {
     if (keeper_ != nullptr) ExecutorClaims::run(*std::exchange(keeper_, nullptr));
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -8,8 +8,7 @@
 
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -89,5 +88,4 @@ Clock& Clock::wall() noexcept { return theOne<WallClock>(); }
 
 ClockListener::~ClockListener() = default;
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -2,12 +2,8 @@
 
 #include <timingwheel/Duration.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 void throwNotANumber() { refuseOption("a duration", "not a number (NaN)", "a length of time"); }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

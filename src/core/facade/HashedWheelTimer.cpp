@@ -12,8 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::HashedWheelCore;
 using detail::refuseOption;
@@ -149,5 +148,4 @@ std::chrono::nanoseconds HashedWheelTimer::tick() const noexcept {
 
 std::int64_t HashedWheelTimer::ticksPerWheel() const noexcept { return core_->ticksPerWheel(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

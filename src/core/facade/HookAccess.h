@@ -3,9 +3,7 @@
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Turns hooks into entries.
 struct HookAccess {
@@ -13,6 +11,4 @@ struct HookAccess {
     static HookEntry const& entry(TimerHookBase const& hook) noexcept { return hook.entry_; }
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

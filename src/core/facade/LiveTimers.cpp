@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -115,6 +113,4 @@ void LiveTimer::log(TimerLog::Level level, std::string_view message) const noexc
     write(name_, logger_, level, message);
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

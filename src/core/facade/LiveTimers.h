@@ -6,9 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Warns as Netty does: of too many live timers, and of one that nobody stopped.
 ///
@@ -40,6 +38,4 @@ private:
     bool const leakDetection_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 LoopTimer::LoopTimer(TimerOptions options)
     : WheelTimer{std::move(options), detail::DrivenBy::loop} {}
@@ -28,5 +27,4 @@ std::optional<WheelTimer::TimePoint> LoopTimer::nextExpiration() const noexcept 
 
 int LoopTimer::pollTimeout() const noexcept { return core().pollTimeout(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

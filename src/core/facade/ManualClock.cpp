@@ -6,8 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -113,5 +112,4 @@ void ManualClock::runDue() {
     }
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

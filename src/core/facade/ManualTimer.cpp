@@ -7,8 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 ManualTimer::ManualTimer(TimerOptions options)
     : WheelTimer{std::move(options), detail::DrivenBy::caller} {}
@@ -28,5 +27,4 @@ bool ManualTimer::advanceTo(TimePoint now, std::size_t atMost) {
     return core().advance(core().context().scale.nowToTick(now), core().boundsOf(atMost));
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -1,9 +1,7 @@
 #include <timingwheel/RejectedExecution.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 RejectedExecution::~RejectedExecution() = default;
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -6,8 +6,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::Keeper;
 using detail::TimeoutNode;
@@ -82,5 +81,4 @@ void StoppedTimeouts::clear() noexcept {
     }
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -4,8 +4,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 SystemTimer::SystemTimer(TimerOptions options)
     : WheelTimer{std::move(options), detail::DrivenBy::thread} {}
@@ -16,5 +15,4 @@ void SystemTimer::start() { core().life().start(); }
 
 void SystemTimer::drain() { core().drain(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

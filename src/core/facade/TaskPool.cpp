@@ -12,8 +12,7 @@
 #include <system_error>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -140,5 +139,4 @@ void TaskPool::execute(Claim claim) {
 
 std::size_t TaskPool::queued() const noexcept { return queue_->size(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

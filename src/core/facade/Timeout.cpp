@@ -10,8 +10,7 @@
 #include <algorithm>
 #include <ostream>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::Keeper;
 using detail::TimeoutNode;
@@ -133,5 +132,4 @@ std::ostream& operator<<(std::ostream& out, Timeout const& timeout) {
     return out << ')';
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

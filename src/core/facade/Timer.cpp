@@ -2,8 +2,7 @@
 
 #include <timingwheel/Timer.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 Timer::~Timer() = default;
 
@@ -17,5 +16,4 @@ void throwNullObject() { refuseOption("the object", "null", "one whose function 
 
 }  // namespace detail
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

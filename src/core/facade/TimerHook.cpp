@@ -3,8 +3,7 @@
 
 #include <timingwheel/TimerHook.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::Shard;
 using detail::TimeoutState;
@@ -61,5 +60,4 @@ Clock::TimePoint TimerHookBase::deadline() const noexcept {
     return shard->context().scale.timeOf(word.deadline());
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -4,8 +4,7 @@
 #include <timingwheel/TimerHook.h>
 #include <timingwheel/TimerObserver.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 TimerObserver::~TimerObserver() = default;
 
@@ -48,5 +47,4 @@ char const* toString(TimerEvent::Stage stage) noexcept {
     return "";
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -7,8 +7,7 @@
 #include <cmath>
 #include <ostream>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::ReadableTime;
 
@@ -78,5 +77,4 @@ std::ostream& operator<<(std::ostream& out, TimerStatistics const& s) {
                << ReadableTime{s.longestRun} << '\n';
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -1,11 +1,7 @@
 #include <timingwheel/detail/TimerStopped.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 TimerStopped::~TimerStopped() = default;
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -1,10 +1,8 @@
 #include <timingwheel/TimerTask.h>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 TimerTask::~TimerTask() = default;
 void TimerTask::cancelled(Timeout const&) {}
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

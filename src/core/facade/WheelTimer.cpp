@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::HookAccess;
 using detail::HookEntry;
@@ -260,5 +259,4 @@ std::chrono::nanoseconds WheelTimer::tick() const noexcept { return core_->conte
 
 void WheelTimer::checkInvariants() const { core_->checkInvariants(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -2,9 +2,7 @@
 
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 CellQueue::Cells::~Cells() {
     for (std::size_t number = 1; number < segments_.size(); ++number) {
@@ -37,6 +35,4 @@ void CellQueue::Cells::clear(std::uint64_t count) noexcept {
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -13,9 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// New entries on their way from callers to the worker, in the order of arrival.
 ///
@@ -331,6 +329,4 @@ private:
     std::uint64_t closedAt_ = kClosed;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -6,9 +6,7 @@
 #include <atomic>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Entries in the order of their arrival, through their second links. For one thread.
 class EntryQueue {
@@ -58,6 +56,4 @@ private:
     std::atomic<TimerTaskEntry*> top_{nullptr};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -5,9 +5,7 @@
 #include <new>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 HashedWheelCore::HashedWheelCore(TimerOptions timerOptions, HashedWheelOptions wheel,
                                  bool runsDueAtOnce, std::unique_ptr<TaskPool> pool)
@@ -104,6 +102,4 @@ void HashedWheelCore::collect(StoppedTimeouts& stopped) noexcept {
     pool_.reset();
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

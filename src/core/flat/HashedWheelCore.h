@@ -14,9 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A whole HashedWheelTimer behind its interface: one worker, and the thread that drives it.
 class HashedWheelCore final : private TimerContext::Whole, private Lifecycle::Engine {
@@ -61,6 +59,4 @@ private:
     HashedWheelWorker worker_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -10,9 +10,7 @@
 #include <new>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -508,6 +506,4 @@ void HashedWheelWorker::observeWake(Tick tick) noexcept {
     events.record(event);
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -17,9 +17,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What the lock guards beside the TaskBook.
 struct FlatBook {
@@ -160,6 +158,4 @@ private:
     FlatBook& book_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

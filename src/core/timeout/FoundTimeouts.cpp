@@ -9,9 +9,7 @@
 #include <iterator>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -72,6 +70,4 @@ void FoundTimeouts::add(TimeoutEntry& entry) noexcept {
     found.timeout = TimeoutAccess::adopt(node);
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What a call of pending() has found so far. Room is made without the lock, entries are added
 /// under it: that allocates nothing.
@@ -42,6 +40,4 @@ private:
     TickScale const& scale_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #include <timingwheel/detail/FreeKeptNodes.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 void* NodeBlocks::takeNew(std::size_t kind) {
     void* const block = ::operator new(sizeOf(kind));
@@ -30,6 +28,4 @@ NodeBlocks::AtThreadExit::~AtThreadExit() {
 
 void freeKeptNodes() noexcept { NodeBlocks::freeKept(); }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

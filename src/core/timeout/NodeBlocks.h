@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Memory for nodes. A thread that frees a node keeps its block, for the next node that it makes.
 /// A server schedules and cancels on one thread, so its next block is a load and a store away, and
@@ -80,6 +78,4 @@ private:
     static inline constinit thread_local Kept kept_{};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

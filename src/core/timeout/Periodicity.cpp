@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -70,6 +68,4 @@ Clock::TimePoint Periodicity::horizon(Clock::TimePoint now) const noexcept {
     return timeAfter(timeAfter(first, period), period);
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The next run of a periodic timeout.
 struct NextRun {
@@ -85,6 +83,4 @@ private:
                                 Clock::TimePoint ended) const noexcept;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -8,9 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The push-back without a lock: one compare-and-set moves a pending entry's deadline *later*. The
 /// entry stays in its bucket, and is placed again when that expires.
@@ -60,6 +58,4 @@ private:
     std::atomic<std::int64_t> reach_{kNone};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A timer's time to ticks, and back: nothing else in a timer converts them. (Asio's queue has a
 /// wheel and a clock of its own, and rounds alike: asio/detail/WheelQueue.h.)
@@ -103,6 +101,4 @@ private:
     std::uint64_t divisible_;  // divisor_ is exact up to here
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

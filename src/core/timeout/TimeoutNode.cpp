@@ -8,9 +8,7 @@
 #include <new>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -73,6 +71,4 @@ void TimeoutNode::deallocate(void* block, std::size_t size, std::size_t alignmen
         NodeBlocks::giveBack(block, size);
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The entry behind a handle, with its task in the same block of memory.
 ///
@@ -121,6 +119,4 @@ private:
     Timeout timeout_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

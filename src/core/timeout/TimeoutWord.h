@@ -6,9 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Where a timeout is in its life: the owner's bits of its entry's word. docs/decisions/0001 says
 /// who may change it, and who owns what in each state.
@@ -69,6 +67,4 @@ inline bool isPending(TimeoutState state) noexcept {
            state == TimeoutState::taken || state == TimeoutState::queued;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

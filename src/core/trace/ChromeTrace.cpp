@@ -7,8 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -145,5 +144,4 @@ void ChromeTrace::onEvent(TimerEvent const& event) noexcept { writer_->onEvent(e
 
 void ChromeTrace::flush() noexcept { writer_->flush(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

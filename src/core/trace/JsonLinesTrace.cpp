@@ -5,8 +5,7 @@
 #include <optional>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -91,5 +90,4 @@ void JsonLinesTrace::onEvent(TimerEvent const& event) noexcept { writer_->onEven
 
 void JsonLinesTrace::flush() noexcept { writer_->flush(); }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -11,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Gives each timeout a number. Addresses are used again, numbers never are.
 ///
@@ -104,6 +102,4 @@ private:
     std::vector<std::pair<Key, Entry>> running_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

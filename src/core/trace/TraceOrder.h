@@ -7,9 +7,7 @@
 #include <map>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// An event, and the thread that delivered it.
 struct TracedEvent {
@@ -72,6 +70,4 @@ private:
     std::vector<Shard> shards_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

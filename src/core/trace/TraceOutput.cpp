@@ -7,9 +7,7 @@
 #include <ostream>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -79,6 +77,4 @@ void TraceOutput::fail(std::error_code error) noexcept {
     if (!std::exchange(hasFailed_, true)) failure_ = error;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -13,9 +13,7 @@
 #include <system_error>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Where a trace goes: a file of its own or the user's stream, through a buffer. After a write that
 /// failed it writes nothing more.
@@ -80,6 +78,4 @@ private:
     bool hasFailed_ = false;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

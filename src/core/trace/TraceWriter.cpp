@@ -6,9 +6,7 @@
 #include <system_error>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -107,6 +105,4 @@ std::system_error TraceWriter::errorOf(std::error_code failure) const noexcept {
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -11,9 +11,7 @@
 #include <system_error>
 #include <unordered_map>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The common part of all traces: makes the events of several threads one sequence, in which
 /// timeouts and threads have numbers, for a format to write.
@@ -59,6 +57,4 @@ private:
     std::unordered_map<std::uint64_t, std::uint32_t> threads_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

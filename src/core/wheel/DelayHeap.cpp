@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 /// An item for each level above the two finest, whether one of its buckets is armed or not.
 struct DelayHeap::CoarserLevels {
@@ -111,5 +110,4 @@ std::size_t DelayHeap::size() const noexcept {
     return size;
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -6,8 +6,7 @@
 #include <span>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -73,5 +72,4 @@ std::size_t HashedWheelSlot::find(std::uint32_t turn, std::size_t from) const no
     return std::min(from, end);
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

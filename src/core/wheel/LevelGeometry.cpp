@@ -4,8 +4,7 @@
 
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 LevelGeometry::LevelGeometry(std::int64_t wheelSize, std::span<std::int64_t const> levelSizes) {
     if (levelSizes.size() > kMaxLevels)
@@ -21,5 +20,4 @@ LevelGeometry::LevelGeometry(std::int64_t wheelSize, std::span<std::int64_t cons
     if (levelSizes.empty()) add("wheelSize", wheelSize);
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -8,8 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 using detail::EntryLinks;
 using detail::EntryLocation;
@@ -169,5 +168,4 @@ void RawHashedWheel::checkInvariants() const {
     }
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -12,8 +12,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace {
 
@@ -396,5 +395,4 @@ void RawTimingWheel::checkInvariants(Deadlines deadlines) const {
         for (TimerTaskList const& bucket : level.buckets()) check(level, bucket);
 }
 
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -9,7 +9,7 @@ function hold(line) {
     if (NR > 1) print held
     held = line
 }
-/^inline namespace|^}  \/\/ namespace (v1|TIMINGWHEEL_SENDERS)$/ { $0 = "" }
+/^namespace / { gsub(/::inline [A-Za-z0-9_]+/, "") }
 !/\/\/\/     / {  # but in examples
     gsub(/@/, "\\@")
     gsub(/ When /, " %When ")

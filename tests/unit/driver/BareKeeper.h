@@ -7,9 +7,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Looks into a keeper.
 struct KeeperProbe {
@@ -19,9 +17,7 @@ struct KeeperProbe {
     }
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail
 
 namespace timingwheel::test {
 

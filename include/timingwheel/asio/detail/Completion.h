@@ -5,8 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace asio::detail {
 
 using ErrorCode = std::decay_t<decltype(std::declval<NetTypes::Wait&>().ec_)>;
@@ -31,5 +30,4 @@ struct Completion {
 };
 
 }  // namespace asio::detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -14,8 +14,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace asio::detail {
 
 /// What use_timer() gives to the queue of a context. Asio makes that queue, and has no argument of
@@ -178,5 +177,4 @@ private:
 };
 
 }  // namespace asio::detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

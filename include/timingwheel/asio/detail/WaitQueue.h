@@ -3,8 +3,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace asio::detail {
 
 /// The waits of each timer: the part of a queue that does not depend on where the time is kept.
@@ -60,5 +59,4 @@ protected:
 };
 
 }  // namespace asio::detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -16,8 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace asio::detail {
 
 /// A timer's place in a wheel.
@@ -205,5 +204,4 @@ private:
 };
 
 }  // namespace asio::detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -42,8 +42,7 @@
 #    error "timingwheel/asio needs Asio 1.18, which is Boost 1.74, or a newer one"
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace asio::detail {
 
 #if defined(TIMINGWHEEL_ASIO_STANDALONE)
@@ -68,5 +67,4 @@ struct NetTypes {
 
 }  // namespace standalone or boosts
 }  // namespace asio::detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// How many bytes processors move between their caches at once. A constant, because a program and
 /// the library that it links must agree on sizes.
@@ -16,6 +14,4 @@ inline constexpr std::size_t kCacheLine = 64;
 /// write, then lie on other cache lines.
 struct alignas(kCacheLine) OnACacheLine {};
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

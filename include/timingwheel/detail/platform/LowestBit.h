@@ -6,9 +6,7 @@
 #include <cassert>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The number of the lowest bit that is set. std::countr_zero() also has to tell if there is none,
 /// which takes three more instructions. REQUIRES: bits != 0.
@@ -21,6 +19,4 @@ inline unsigned lowestBit(std::uint64_t bits) noexcept {
 #endif
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #pragma once
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 #if defined(_WIN32)
 using NativeHandle = void*;  ///< a HANDLE
@@ -14,6 +12,4 @@ using NativeHandle = int;  ///< a file descriptor
 inline constexpr NativeHandle kNoHandle = -1;
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -6,9 +6,7 @@
 #    include <intrin.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Asks the processor to fetch the cache line at `address`, which need not be valid. A hint: does
 /// nothing if the compiler has no such function.
@@ -31,6 +29,4 @@ inline void prefetchToWrite([[maybe_unused]] void const* address) noexcept {
 #endif
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -18,8 +18,7 @@
 #    define TIMINGWHEEL_SENDERS of_timingwheel
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 namespace senders {
 inline namespace TIMINGWHEEL_SENDERS {
 
@@ -140,5 +139,4 @@ struct StopCallback<std::stop_token, Callback> {
 #endif
 
 }  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

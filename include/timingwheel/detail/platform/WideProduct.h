@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The upper 64 bits of a * b, from four products of 32 bits, for compilers without a wider type.
 constexpr std::uint64_t upperHalfOfProductPortably(std::uint64_t a, std::uint64_t b) noexcept {
@@ -27,6 +25,4 @@ constexpr std::uint64_t upperHalfOfProduct(std::uint64_t a, std::uint64_t b) noe
 #endif
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

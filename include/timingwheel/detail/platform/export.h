@@ -18,8 +18,7 @@
 #endif
 
 // Headers name these before they define them. A class's first declaration has its attributes.
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 class TIMINGWHEEL_API ClockListener;
 class TIMINGWHEEL_API StoppedTimeouts;
 class TIMINGWHEEL_API Timeout;
@@ -27,5 +26,4 @@ class TIMINGWHEEL_API Timer;
 class TIMINGWHEEL_API TimerHookBase;
 class TIMINGWHEEL_API TimerObserver;
 class TIMINGWHEEL_API TimerTask;
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

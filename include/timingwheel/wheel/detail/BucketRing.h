@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What placing an entry reads of a level. The level's buckets lie right behind it, then all their
 /// lanes: so one address leads to all of them. The lists that entries go to at present lie at equal
@@ -129,6 +127,4 @@ private:
 };
 static_assert(sizeof(BucketRing) == 64);
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

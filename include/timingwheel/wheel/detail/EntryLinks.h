@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Where a flat wheel keeps an entry: which slot, and where in the slot's array.
 struct EntryLocation {
@@ -92,6 +90,4 @@ private:
     }
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

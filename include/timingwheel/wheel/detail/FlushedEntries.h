@@ -8,9 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The entries of a flushed bucket, or of all buckets, until they are taken one by one.
 ///
@@ -172,6 +170,4 @@ private:
     unsigned turn_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

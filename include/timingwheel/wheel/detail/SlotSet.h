@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A set of slots, 0 to size - 1: a bitmap, then a bitmap of its words that are not 0, and so on
 /// until one word is left.
@@ -134,6 +132,4 @@ private:
     std::uint32_t begin_[kMaxDepth] = {};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

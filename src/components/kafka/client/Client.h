@@ -10,9 +10,7 @@
 #include <string>
 
 /// librdkafka's handles as owners, and its errors as exceptions.
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 using Settings = std::map<std::string, std::string>;
 
@@ -95,6 +93,4 @@ private:
     Owned<rd_kafka_conf_t, rd_kafka_conf_destroy> conf_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -6,9 +6,7 @@
 
 /// The names of headers, and bounds: what users of any Kafka client, the daemon and its state agree
 /// on. docs/beyond.md describes them.
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 namespace header {
 
 inline constexpr std::string_view kPrefix = "timingwheel-";
@@ -84,6 +82,4 @@ inline constexpr std::int64_t kMaxPastDays = 10'000;
 inline constexpr std::int64_t kMaxDelayDays = 36'600;
 inline constexpr std::int64_t kDay = 24 * 3'600'000;  // ms
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 using timingwheel::detail::refuseOption;
 using timingwheel::detail::requireAtMost;
@@ -210,6 +208,4 @@ std::future<void> TimerClient::cancel(std::string_view id, std::string_view repl
     return connection_->write(id, std::nullopt, std::move(headers));
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -6,9 +6,7 @@
 #include <iterator>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -49,6 +47,4 @@ std::string inOneLine(std::map<std::string, std::string> const& options) {
     return joined(words, " ");
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

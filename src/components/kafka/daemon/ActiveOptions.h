@@ -9,9 +9,7 @@ namespace CLI {
 class App;
 }
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// All options by name, as they are: set by the command line or a file, or by default. A setting of
 /// librdkafka is there as librdkafka.<name>. Those that may be secret by their name are ***.
@@ -20,6 +18,4 @@ std::map<std::string, std::string> activeOptions(CLI::App const& app, Options co
 /// "name=value", one after the other.
 std::string inOneLine(std::map<std::string, std::string> const& options);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -7,9 +7,7 @@
 #include <string>
 
 /// Requests to brokers about topics and groups.
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 inline constexpr int kRequestTimeout = 10'000;  // ms
 
@@ -52,6 +50,4 @@ inline Range rangeOf(rd_kafka_t* client, std::string const& topic, std::int32_t 
     return range;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -15,9 +15,7 @@
 #include <utility>
 #include <variant>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -222,6 +220,4 @@ void Answers::check(std::int32_t partitions, std::string_view name,
     write(to_, answer);
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -15,9 +15,7 @@
 
 /// What subcommands print: columns for people, where what cannot be printed is escaped; or JSON,
 /// where bytes that are not UTF-8 are in hexadecimal digits, in a field whose name ends with _hex.
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// 2026-11-26T18:00:00.000Z
 std::string inUtc(std::int64_t at);
@@ -46,6 +44,4 @@ private:
     std::int64_t now_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -13,9 +13,7 @@
 #include <string>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What all partitions of a worker share.
 struct Shared {
@@ -86,6 +84,4 @@ struct Assignment : Duty {
     std::shared_ptr<Metrics::OfPartition> const metrics;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

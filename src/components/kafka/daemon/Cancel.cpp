@@ -17,9 +17,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -97,6 +95,4 @@ Reply cancel(Options const& options, std::string const& id, std::chrono::seconds
                              "a worker run, with the same --replies?"};
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

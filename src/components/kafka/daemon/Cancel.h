@@ -5,9 +5,7 @@
 #include <chrono>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A worker's reply.
 struct Reply {
@@ -20,6 +18,4 @@ struct Reply {
 /// within the timeout.
 Reply cancel(Options const& options, std::string const& id, std::chrono::seconds timeout);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -9,9 +9,7 @@
 #include <limits>
 #include <system_error>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -190,6 +188,4 @@ std::optional<std::int64_t> readPosition(Record const& record) noexcept {
     return offset;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -10,9 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// The bounds of a command. A record beyond them is refused, with a reason that names value and
 /// bound.
@@ -61,6 +59,4 @@ inline std::optional<std::string_view> lastHeader(Record const& record,
 /// For messages: what a stranger has written, in bounds.
 std::string quoted(std::string_view text);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -10,9 +10,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 using std::chrono::milliseconds;
 
@@ -97,6 +95,4 @@ void CommandReader::showLag() const {
     if (high >= 0) assignment_.metrics->lag = std::max<std::int64_t>(high - next_, 0);
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

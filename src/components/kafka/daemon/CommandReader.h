@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// The commands of a partition, each once and in their order. Reports those that retention removed
 /// unread.
@@ -56,6 +54,4 @@ private:
     std::chrono::steady_clock::time_point readAt_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -12,9 +12,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -240,6 +238,4 @@ void Committer::giveUp(Producer::Failure const& failure) {
     if (failure.isCertain) refusals_.fail(Output::Kind::state, failure.error);
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

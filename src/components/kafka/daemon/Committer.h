@@ -15,9 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// True if the group gave the partition to another worker. A generation that has passed is no such
 /// sign: the group has a new one each time that a member comes or goes.
@@ -87,6 +85,4 @@ private:
     std::chrono::steady_clock::time_point restsUntil_{};
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

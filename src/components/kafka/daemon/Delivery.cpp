@@ -9,9 +9,7 @@
 #include <utility>
 #include <variant>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 void deliverDue(PendingTimers& timers, DeliveryRules const& rules, std::int64_t now,
                 std::int64_t next, Outputs& outputs, Tally& tally) {
@@ -60,6 +58,4 @@ OwnRecord letterOf(PendingTimer const& timer, std::int64_t at, PendingTimers con
     return deadLetter(std::move(record), source, reason);
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

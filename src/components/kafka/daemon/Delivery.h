@@ -8,9 +8,7 @@
 #include <cstdint>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What one transaction delivers at most, and what it needs to know for that.
 struct DeliveryRules {
@@ -34,6 +32,4 @@ void endRecurrence(Output& output, PendingTimers& timers, Outputs& outputs);
 OwnRecord letterOf(PendingTimer const& timer, std::int64_t at, PendingTimers const& timers,
                    std::string const& source, std::string const& reason);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -2,9 +2,7 @@
 
 #include <chrono>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -60,6 +58,4 @@ std::size_t DueMinutes::bytes() const noexcept {
     return minutes_.size() * (sizeof(Minutes::value_type) + 4 * sizeof(void*));
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

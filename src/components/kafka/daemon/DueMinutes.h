@@ -5,9 +5,7 @@
 #include <map>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// How many timers are due when: a count for each minute of the clock in which one is due.
 ///
@@ -45,6 +43,4 @@ private:
     Minutes::iterator last_ = minutes_.end();  // of the last call: the next is often of the same
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 FarTimers::FarTimers() : buckets_(kFirstBuckets, kNone) {}
 
@@ -90,6 +88,4 @@ void FarTimers::reserve() {
     }
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

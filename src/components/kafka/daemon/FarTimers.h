@@ -10,9 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Timers that are due beyond the horizon: of each when, where the state has it, and a hash of its
 /// id. The rest is read from there when it comes near.
@@ -81,6 +79,4 @@ private:
     std::size_t left_ = 0;  // of the pass: entries before this one
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -10,9 +10,7 @@
 #include <memory>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A partition that another worker owns, or none does, and the thread that follows its state: so
 /// that this worker, if the group assigns it, has little left to read. It never writes, and is in
@@ -46,6 +44,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

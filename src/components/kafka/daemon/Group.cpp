@@ -8,9 +8,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -90,6 +88,4 @@ Group Group::of(Options const& options, std::int32_t partitions) {
     return group;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

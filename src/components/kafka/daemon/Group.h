@@ -7,9 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// The group of workers, as brokers describe it.
 struct Group {
@@ -30,6 +28,4 @@ struct Group {
     static Group of(Options const& options, std::int32_t partitions);
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -12,9 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What is due beyond the horizon is left to the state, and read when half of the horizon is left.
 /// It is read in the order of its offsets, a part between two transactions, so what is due does not
@@ -63,6 +61,4 @@ private:
     std::optional<StateReader> reader_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

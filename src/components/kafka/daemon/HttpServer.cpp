@@ -7,9 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -77,6 +75,4 @@ HttpServer::Answer HttpServer::answerTo(std::string const& method, std::string c
     return page->second();
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -7,9 +7,7 @@
 struct mg_connection;
 struct mg_context;
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Serves a few pages over HTTP.
 ///
@@ -41,6 +39,4 @@ private:
     mg_context* context_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Where the consumer's thread puts a partition's commands, and the partition's thread finds them.
 /// It is closed until the partition's thread says at which offset to begin, and the consumer has
@@ -145,6 +143,4 @@ private:
     bool isWoken_ = false;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

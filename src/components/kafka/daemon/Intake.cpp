@@ -7,9 +7,7 @@
 #include <utility>
 #include <variant>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 OwnRecord OwnRecord::of(Record const& record) {
     OwnRecord own;
@@ -99,6 +97,4 @@ void Intake::reply(Record const& record, std::string_view outcome, std::string c
     outputs.reply(std::move(reply));
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -10,9 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What became of commands, and of what was due.
 struct Tally {
@@ -61,6 +59,4 @@ private:
 /// The record, refused or not delivered, with two headers more: where it comes from, and why.
 OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string const& reason);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

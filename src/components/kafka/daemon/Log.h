@@ -4,9 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Sends librdkafka's messages to the daemon's log.
 inline void logTo(Configuration& configuration) {
@@ -21,6 +19,4 @@ inline void logTo(Configuration& configuration) {
                              });
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -3,9 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 Record recordOf(rd_kafka_message_t const& message) {
     Record record;
@@ -33,6 +31,4 @@ std::int32_t partitionOf(std::string_view key, std::int32_t partitions) noexcept
                                             nullptr);
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

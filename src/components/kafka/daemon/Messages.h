@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A view of what a consumer has read.
 Record recordOf(rd_kafka_message_t const& message);
@@ -17,6 +15,4 @@ Record recordOf(rd_kafka_message_t const& message);
 /// Where commands and state of an id are: as Java's clients do it.
 std::int32_t partitionOf(std::string_view key, std::int32_t partitions) noexcept;
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

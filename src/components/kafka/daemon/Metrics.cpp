@@ -12,9 +12,7 @@
 #include <iterator>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -208,6 +206,4 @@ std::vector<prometheus::MetricFamily> Metrics::Partitions::Collect() const {
     return families;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

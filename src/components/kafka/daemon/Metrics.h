@@ -20,9 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What there is to watch, for Prometheus and for probes. docs/beyond.md says what each is for.
 ///
@@ -157,6 +155,4 @@ private:
     std::atomic<Steady::time_point> wentRound_{Steady::now()};
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

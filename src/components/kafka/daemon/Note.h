@@ -10,9 +10,7 @@
 
 /// The note beside each committed offset: how many partitions there were. The topics cannot say how
 /// many there were before somebody added some.
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 inline constexpr std::string_view kNote = "partitions=";
 
@@ -32,6 +30,4 @@ inline std::int32_t noted(rd_kafka_topic_partition_t const& offset) noexcept {
     return partitions;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -24,9 +24,7 @@
 #include <utility>
 #include <variant>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -132,6 +130,4 @@ int operate(Options const& options, Operation const& operation) {
     return status;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

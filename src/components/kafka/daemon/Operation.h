@@ -4,9 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 struct Options;
 
@@ -27,6 +25,4 @@ struct Operation {
 /// Answers on stdout, and returns the exit status. Throws std::runtime_error if there is no answer.
 int operate(Options const& options, Operation const& operation);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -10,9 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What the command line and the configuration file say.
 struct Options {
@@ -63,6 +61,4 @@ inline constexpr int kBadConfiguration = 2;
 /// Prints help, version and errors itself. An error names the option, its value and the bound.
 CommandLine parse(int argc, char const* const* argv);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A record with bytes of its own.
 struct OwnRecord {
@@ -99,6 +97,4 @@ private:
     std::uint32_t step_ = 0;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -4,9 +4,7 @@
 #include <string_view>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -53,6 +51,4 @@ HttpServer::Pages pagesOf(Metrics const& metrics, std::map<std::string, std::str
     return pages;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -24,9 +24,7 @@
 #include <string_view>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -183,6 +181,4 @@ void Partition::report(int level, std::exception const& error) const {
                 assignment_.number, error.what());
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -14,9 +14,7 @@
 #include <memory>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A partition that this worker owns, and the thread that works for it: takes the partition over,
 /// takes commands in, delivers what is due. What fails is begun again from what is committed:
@@ -61,6 +59,4 @@ private:
     std::thread thread_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

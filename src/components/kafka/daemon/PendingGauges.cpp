@@ -4,9 +4,7 @@
 
 #include <algorithm>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 PendingGauges::~PendingGauges() {
     if (assignment_.isStopping) return;
@@ -35,6 +33,4 @@ void PendingGauges::showEarliest(std::optional<std::int64_t> next) {
     shown = isAllKnown_ ? earliest : std::min(earliest, shown.load());
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

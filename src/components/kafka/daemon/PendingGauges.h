@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Shows what is pending while memory holds it, in the partition's metrics. If the partition begins
 /// anew, its metrics stay as they were: until a take-over knows all, they show no less. One that
@@ -37,6 +35,4 @@ private:
     bool isAllKnown_ = false;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

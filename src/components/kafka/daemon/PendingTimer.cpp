@@ -3,9 +3,7 @@
 #include <cstring>
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -116,6 +114,4 @@ std::size_t PendingTimer::size() const noexcept {
     return (size + sizeof(void*) + 15) / 16 * 16;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -14,9 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A timer that is pending: an entry of the wheel and of the table of ids, and behind it, in the
 /// same block of memory, what will be delivered.
@@ -72,6 +70,4 @@ private:
     std::uint32_t valueSize_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

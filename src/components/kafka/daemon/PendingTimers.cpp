@@ -2,9 +2,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 PendingTimers::PendingTimers(std::int64_t now)
     : buckets_(kFirstBuckets), table_{Table::bucket_traits{buckets_.data(), buckets_.size()}} {
@@ -212,6 +210,4 @@ void PendingTimers::turnBack(std::int64_t now) {
     for (PendingTimer& timer : table_) place(timer, nodeFor(timer, timer.at));
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

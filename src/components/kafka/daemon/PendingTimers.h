@@ -19,9 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What a partition has pending: the library's wheel, in ticks of a millisecond since 1970, and a
 /// table by id.
@@ -134,6 +132,4 @@ private:
     std::size_t bytes_ = 0;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

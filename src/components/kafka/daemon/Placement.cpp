@@ -5,9 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -54,6 +52,4 @@ void Placement::require(std::int32_t partitions) const {
         ". Nothing is taken in or delivered. " + kWayBack};
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

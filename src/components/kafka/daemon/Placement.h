@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Which timers belong to a partition. That depends on the number of partitions: if it is another
 /// than before, cancels go where their timers are not, so nothing is taken in or delivered.
@@ -36,6 +34,4 @@ private:
     std::int32_t partitions_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

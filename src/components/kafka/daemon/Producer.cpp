@@ -11,9 +11,7 @@
 #include <thread>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -347,6 +345,4 @@ void Producer::abort() {
     repeat("to abort", [this] { return rd_kafka_abort_transaction(client_.get(), kCallTimeout); });
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

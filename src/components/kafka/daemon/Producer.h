@@ -16,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// True if the record is larger than a topic takes.
 bool isTooLarge(rd_kafka_resp_err_t error);
@@ -110,6 +108,4 @@ private:
     bool hasFailed_ = false;    // the transaction: librdkafka takes no more records for it
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

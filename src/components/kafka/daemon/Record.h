@@ -5,9 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 struct Header {
     std::string_view name;
@@ -32,6 +30,4 @@ struct Record {
     std::int64_t offset = 0;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

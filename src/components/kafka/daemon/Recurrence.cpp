@@ -14,9 +14,7 @@
 #include <system_error>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -170,6 +168,4 @@ std::optional<std::int64_t> Recurrence::next(std::int64_t at, std::int64_t now) 
     return milliseconds{found->time_since_epoch()}.count();
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

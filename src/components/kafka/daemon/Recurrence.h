@@ -12,9 +12,7 @@
 #include <variant>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// When a timer is delivered again: at equal distances, or by the calendar.
 ///
@@ -48,6 +46,4 @@ private:
     bool catchesUp_ = false;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

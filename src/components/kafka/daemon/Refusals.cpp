@@ -8,9 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers,
                       Outputs& outputs, Tally& tally) {
@@ -73,6 +71,4 @@ std::string Refusals::reasonOf(std::int64_t offset) const {
     return found == refused_.end() ? std::string{} : found->second;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

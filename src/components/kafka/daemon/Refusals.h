@@ -10,9 +10,7 @@
 #include <map>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What becomes of a record that no broker will take: it does not hold up the rest of its
 /// transaction. Stays when the partition begins anew.
@@ -42,6 +40,4 @@ private:
     std::map<std::int64_t, std::string> refused_;  // by offset, why
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

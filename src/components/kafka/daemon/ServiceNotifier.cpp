@@ -12,9 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -72,6 +70,4 @@ void ServiceNotifier::keepAlive(Clock::time_point now) {
     notify("WATCHDOG=1");
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

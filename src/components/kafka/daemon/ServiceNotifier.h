@@ -4,9 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Notifies systemd of the service's state, as sd_notify(3) describes: by datagrams to the socket
 /// that NOTIFY_SOCKET names. Does nothing if there is no such variable.
@@ -34,6 +32,4 @@ private:
     Clock::time_point next_ = Clock::time_point::min();
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

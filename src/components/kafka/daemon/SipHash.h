@@ -7,9 +7,7 @@
 #include <random>
 #include <string_view>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A hash of 128 bits by a secret key: whoever chooses the texts cannot make two meet.
 ///
@@ -82,6 +80,4 @@ private:
     std::uint64_t key1_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

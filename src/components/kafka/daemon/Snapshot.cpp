@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <variant>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 void Snapshot::take(Record const& record) {
     if (record.key == kPositionKey) return;
@@ -53,6 +51,4 @@ void Forecast::add(std::int64_t at) noexcept {
     farthest = std::max(farthest.value_or(at), at);
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -15,9 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// When and where to, of a timer.
 struct Due {
@@ -99,6 +97,4 @@ struct Forecast {
     void add(std::int64_t at) noexcept;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

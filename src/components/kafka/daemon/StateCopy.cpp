@@ -10,9 +10,7 @@
 #include <stdexcept>
 #include <variant>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 StateCopy::StateCopy(Shared& shared, std::int32_t partition, Clock const& clock)
     : timers{nowInMilliseconds()},
@@ -78,6 +76,4 @@ void StateCopy::settle() noexcept {
     question_.reset();
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

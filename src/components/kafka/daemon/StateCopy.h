@@ -16,9 +16,7 @@
 #include <optional>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What the committed records of a partition's state say, up to an offset: what is pending, and how
 /// far the commands are taken in. A Follower reads it ahead; a new owner reads it on, up to its
@@ -85,6 +83,4 @@ private:
     std::size_t malformed_ = 0;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

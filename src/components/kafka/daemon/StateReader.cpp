@@ -8,9 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -103,6 +101,4 @@ std::optional<std::int64_t> StateReader::lastEnd() const {
     return high;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -9,9 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// Reads a partition of the state: committed records, and where it ends. Never goes on elsewhere
 /// than where it was: a state that was read in part would lose timers.
@@ -46,6 +44,4 @@ private:
     Client client_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

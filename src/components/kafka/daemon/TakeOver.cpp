@@ -9,9 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -73,6 +71,4 @@ TakenOver takeOver(Assignment& assignment, Placement const& placement, StateCopy
     return {std::move(producer), std::max(ofGroup, copy.position()), commands, read};
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

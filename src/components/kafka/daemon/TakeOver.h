@@ -13,9 +13,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What is pending takes more memory than there is, though not all of it is near.
 class DoesNotFit : public std::runtime_error {
@@ -37,6 +35,4 @@ struct TakenOver {
 TakenOver takeOver(Assignment& assignment, Placement const& placement, StateCopy& copy,
                    Horizon const& horizon, PendingGauges& gauges);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -53,6 +51,4 @@ std::string refusalOfTarget(std::vector<std::string> const& patterns, std::strin
     return "timingwheel-to is " + std::string{topic} + ": --targets allows " + allowed;
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -6,9 +6,7 @@
 
 /// Topics that timers may be delivered to: names, or patterns in which a * stands for any letters,
 /// or none.
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What is wrong with a pattern; empty: nothing.
 std::string problemWithTarget(std::string const& pattern);
@@ -16,6 +14,4 @@ std::string problemWithTarget(std::string const& pattern);
 /// Why nothing may be delivered to this topic; empty: it matches one of the patterns.
 std::string refusalOfTarget(std::vector<std::string> const& patterns, std::string_view topic);
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -3,9 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// The time of day, in milliseconds since 1970.
 inline std::int64_t nowInMilliseconds() {
@@ -13,6 +11,4 @@ inline std::int64_t nowInMilliseconds() {
     return floor<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

@@ -14,9 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// What the cluster's topics are like: which there are, and whether ours are set as they must be.
 ///
@@ -94,6 +92,4 @@ private:
     std::thread watcher_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

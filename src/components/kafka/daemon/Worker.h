@@ -16,9 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 /// A member of the group: reads commands, and hands them to the partitions that it owns. It follows
 /// those that it does not own, since nobody knows which the group will assign to it.
@@ -63,6 +61,4 @@ private:
     ServiceNotifier service_;
 };
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka

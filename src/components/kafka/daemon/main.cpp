@@ -19,9 +19,7 @@
 #include <optional>
 #include <stdexcept>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace kafka {
+namespace timingwheel::inline v1::kafka {
 
 namespace {
 
@@ -65,9 +63,7 @@ int run(CommandLine const& line) {
 
 }  // namespace
 
-}  // namespace kafka
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::kafka
 
 int main(int argc, char** argv) {
     namespace kafka = timingwheel::kafka;

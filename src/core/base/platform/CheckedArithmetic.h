@@ -3,9 +3,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // Each stores the result and returns false, or returns true if it does not fit: do not use `result`
 // then.
@@ -69,6 +67,4 @@ using portable::subtractOverflows;
 
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

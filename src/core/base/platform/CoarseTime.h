@@ -6,9 +6,7 @@
 #    include <ctime>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // A reading of std::chrono::steady_clock that is cheaper and behind: on Linux the time of the
 // kernel's last tick. Elsewhere the clock itself, which is behind by nothing.
@@ -37,6 +35,4 @@ inline std::chrono::steady_clock::time_point coarseTime() noexcept {
 inline std::chrono::nanoseconds coarseResolution() noexcept { return std::chrono::nanoseconds{0}; }
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

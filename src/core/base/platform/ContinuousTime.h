@@ -15,9 +15,7 @@
 #    include <mach/mach_time.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Time since the machine started, suspension included: the steady clock stands still meanwhile on
 /// Linux and macOS.
@@ -115,6 +113,4 @@ public:
 };
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

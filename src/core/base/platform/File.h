@@ -3,9 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Opens a file for writing, in bytes. A null pointer and errno if that fails.
 inline std::FILE* openToWrite(std::filesystem::path const& path) noexcept {
@@ -16,6 +14,4 @@ inline std::FILE* openToWrite(std::filesystem::path const& path) noexcept {
 #endif
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -4,9 +4,7 @@
 #    include <intrin.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Tells the processor that this loop waits.
 inline void pause() noexcept {
@@ -21,6 +19,4 @@ inline void pause() noexcept {
 #endif
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -78,9 +78,7 @@
                       TIMINGWHEEL_PROBED(b), TIMINGWHEEL_PROBED(c), TIMINGWHEEL_PROBED(d), \
                       TIMINGWHEEL_PROBED(e))
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 inline std::int64_t probed(std::int64_t number) noexcept { return number; }
 inline void const* probed(void const* address) noexcept { return address; }
@@ -89,6 +87,4 @@ auto probed(Tick tick) noexcept -> decltype(tick.value()) {
     return tick.value();
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

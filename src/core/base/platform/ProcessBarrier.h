@@ -9,9 +9,7 @@
 #    include <unistd.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A memory barrier in every thread of the process that runs, paid by the caller alone: the others
 /// need none of their own. What a thread wrote before it, all see after it.
@@ -55,6 +53,4 @@ private:
 #endif
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -6,9 +6,7 @@
 #    define TIMINGWHEEL_HAS_FEATURE(name) 0
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A sanitizer watches who uses memory after it was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
@@ -18,8 +16,6 @@ constexpr bool kIsMemoryWatched = true;
 constexpr bool kIsMemoryWatched = false;
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail
 
 #undef TIMINGWHEEL_HAS_FEATURE

@@ -8,9 +8,7 @@
 #    include <mutex>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// How one thread sleeps until a time of the steady clock, and how others wake it. sleepUntil() and
 /// wake() keep what Clock::Waiter promises.
@@ -53,6 +51,4 @@ private:
 };
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -16,9 +16,7 @@
 #    include "core/base/platform/Sleeper.h"
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // Sleepers for the times of a system that its condition variables do not wait for. They do what a
 // Sleeper does.
@@ -111,6 +109,4 @@ private:
 
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

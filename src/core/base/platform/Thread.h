@@ -12,9 +12,7 @@
 #    include <sys/prctl.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// While it lives, this thread blocks all signals, and so do threads that it makes: signals are for
 /// the program's own threads.
@@ -63,6 +61,4 @@ inline void sleepPunctually() noexcept {
 #endif
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

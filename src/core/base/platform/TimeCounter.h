@@ -16,9 +16,7 @@
 #    define TIMINGWHEEL_HAS_TIME_COUNTER 0
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The processor's counter that the system computes the steady clock from, read without a fence. So
 /// the processor may read it some instructions early, but not before an exact reading of the clock
@@ -63,6 +61,4 @@ struct TimeCounter {
 #endif
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -22,9 +22,7 @@
 #    include <unistd.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A handle of the system's that becomes readable, or signalled, at a time, and stays so until it
 /// is set anew. The time is the steady clock's, a ContinuousTime, or a WallTime: then it becomes
@@ -150,6 +148,4 @@ inline void TimerDescriptor::set(TimePoint time) noexcept {
 #    endif
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

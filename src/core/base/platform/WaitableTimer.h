@@ -9,9 +9,7 @@
 #include <ratio>
 #include <system_error>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A Sleeper for Windows, where a condition variable wakes up at the system's ticks: every 15.6 ms
 /// unless some program asks for more. A waitable timer of high resolution does not wait for them.
@@ -76,6 +74,4 @@ private:
     Handle const time_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

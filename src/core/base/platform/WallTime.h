@@ -8,9 +8,7 @@
 #    include <sys/timerfd.h>
 #endif
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The system's time of day, in nanoseconds since 1970 UTC. Anybody may set it.
 class WallTime {
@@ -36,6 +34,4 @@ public:
 };
 #endif
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

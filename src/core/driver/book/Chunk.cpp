@@ -3,9 +3,7 @@
 #include <chrono>
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The driver marks without the lock that the caller holds. But it may be less urgent than this
 /// thread, and wait for its core.
@@ -21,6 +19,4 @@ void Chunk::waitForMarks() const noexcept {
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

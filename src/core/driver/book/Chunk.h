@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Entries that are due, which the driver has taken out of the wheel and enters one by one without
 /// the lock.
@@ -136,6 +134,4 @@ private:
     std::atomic<std::size_t> marked_{0};  // written by the driver only
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

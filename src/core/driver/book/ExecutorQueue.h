@@ -7,9 +7,7 @@
 
 #include <cstddef>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The tasks that wait for an executor, and how many claims the executor holds.
 ///
@@ -71,6 +69,4 @@ private:
     ListCursor cursor_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

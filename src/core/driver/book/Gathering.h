@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The two rare cases in which a shard takes all that is pending out of its buckets in one hold,
 /// and then deals with it a chunk a hold:
@@ -82,6 +80,4 @@ private:
     bool isCorrection_ = false;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

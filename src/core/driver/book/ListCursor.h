@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <span>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A walk along lists whose order must not change, in several holds of the lock. Before an entry
 /// is taken out of such a list by itself, passOver() must be called. A list may be moved behind
@@ -58,6 +56,4 @@ private:
     Node* next_ = nullptr;  // the next entry, or the end of a list; null before a list
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

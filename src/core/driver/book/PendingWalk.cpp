@@ -1,8 +1,6 @@
 #include "core/driver/book/PendingWalk.h"
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 PendingWalk::PendingWalk(FoundTimeouts& found, TickScale const& scale, std::size_t notes)
     : found_{found}, scale_{scale} {
@@ -61,6 +59,4 @@ bool PendingWalk::along(ListCursor& cursor, ListCursor::Lists lists) noexcept {
     });
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -11,9 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A walk through all that is pending in a shard, kPerHold entries for each hold of its lock, while
 /// the driver and others go on. An entry that nobody else moves is found in one of two ways:
@@ -68,6 +66,4 @@ private:
     std::size_t movedTo_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

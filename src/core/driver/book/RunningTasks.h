@@ -6,9 +6,7 @@
 
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// That a thread runs the task of an entry. It lies on the stack of that thread, in its RunFrame.
 ///
@@ -119,6 +117,4 @@ private:
     std::uint64_t runs_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -8,9 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -529,6 +527,4 @@ void ShardBook::advanceClockAndRecord(Tick tick) noexcept {
     armed_ = wheel_.delayHeap().size();
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

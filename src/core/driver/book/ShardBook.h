@@ -17,9 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What a shard's lock guards: a wheel, a few lists, and the steps of the timeouts in them. Each
 /// step is for one thread at a time, and calls nothing back: it returns what the caller must know.
@@ -309,6 +307,4 @@ private:
     std::size_t armed_ = 0;  // buckets in the delay heap, by the last recorded event
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

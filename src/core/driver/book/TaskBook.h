@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What the lock of any keeper guards: what is counted, what waits for an executor, what runs.
 ///
@@ -32,6 +30,4 @@ struct TaskBook {
     EventLog events;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

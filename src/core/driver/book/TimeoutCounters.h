@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What has become of the timeouts of one keeper.
 ///
@@ -31,6 +29,4 @@ struct TimeoutCounters {
     std::uint64_t rescheduled = 0;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

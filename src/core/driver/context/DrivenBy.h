@@ -1,8 +1,6 @@
 #pragma once
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The thread that runs what is due in a timer.
 enum class DrivenBy : unsigned char {
@@ -11,6 +9,4 @@ enum class DrivenBy : unsigned char {
     thread,  ///< a thread of the timer's own
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -18,9 +18,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// How long the driver stays away, and how to call it earlier. A driver thread sleeps here. A
 /// loop sleeps elsewhere; the alarm calls it by its descriptor.
@@ -191,6 +189,4 @@ private:
     bool hasDriver_ = false;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

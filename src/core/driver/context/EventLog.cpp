@@ -4,9 +4,7 @@
 
 #include <new>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // Out of line, so that an operation reserves no stack for an event that nobody observes.
 
@@ -31,6 +29,4 @@ void EventLog::record(Stage stage, TimeoutEntry const& entry) noexcept {
     record(eventOf(stage, &entry));
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

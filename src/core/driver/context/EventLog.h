@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The events of one keeper on their way to the observer: recorded under the keeper's lock,
 /// delivered after it is released. Without an observer it costs a load, a test and a jump, and
@@ -57,6 +55,4 @@ private:
     std::vector<TimerEvent> events_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -8,9 +8,7 @@
 
 #include <mutex>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The descriptor by which a LoopTimer calls its loop. It becomes readable when the loop must come.
 ///
@@ -80,6 +78,4 @@ private:
     TimePoint firesAt_ = TimePoint::max();
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #include <timingwheel/RejectedExecution.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The count never exceeds the limit, not even for a moment: otherwise another thread might be
 /// refused although there is room.
@@ -26,6 +24,4 @@ void PendingLimit::refuse() const {
                             std::to_string(most_)};
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// How many timeouts of one timer may be pending. Without a limit nothing is counted, so threads
 /// share no counter.
@@ -54,6 +52,4 @@ private:
     std::atomic<std::uint64_t> refused_{0};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// How late and how long tasks ran. Written by every thread that runs tasks.
 class RunStatistics {
@@ -62,6 +60,4 @@ private:
     std::atomic<std::int64_t> longestRun_{0};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

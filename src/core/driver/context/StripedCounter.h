@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A small number for each thread: 0 for the first that calls this, 1 for the next, and so on.
 inline std::size_t indexOfThisThread() noexcept {
@@ -52,6 +50,4 @@ private:
     std::size_t mask_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -4,9 +4,7 @@
 #include <exception>
 #include <string>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -65,6 +63,4 @@ void TaskReports::slow(SlowTask slow) const noexcept {
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #include <timingwheel/TimerOptions.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Reports to the user's handlers what went wrong with a task. Without a handler it prints one line
 /// on stderr. What a handler throws is dropped.
@@ -22,6 +20,4 @@ private:
     TimerOptions const& options_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #include <thread>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 void TimerClock::freeze() noexcept {
     frozenAt_ = now();
@@ -25,6 +23,4 @@ Clock::TimePoint TimerClock::readOrFrozen(Reading reading) const noexcept {
     return time;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

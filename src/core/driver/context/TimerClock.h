@@ -12,9 +12,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A timer's clock, and the time at which it was frozen. A clock other than the steady one may be
 /// destroyed as soon as its timer has stopped, while hooks and handles outlive both.
@@ -101,6 +99,4 @@ private:
     Clock::TimePoint frozenAt_{};  // written before isFrozen_
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

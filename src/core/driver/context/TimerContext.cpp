@@ -10,9 +10,7 @@
 #include <thread>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -158,6 +156,4 @@ Tick TimerContext::withTolerance(Tick tick, TimeoutOptions const& timeout) const
     return isNever ? tick : Tick{rounded};
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -20,8 +20,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace timingwheel {
-inline namespace v1 {
+namespace timingwheel::inline v1 {
 
 namespace detail {
 
@@ -126,5 +125,4 @@ private:
 };
 
 }  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1

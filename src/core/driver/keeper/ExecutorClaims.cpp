@@ -7,9 +7,7 @@
 
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A claim on its way to the executor, on the stack of the thread that submits it. If the executor
 /// refuses, the claim dies before the exception arrives, so the rejection waits here for it.
@@ -135,6 +133,4 @@ void ExecutorClaims::endRejected(Keeper& keeper, RunFrame& frame, TaskSubject co
     if (subject.node != nullptr) hold.releaseLater(*subject.node);
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

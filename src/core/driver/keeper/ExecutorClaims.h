@@ -10,9 +10,7 @@
 #include <exception>
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Gives claims to the executor, and runs or drops them. A claim runs one of its keeper's queued
 /// tasks, or dies unrun. If fewer claims than queued tasks are left then, the newest task is
@@ -40,6 +38,4 @@ private:
                             std::exception_ptr exception) noexcept;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -6,9 +6,7 @@
 
 #include <vector>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -101,6 +99,4 @@ void Hold::unlockRingAndDeliver(std::int64_t tick) noexcept {
     keeper_.lock_.unlock();
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

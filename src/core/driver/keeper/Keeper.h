@@ -15,9 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 class Hold;
 
@@ -232,6 +230,4 @@ private:
     Data data_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -7,9 +7,7 @@
 #include <exception>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 void Runner::begin(TimeoutEntry& entry) noexcept {
     frame_.entry = &entry;
@@ -163,6 +161,4 @@ bool Runner::returnTo(StoppedTimeouts& stopped, Hold& hold, TimeoutEntry& entry)
     return true;
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

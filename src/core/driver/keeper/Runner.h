@@ -10,9 +10,7 @@
 
 #include <optional>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Runs tasks that are due, and ends what they belong to. It has a hold of their keeper's lock, and
 /// releases it while it calls the user's code.
@@ -48,6 +46,4 @@ private:
     RunFrame& frame_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

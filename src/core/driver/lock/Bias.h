@@ -9,9 +9,7 @@
 #include <thread>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Lets one thread, the favourite, pass a mutex without taking it: by two plain stores and a load.
 /// Another thread takes the mutex and revokes the bias, which costs it a barrier in all threads of
@@ -111,6 +109,4 @@ private:
     std::uint32_t revocations_ = 0;  // since the last restore(); guarded by the mutex
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

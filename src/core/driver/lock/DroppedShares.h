@@ -5,9 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Counts the shares of a keeper that were given back, and says which was the last one.
 ///
@@ -49,6 +47,4 @@ private:
     std::atomic<std::int64_t> count_{0};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -1,8 +1,6 @@
 #include "core/driver/lock/Lock.h"
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The favoured thread takes the mutex as well while the bias is revoked.
 void Lock::lockBiased() noexcept {
@@ -22,6 +20,4 @@ void Lock::holdMutex() noexcept {
     bias_.revoke();
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

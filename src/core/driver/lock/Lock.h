@@ -6,9 +6,7 @@
 
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The lock of a keeper: a mutex, a mutex that is biased towards one thread, or none.
 ///
@@ -77,6 +75,4 @@ private:
     Bias bias_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

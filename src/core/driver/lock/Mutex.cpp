@@ -2,9 +2,7 @@
 
 #include "core/base/platform/Pause.h"
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 #if defined(TIMINGWHEEL_SIMULATED)
@@ -43,6 +41,4 @@ void Mutex::wakeOne() noexcept {
     released_.notify_one();
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// A mutex for holds of less than a microsecond or two. To take it costs an exchange, and to
 /// release it a store. `std::mutex` needs a second exchange, to find out whether a thread sleeps.
@@ -62,6 +60,4 @@ private:
     std::condition_variable released_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

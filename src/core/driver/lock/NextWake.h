@@ -6,9 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// The tick at which a keeper next needs the driver: Tick::max() if never.
 ///
@@ -50,6 +48,4 @@ private:
     std::atomic<std::int64_t> tick_{Tick::kMax};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Something to wait for under a lock, with Lock::wait. Costs one comparison while nobody waits.
 ///
@@ -39,6 +37,4 @@ private:
     std::uint64_t times_ = 0;  // written under both locks
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -2,9 +2,7 @@
 
 #include "core/driver/context/TimerContext.h"
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 thread_local RunFrame* innermost = nullptr;
@@ -37,6 +35,4 @@ bool RunFrame::isRunningHere(TimeoutEntry const& entry) noexcept {
 /// The address of a thread-local variable differs in each thread and is cheaper than an id.
 void const* RunFrame::thisThread() noexcept { return &innermost; }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -3,9 +3,7 @@
 #include "core/driver/book/RunningTasks.h"
 #include "core/driver/run/RunMeter.h"
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 class TimerContext;
 
@@ -37,6 +35,4 @@ private:
     RunFrame* outer_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 RunMeter::RunMeter(TimerContext& context) noexcept
     : context_{context},
@@ -48,6 +46,4 @@ void RunMeter::recordLateness(std::size_t from, std::size_t to, Clock::TimePoint
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstddef>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 class TimerContext;
 
@@ -53,6 +51,4 @@ private:
     std::array<Tick, kMost> deadlines_;
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

@@ -4,9 +4,7 @@
 #include <thread>
 #include <utility>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 namespace {
 
@@ -91,6 +89,4 @@ void awaitEnd(TimeoutNode const& node) noexcept {
     }
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

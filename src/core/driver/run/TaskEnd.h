@@ -8,9 +8,7 @@
 
 #include <exception>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 // How a task ends. All of this calls the user's code, so it happens outside every lock.
 
@@ -33,6 +31,4 @@ void endCancelledTask(TimerContext const& context, TimeoutNode& node) noexcept;
 /// Waits until the thread that cancelled `node` has ended its task. Returns at once on that thread.
 void awaitEnd(TimeoutNode const& node) noexcept;
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

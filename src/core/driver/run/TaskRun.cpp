@@ -7,9 +7,7 @@
 #include <chrono>
 #include <exception>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 void TaskRun::invokeAlone(RunMeter& meter) noexcept {
     meter.finish();
@@ -55,6 +53,4 @@ TimerEvent TaskRun::event(std::uint32_t shard) const noexcept {
             .duration = duration_};
 }
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

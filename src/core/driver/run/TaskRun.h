@@ -12,9 +12,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// Runs one task once: measures it, and catches and reports what it throws.
 ///
@@ -57,6 +55,4 @@ private:
     std::chrono::nanoseconds duration_{};
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail

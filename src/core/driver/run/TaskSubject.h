@@ -5,9 +5,7 @@
 #include <timingwheel/Timeout.h>
 #include <timingwheel/detail/TimeoutEntry.h>
 
-namespace timingwheel {
-inline namespace v1 {
-namespace detail {
+namespace timingwheel::inline v1::detail {
 
 /// What a task belongs to: a node, or the user's object of a hook. It is read before the task is
 /// entered, so the hook itself is not needed later.
@@ -34,6 +32,4 @@ struct TaskSubject {
     void* object = nullptr;  ///< null for a node
 };
 
-}  // namespace detail
-}  // namespace v1
-}  // namespace timingwheel
+}  // namespace timingwheel::inline v1::detail
