@@ -28,11 +28,10 @@ using TimerTaskLinks =
 /// that holds the entry. The entry need not know which one that is: the lists are circular.
 ///
 /// The deadline shares its word with four bits that belong to the entry's owner. RawTimingWheel
-/// reads the deadline, once per placement, and never writes the word (the typed wheels' add and
-/// reschedule do, with the bits 0). So an owner may move the deadline of a queued entry to a
-/// *later* tick at any time, even from another thread. The wheel sees that when the entry's bucket
-/// expires, and places the entry again. Beyond the wheel's reach() it does so once in every turn of
-/// its coarsest level.
+/// reads the deadline, once per placement, and writes the word only in add and reschedule, with the
+/// bits 0. So an owner may move the deadline of a queued entry to a *later* tick at any time, even
+/// from another thread. The wheel sees that when the entry's bucket expires, and places the entry
+/// again. Beyond the wheel's reach() it does so once in every turn of its coarsest level.
 ///
 /// Memory         24 bytes
 /// Thread safety  the word is atomic; the links are guarded like the wheel

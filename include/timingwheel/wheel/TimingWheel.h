@@ -38,11 +38,7 @@ public:
 
     /// Adds an entry. The result says whether it is due already; then it was not stored.
     /// REQUIRES: the entry is in no wheel.
-    Placement add(Entry& entry, Tick deadline) {
-        Placement const placement = raw_.add(entry, deadline);
-        entry.TimerTaskEntry::setDeadline(deadline);
-        return placement;
-    }
+    Placement add(Entry& entry, Tick deadline) { return raw_.add(entry, deadline); }
 
     /// Takes an entry out. Returns false if it was in no wheel. REQUIRES: it is not in another one.
     bool cancel(Entry& entry) noexcept {
@@ -53,10 +49,7 @@ public:
 
     /// Moves an entry, queued or not, to another deadline. REQUIRES: it is not in another wheel.
     Placement reschedule(Entry& entry, Tick deadline) {
-        if (!entry.isQueued()) return add(entry, deadline);
-        Placement const placement = raw_.reschedule(entry, deadline);
-        entry.TimerTaskEntry::setDeadline(deadline);
-        return placement;
+        return entry.isQueued() ? raw_.reschedule(entry, deadline) : raw_.add(entry, deadline);
     }
 
     /// Moves an entry to a deadline that is not earlier than its own, by one store: the entry stays

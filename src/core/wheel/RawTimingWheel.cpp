@@ -80,8 +80,11 @@ void RawTimingWheel::noteLevels() noexcept {
 }
 
 /// What the hot path leaves out: a new level, or a level whose slots are found by division.
-Placement RawTimingWheel::linkFar(TimerTaskEntry& entry, Tick deadline, bool builds) {
-    if (builds) reserve(deadline);
+Placement RawTimingWheel::linkFar(TimerTaskEntry& entry, Tick deadline, bool owns) {
+    if (owns) {
+        reserve(deadline);
+        entry.setDeadline(deadline);
+    }
     if (entry.isQueued()) TimerTaskList::bridge(entry);
     return link(entry, farSpotOf(deadline.value()));
 }

@@ -91,14 +91,12 @@ public:
 
     /// The list that entries go to in the bucket of a slot.
     TimerTaskList::List& openList(std::uint64_t slot) noexcept {
-        auto* const list = reinterpret_cast<std::byte*>(this) + openAt_ + slot * openStride_;
-        return *std::launder(reinterpret_cast<TimerTaskList::List*>(list));
+        return *std::launder(reinterpret_cast<TimerTaskList::List*>(open_ + slot * openStride_));
     }
     /// From now on it is that one: 0 or a lane. REQUIRES: for a lane, the buckets have some.
     void open(unsigned list) noexcept {
         auto* const first = list == 0 ? static_cast<void*>(buckets()) : &lanes()->lists[list - 1];
-        openAt_ = static_cast<std::size_t>(static_cast<std::byte*>(first) -
-                                           reinterpret_cast<std::byte*>(this));
+        open_ = static_cast<std::byte*>(first);
         openStride_ = list == 0 ? sizeof(TimerTaskList) : sizeof(TimerTaskList::Lanes);
     }
     /// True if entries go to a lane, not to the first list of their bucket.
@@ -120,7 +118,7 @@ private:
     std::uint64_t reciprocal_;
     std::uint64_t size_;
     std::uint64_t lastSlot_ = 0;
-    std::size_t openAt_ = sizeof(BucketRing);
+    std::byte* open_ = reinterpret_cast<std::byte*>(this + 1);  // the one of slot 0
     std::size_t openStride_ = sizeof(TimerTaskList);
     BucketRing* above_ = nullptr;
     std::int64_t granularity_;
