@@ -166,6 +166,26 @@ TEST(LoopTimerInterleavings, TwoThreadsMakeNoPassAtOnce) {
     });
 }
 
+// Bug pattern: a thread counts the handles, then learns that the driver's reference was given up:
+// by one that was made in between.
+TEST(LoopTimerInterleavings, TheLastHandleMayGoWhileATaskCopiesItsOwn) {
+    expectAll("G11", "interleavings of the last handle and one that a task keeps", [] {
+        ManualClock clock;
+        LoopTimer timer{TimerOptions{.tick = milliseconds{1}, .wheelSize = 4, .clock = clock}};
+        Timeout kept;
+        Timeout last = timer.scheduleAtFixedRate([&](Timeout const& self) { kept = self; },
+                                                 milliseconds{1}, milliseconds{1});
+        std::thread other{[&] {
+            clock.advance(milliseconds{1});
+            timer.runDue();
+            require(kept.cancel(), "it is not pending");
+            kept = {};
+        }};
+        last = {};
+        other.join();
+    });
+}
+
 TEST(LoopTimerInterleavings, StopOnAnotherThreadWaitsForThePass) {
     expectAll("G31", "interleavings of a pass and a stop elsewhere with a timeout lost", [] {
         auto loop = std::make_unique<Loop>();

@@ -82,5 +82,23 @@ TEST(PendingInterleavings, WhatAFlatTimersWorkerTakesInMeanwhileIsShownOnce) {
               });
 }
 
+// Bug pattern: a thread counts the handles, then learns that the driver's reference was given up:
+// by one that was made in between.
+TEST(PendingInterleavings, TheLastHandleMayGoWhileWhatIsShownCancels) {
+    expectAll("G11", "interleavings of the last handle and a shown one that cancels", [] {
+        auto timer = std::make_unique<SystemTimer>(smallOptions<SystemTimer>());
+        Timeout last = timer->newTimeout([] {}, milliseconds{9});
+        std::size_t cancelled = 0;
+        std::thread other{[&] {
+            timer->pending([&](PendingTimeout const& shown) {
+                if (shown.timeout.cancel()) ++cancelled;
+            });
+        }};
+        last = {};
+        other.join();
+        require(cancelled + timer->stop().size() == 1, "it ended in another way");
+    });
+}
+
 }  // namespace
 }  // namespace timingwheel::test::simulation

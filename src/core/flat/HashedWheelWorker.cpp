@@ -229,7 +229,8 @@ void HashedWheelWorker::wake(Tick tick, RunFrame& frame) noexcept {
     unlinkCancelled();
     transfer(tick);
     TIMINGWHEEL_PROBE_3(wake, tick.value() % ticksPerWheel(), std::int64_t{0}, tick);
-    if (context().isObserved()) [[unlikely]]
+    // A cancelled() may have destroyed the timer just now.
+    if (context().isObserved() && !context().hasStopped()) [[unlikely]]
         observeWake(tick);
     if (wheel_.beginTick(tick)) {
         while (takeDue()) {

@@ -66,6 +66,7 @@ void FoundTimeouts::add(TimeoutEntry& entry) noexcept {
         found.kind = kindOf(node.periodicity());
         found.period = node.periodicity().period;
     }
+    node.noteLent();
     node.retain();
     found.timeout = TimeoutAccess::adopt(node);
 }

@@ -30,9 +30,20 @@ public:
     /// caller owes the keeper a share. See Keeper::release.
     bool release() noexcept;
     /// Gives up the driver's reference without counting. For a cancel(): its caller has a handle,
-    /// and the last handle then knows that it is the last. REQUIRES: isTaskGone().
+    /// and the last handle then knows that it is the last. REQUIRES: isTaskGone(), and !wasLent()
+    /// before that.
     void giveUpDriversReference() noexcept {
         gone_.store(Gone::taskAndDriver, std::memory_order_release);
+    }
+
+    /// Notes that a handle is made of the driver's reference, while the timeout may still be
+    /// cancelled: from now on another handle may come while the last one goes.
+    void noteLent() noexcept {
+        Gone expected = Gone::nothing;
+        gone_.compare_exchange_strong(expected, Gone::nothingAndLent, std::memory_order_relaxed);
+    }
+    bool wasLent() const noexcept {
+        return gone_.load(std::memory_order_relaxed) == Gone::nothingAndLent;
     }
 
     TaskOperations const& task() const noexcept {
@@ -48,9 +59,7 @@ public:
     /// May throw what the task's destructor throws. REQUIRES: hasDestructor().
     void destroyTask() { task().destroy(taskAddress()); }
     void setTaskGone() noexcept { gone_.store(Gone::task, std::memory_order_release); }
-    bool isTaskGone() const noexcept {
-        return gone_.load(std::memory_order_acquire) != Gone::nothing;
-    }
+    bool isTaskGone() const noexcept { return gone_.load(std::memory_order_acquire) >= Gone::task; }
     void* taskAddress() noexcept { return reinterpret_cast<std::byte*>(this) + taskOffset_; }
 
     bool isPeriodic() const noexcept { return isPeriodic_; }
@@ -70,11 +79,11 @@ private:
           isPeriodic_{periodic} {}
     ~TimeoutNode() = default;
 
-    enum class Gone : std::uint8_t { nothing, task, taskAndDriver };
+    enum class Gone : std::uint8_t { nothing, nothingAndLent, task, taskAndDriver };
 
     /// True if the caller's reference is the last of `references`: the only one, or one of two if
     /// the other is the driver's and was given up. With two, nobody else has a handle to cancel
-    /// by, so the answer stays true.
+    /// by, and none was ever lent, so the answer stays true.
     bool isLast(std::uint32_t references) const noexcept {
         return references == 1 ||
                (references == 2 && gone_.load(std::memory_order_acquire) == Gone::taskAndDriver);

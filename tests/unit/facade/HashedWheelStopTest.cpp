@@ -3,6 +3,7 @@
 #include <support/AllocationCounter.h>
 #include <support/Handles.h>
 #include <support/HashedWheel.h>
+#include <support/Recorder.h>
 
 #include <gtest/gtest.h>
 
@@ -259,6 +260,21 @@ TEST_F(HashedWheelStop, ACancelledMayDestroyTheTimer) {
     EXPECT_EQ(timer, nullptr);
     EXPECT_TRUE(other.isReturned());
     EXPECT_EQ(log.count(), 0U);
+}
+
+// G8. Bug pattern: the worker's tick goes on, and reports a wake to an observer that may be gone.
+TEST_F(HashedWheelStop, OfATimerThatACancelledDestroysOnTheWorkerIsTheEndOfAllEvents) {
+    Recorder recorder;
+    auto timer = std::make_unique<HashedWheelTimer>(options({.observer = &recorder}));
+    Timeout const t = timer->newTimeout(Calls{[&] {
+                                            timer.reset();
+                                            recorder.clear();
+                                        }},
+                                        1h);
+    EXPECT_TRUE(t.cancel());
+    clock.advance(100ms);
+    EXPECT_EQ(timer, nullptr);
+    EXPECT_TRUE(recorder.events().empty());
 }
 
 }  // namespace

@@ -51,8 +51,9 @@ std::shared_ptr<TimerTask> Keeper::sharedTask(TimeoutNode& node) {
     return node.task().shared(node.taskAddress());
 }
 
-/// In the user's code the caller's handle may die, so this counts the reference down.
-void Keeper::endCancelledByUser(TimeoutNode& node) const noexcept {
+/// The caller's handle may die in the user's code, or not be one of those that were counted when
+/// another handle went: so this counts the reference down.
+void Keeper::endCancelledAndCount(TimeoutNode& node) const noexcept {
     endCancelledTask(context_, node);
     release(node);
 }

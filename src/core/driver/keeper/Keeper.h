@@ -70,8 +70,8 @@ protected:
 
     /// Ends a node whose cancellation was won: its task, and the driver's reference.
     void endCancelled(TimeoutNode& node) const noexcept {
-        if (node.callsUserWhenCancelled()) [[unlikely]]
-            return endCancelledByUser(node);
+        if (node.callsUserWhenCancelled() || node.wasLent()) [[unlikely]]
+            return endCancelledAndCount(node);
         node.setTaskGone();
         node.giveUpDriversReference();
     }
@@ -82,7 +82,7 @@ private:
     friend class Hold;
     friend struct KeeperProbe;  // tests
 
-    void endCancelledByUser(TimeoutNode& node) const noexcept;
+    void endCancelledAndCount(TimeoutNode& node) const noexcept;
 
     // Read by all threads, seldom written.
     TimerContext& context_;

@@ -22,6 +22,7 @@ void TaskRun::callTask() noexcept {
                         &context_);
     try {
         if (subject_.node == nullptr) return subject_.hook->run(subject_.object);
+        if (subject_.node->isPeriodic()) subject_.node->noteLent();  // the task may copy `self`
         BorrowedTimeout const self{*subject_.node};
         subject_.node->run(self.get());
     } catch (...) {
