@@ -44,7 +44,8 @@ constexpr void requireTask() {
         static_assert(!std::is_arithmetic_v<Time>, "a length of time needs a unit: 30s");
     else
         static_assert(std::is_convertible_v<Time, When>,
-                      "a time is a delay, or a time point of the timer's clock");
+                      "a time is a delay, or a time point of the timer's clock: of system_clock, "
+                      "Clock::wallTime(time) for a timer under Clock::wall()");
 }
 
 /// For anything else any When: requireTask() has reported the mistake.
