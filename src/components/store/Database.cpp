@@ -55,8 +55,11 @@ int Database::changes() const noexcept { return sqlite3_changes(connection_); }
 std::int64_t Database::lastKey() const noexcept { return sqlite3_last_insert_rowid(connection_); }
 
 void Database::fail(std::string_view what) const {
-    throw StoreError{name_ + ": " + std::string{what} + ": " + sqlite3_errmsg(connection_),
-                     sqlite3_extended_errcode(connection_)};
+    int const code = sqlite3_extended_errcode(connection_);
+    bool const isInUse = (code & 0xFF) == SQLITE_BUSY;
+    throw StoreError{name_ + ": " + std::string{what} + ": " + sqlite3_errmsg(connection_) +
+                         (isInUse ? ": another timer or program uses the file" : ""),
+                     code};
 }
 
 void Database::refuse(std::string_view why) const {
