@@ -58,7 +58,7 @@ void Database::fail(std::string_view what) const {
     int const code = sqlite3_extended_errcode(connection_);
     bool const isInUse = (code & 0xFF) == SQLITE_BUSY;
     throw StoreError{name_ + ": " + std::string{what} + ": " + sqlite3_errmsg(connection_) +
-                         (isInUse ? ": another timer or program uses the file" : ""),
+                         (isInUse ? ": a timer or program uses the file" : ""),
                      code};
 }
 

@@ -1353,7 +1353,11 @@ TEST_F(DurableTimerTest, RefusesAFileThatIsInUse) {
     real.retryDelay = 1h;
     test::TemporaryFile const file;
     DurableTimer const first{file.path, deliveries.handler(), real};
-    expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
+    expectError(
+        [&] {
+            DurableTimer{file.path, deliveries.handler(), real};
+        },
+        "database is locked: a timer or program uses the file");
 }
 
 // One looks into it, others have it for a moment.
@@ -1366,7 +1370,11 @@ TEST_F(DurableTimerTest, WaitsForAFileThatOthersUse) {
     { DurableTimer const first{file.path, deliveries.handler(), real}; }
     std::optional<Connection> other{std::in_place, file.path};
     other->run("BEGIN; SELECT count(*) FROM timeout");
-    expectError([&] { DurableTimer{file.path, deliveries.handler(), real}; }, "database is locked");
+    expectError(
+        [&] {
+            DurableTimer{file.path, deliveries.handler(), real};
+        },
+        "a timer or program uses the file");
     real.lockTimeout = 1h;
     real.retryDelay = 1ms;
     test::together(kStarts + 1, [&](std::size_t i) {
