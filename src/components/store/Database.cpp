@@ -62,8 +62,8 @@ void Database::fail(std::string_view what) const {
                      code};
 }
 
-void Database::refuse(std::string_view why) const {
-    throw StoreError{name_ + ": " + std::string{why}, SQLITE_ERROR};
+void Database::refuse(std::string_view why, int code) const {
+    throw StoreError{name_ + ": " + std::string{why}, code};
 }
 
 // Some failures have ended the transaction already.

@@ -32,7 +32,7 @@ public:
 
     /// Throws the last failure: "<file>: <what>: <SQLite's words>".
     [[noreturn]] void fail(std::string_view what) const;
-    [[noreturn]] void refuse(std::string_view why) const;
+    [[noreturn]] void refuse(std::string_view why, int code = 1) const;  // SQLITE_ERROR
 
 private:
     friend class Statement;

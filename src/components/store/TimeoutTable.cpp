@@ -43,7 +43,12 @@ std::unique_ptr<TimeoutTable> TimeoutTable::open(std::filesystem::path const& fi
 SharedRow TimeoutTable::read(Key key) {
     Reading const reading{read_};
     read_.bind(1, key);
-    return read_.step() ? current(read_) : SharedRow{};
+    if (!read_.step()) refuseKey(key);
+    return current(read_);
+}
+
+void TimeoutTable::refuseKey(Key key) const {
+    database_.refuse("is damaged: it has no row " + std::to_string(key), SQLITE_CORRUPT);
 }
 
 bool TimeoutTable::readNear(Place behind, std::int64_t until, Amount room,

@@ -39,14 +39,17 @@ public:
         insert_.bind(1, id).bind(2, deadline).bind(3, payload).run();
         return database_.lastKey();
     }
-    void move(Key key, std::int64_t deadline) { move_.bind(1, key).bind(2, deadline).run(); }
+    /// Both throw if it is not there: only a damaged index names such a key.
+    void move(Key key, std::int64_t deadline) {
+        move_.bind(1, key).bind(2, deadline).run();
+        if (database_.changes() == 0) refuseKey(key);
+    }
+    SharedRow read(Key key);
     /// False if it was not there.
     bool remove(Key key) {
         remove_.bind(1, key).run();
         return database_.changes() > 0;
     }
-    /// Null if it is not there.
-    SharedRow read(Key key);
     /// Adds those behind a place and before a time: as many as there is room for, and at least one.
     /// False if there are no more. If it throws, it has added those before the damage.
     bool readNear(Place behind, std::int64_t until, Amount room, std::vector<SharedRow>& rows);
@@ -60,6 +63,7 @@ private:
     Database& prepare();
     void keepWhatIsCommitted();
     bool checkWhose();
+    [[noreturn]] void refuseKey(Key key) const;
     void makeTable();
 
     Database database_;

@@ -1273,6 +1273,32 @@ TEST_F(DurableTimerTest, TellsOfADamagedFile) {
     EXPECT_GT(told, 0);
 }
 
+// SQLite does not find this. To move what is near ended the process; what is far was "moved".
+TEST_F(DurableTimerTest, TellsOfAnIndexThatNamesARowThatIsNotThere) {
+    start();
+    timer->schedule("damaged", now() + 1h).get();
+    timer->schedule("whole", now() + 1h).get();
+    timer.reset();
+    std::string& content = disk.files()["timeouts.db"].content;
+    // How the index by id begins an entry: a length, the kind of the id, and that of the key.
+    constexpr char kOne = 9, kNought = 8;
+    std::string const kind{'\3', '\x1a', kOne};
+    std::size_t const entry = content.find(kind + "damaged");
+    ASSERT_NE(entry, std::string::npos);
+    content[entry + 2] = kNought;
+    start();
+    for (auto const delay : {1ms, 7'200'000ms}) {
+        try {
+            timer->reschedule("damaged", now() + delay).get();
+            FAIL() << "nothing was told";
+        } catch (StoreError const& error) {
+            EXPECT_EQ(error.code(), SQLITE_CORRUPT) << error.what();
+        }
+    }
+    EXPECT_TRUE(timer->reschedule("whole", now()).get());
+    waitForPending(1);
+}
+
 // SQLite takes them, and keeps nothing. The last is a URI, or a file in a folder that is not there.
 TEST_F(DurableTimerTest, RefusesAFileThatKeepsNothing) {
     DurableTimerOptions real = options();

@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
+#include <sqlite3.h>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,20 @@ TEST_F(TimeoutTableTest, HasTheRowsOfAnIdTheNewestFirst) {
     EXPECT_GT(table.insert("a", 3, ""), second) << "no key is used twice";
     table.move(other, 7);
     EXPECT_EQ(table.read(other)->deadline, 7);
-    EXPECT_EQ(table.read(second), nullptr);
+}
+
+TEST_F(TimeoutTableTest, TellsOfAKeyThatHasNoRow) {
+    Key const key = table.insert("a", 1, "");
+    table.remove(key);
+    for (auto const& use : {std::function<void()>{[&] { table.read(key); }},
+                            std::function<void()>{[&] { table.move(key, 2); }}}) {
+        try {
+            use();
+            FAIL() << "nothing was told";
+        } catch (StoreError const& error) {
+            EXPECT_EQ(error.code(), SQLITE_CORRUPT) << error.what();
+        }
+    }
 }
 
 TEST_F(TimeoutTableTest, ReadsPortionsInTheOrderOfDeadlinesAndKeys) {
