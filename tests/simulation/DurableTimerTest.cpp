@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstddef>
-#include <exception>
 #include <iostream>
 #include <memory>
 #include <sqlite3.h>
@@ -39,7 +38,7 @@ struct World {
     explicit World(DurableTimer::Handler handler, std::size_t threads = 1) {
         store::DurableTimerOptions options;
         options.threads = threads;
-        options.errorHandler = [this](std::exception_ptr const&) { ++*errors; };
+        options.errorHandler = [this](store::DurableFailure const&) { ++*errors; };
         options.clock = clock;
         options.retryClock = steady;
         options.fileSystem = PowerCut::kName;

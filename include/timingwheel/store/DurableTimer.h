@@ -14,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace timingwheel::inline v1::store {
 
@@ -33,6 +34,13 @@ struct DurableTimeout {
     std::string id;
     std::string payload;
     std::chrono::system_clock::time_point deadline;
+};
+
+/// What an error handler receives.
+struct DurableFailure {
+    std::exception_ptr exception;
+    /// The timeout whose handler threw; empty: an error of SQLite that no caller waits for.
+    std::string_view id = {};
 };
 
 /// All are checked by the constructor, which throws std::invalid_argument with the option's name,
@@ -64,10 +72,10 @@ struct DurableTimerOptions {
     Duration retryDelay = std::chrono::seconds{1};
     /// How long the constructor waits while another program uses the file: 0 to an hour.
     Duration lockTimeout = std::chrono::seconds{5};
-    /// Receives what a handler throws, and SQLite's errors where no caller waits. By
-    /// default a line on stderr. Called by one thread at a time, also by the one that commits. So
-    /// it must not throw, and not wait for the timer: not for a future, for room, or for stop().
-    std::function<void(std::exception_ptr)> errorHandler = {};
+    /// Receives what handlers throw, and SQLite's errors where no caller waits. By default a line on
+    /// stderr. Called by one thread at a time, also by the one that commits. So it must not throw,
+    /// and not wait for the timer: not for a future, for room, or for stop().
+    std::function<void(DurableFailure const&)> errorHandler = {};
     /// Must be of Clock::Kind::wall, and outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::wall();
     /// Measures retryDelay, so not of Clock::Kind::wall. Must outlive the timer.
@@ -142,8 +150,8 @@ public:
     [[nodiscard]] std::future<bool> reschedule(std::string id, TimePoint deadline);
     [[nodiscard]] std::future<bool> cancel(std::string id);
 
-    /// Copies the file while the timer goes on, about 1 MiB between two commits: to keep a copy, or
-    /// to look into it. The future is ready when the copy is on the disk.
+    /// Copies the file while the timer goes on, between two commits about 1 MiB and what the last one
+    /// has added: to keep a copy, or to look into it. The future is ready when the copy is on the disk.
     ///
     /// - The copy has what was confirmed before the call, and may have what was confirmed since. A
     ///   DurableTimer can be made of it.

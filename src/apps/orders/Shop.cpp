@@ -17,7 +17,7 @@ Shop::Shop(std::filesystem::path const& file, std::chrono::milliseconds wait)
              [this](DurableTimeout const& order) { timersBook_.cancel(order.id); },
              {.retryDelay = std::chrono::milliseconds{50},  // 64 times that is less than 5 s
               .lockTimeout = wait,
-              .errorHandler = [this](std::exception_ptr error) { note(error); }}} {
+              .errorHandler = [this](auto& failure) { note(failure.exception); }}} {
     tellTimer();
 }
 

@@ -76,7 +76,7 @@ public:
             std::exception_ptr error;
             shared_.inbox.put(row->key, call(*row, error));
             // The writer knows first: what is reported to have thrown is pending.
-            if (error) shared_.errors.report(error);
+            if (error) shared_.errors.report({error, row->id});
         }
     }
 

@@ -144,7 +144,7 @@ void NearHorizon::place(Near& near, Timer& timer, Clock::TimePoint time, Task ta
         near.timeout = timer.newTimeout(std::move(task), time);
     } catch (...) {
         // What is in the file waits for the next start.
-        shared_.errors.report(std::current_exception());
+        shared_.errors.report({std::current_exception()});
     }
 }
 

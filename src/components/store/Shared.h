@@ -58,28 +58,36 @@ private:
 /// Thread safety  any number of threads; the handler is called by one at a time
 class ErrorReports {
 public:
-    explicit ErrorReports(std::function<void(std::exception_ptr)> const& handler)
+    explicit ErrorReports(std::function<void(DurableFailure const&)> const& handler)
         : handler_{handler} {}
 
-    void report(std::exception_ptr const& error) {
+    void report(DurableFailure const& failure) {
         std::lock_guard const lock{mutex_};
-        if (!handler_) return print(error);
-        handler_(error);
+        if (!handler_) return print(failure);
+        handler_(failure);
     }
 
 private:
-    static void print(std::exception_ptr const& error) {
+    /// Needs no memory, since the failure may be that there is none.
+    static void print(DurableFailure const& failure) {
+        auto const line = [id = failure.id](char const* said) {
+            if (id.empty())
+                std::fprintf(stderr, "timingwheel: %s\n", said);
+            else
+                std::fprintf(stderr, "timingwheel: the handler of \"%.*s\" threw: %s\n",
+                             static_cast<int>(id.size()), id.data(), said);
+        };
         try {
-            std::rethrow_exception(error);
+            std::rethrow_exception(failure.exception);
         } catch (std::exception const& exception) {
-            std::fprintf(stderr, "timingwheel: %s\n", exception.what());
+            line(exception.what());
         } catch (...) {
-            std::fputs("timingwheel: the store failed\n", stderr);
+            line("an exception that is not a std::exception");
         }
     }
 
     std::mutex mutex_;
-    std::function<void(std::exception_ptr)> const& handler_;
+    std::function<void(DurableFailure const&)> const& handler_;
 };
 
 /// What all threads of a store share. Everything else belongs to one of them.

@@ -62,7 +62,7 @@ void Writer::commit(std::vector<Change>& group) {
         near_.rollBack();
         makeRoom();
         for (Change& change : group) change.answer.set_exception(error);
-        if (group.empty()) shared_.errors.report(error);
+        if (group.empty()) shared_.errors.report({error});
         return;
     }
     std::for_each(removed, ended_.end(), [&](Key key) { near_.forget(key); });
@@ -157,7 +157,7 @@ void Writer::callAgain() {
         try {
             near_.callAgain(table_->read(*key));
         } catch (...) {
-            shared_.errors.report(std::current_exception());
+            shared_.errors.report({std::current_exception()});
             near_.retry(*key);
         }
     }
@@ -167,7 +167,7 @@ void Writer::tryToRead() {
     try {
         read();
     } catch (...) {
-        shared_.errors.report(std::current_exception());
+        shared_.errors.report({std::current_exception()});
         tryToWakeLater(&Inbox::wakeToRead, reading_);
     }
 }
@@ -205,7 +205,7 @@ void Writer::tryToWakeLater(void (Inbox::*wake)(), Timeout& wakeUp) {
                shared_.options.retryClock.get().now() + shared_.options.retryDelay.nanoseconds(),
                wake, wakeUp);
     } catch (...) {
-        shared_.errors.report(std::current_exception());
+        shared_.errors.report({std::current_exception()});
     }
 }
 

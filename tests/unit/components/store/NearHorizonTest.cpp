@@ -48,7 +48,7 @@ protected:
     Shared shared{std::in_place_type<ManualTimer>,
                   DurableTimerOptions{.maxRead = 4,
                                       .maxBytes = 100,
-                                      .errorHandler = [this](std::exception_ptr) { ++errors; },
+                                      .errorHandler = [this](DurableFailure const&) { ++errors; },
                                       .clock = clock,
                                       .retryClock = steady}};
     NearHorizon horizon{shared};

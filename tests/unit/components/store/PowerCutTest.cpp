@@ -47,7 +47,7 @@ class Trial {
 public:
     Trial(std::uint64_t seed, PowerCut::Unsynced unsynced, DurableTimerOptions const& limits)
         : disk{seed, unsynced}, options_{limits} {
-        options_.errorHandler = [](std::exception_ptr) {};
+        options_.errorHandler = [](DurableFailure const&) {};
         options_.clock = clock_;
         options_.fileSystem = PowerCut::kName;
     }
