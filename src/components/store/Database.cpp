@@ -1,5 +1,6 @@
 #include "components/store/Database.h"
 
+#include <algorithm>
 #include <sqlite3.h>
 #include <utility>
 
@@ -35,6 +36,18 @@ Database::Database(std::filesystem::path const& file, std::string const& fileSys
 }
 
 Database::~Database() { sqlite3_close(connection_); }
+
+void Database::leaveLog(bool isLeft) noexcept {
+    sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isLeft ? 1 : 0, nullptr);
+}
+
+bool Database::hasLog() const noexcept {
+    sqlite3_file* log = nullptr;
+    sqlite3_int64 size = 0;
+    sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    return log != nullptr && log->pMethods != nullptr &&
+           log->pMethods->xFileSize(log, &size) == SQLITE_OK && size > 0;
+}
 
 void Database::execute(char const* sql) {
     if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
@@ -130,7 +143,7 @@ std::string Statement::text(int column) const {
 }
 
 Backup::Backup(Database& database, std::filesystem::path const& file, std::string const& fileSystem)
-    : copy_{file, fileSystem} {
+    : source_{database}, size_{database.number("PRAGMA page_count")}, copy_{file, fileSystem} {
     copy_.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA fullfsync = 1");
     char const* const path = sqlite3_db_filename(copy_.connection_, "main");
     if (path == nullptr || *path == 0) copy_.refuse("a copy there would not be kept");
@@ -143,7 +156,9 @@ Backup::Backup(Database& database, std::filesystem::path const& file, std::strin
 Backup::~Backup() { sqlite3_backup_finish(backup_); }
 
 bool Backup::step(int pages) {
-    if (sqlite3_backup_step(backup_, pages) == SQLITE_OK) return true;
+    std::int64_t const size = source_.number("PRAGMA page_count");
+    std::int64_t const added = std::max<std::int64_t>(size - std::exchange(size_, size), 0);
+    if (sqlite3_backup_step(backup_, pages + static_cast<int>(added)) == SQLITE_OK) return true;
     // Whether it is whole, or what was wrong.
     if (sqlite3_backup_finish(std::exchange(backup_, nullptr)) != SQLITE_OK) copy_.fail("copying");
     return false;

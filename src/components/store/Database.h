@@ -23,6 +23,11 @@ public:
     Database& operator=(Database const&) = delete;
     ~Database();
 
+    /// Whether to leave a log as it is when this is closed. By default SQLite writes it back.
+    void leaveLog(bool isLeft) noexcept;
+    /// True if there is a log with commits. REQUIRES: a transaction has begun.
+    bool hasLog() const noexcept;
+
     void execute(char const* sql);
     std::int64_t number(char const* sql);
     std::string text(char const* sql);
@@ -107,10 +112,13 @@ public:
     /// A copy that is not whole becomes empty.
     ~Backup();
 
-    /// False when the copy is whole, and on the disk.
+    /// Copies so many pages, and as many as were added since the last step: so it comes to an end,
+    /// however fast the database grows. False when the copy is whole, and on the disk.
     bool step(int pages);
 
 private:
+    Database& source_;
+    std::int64_t size_;  // of the source at the last step, in pages
     Database copy_;
     sqlite3_backup* backup_ = nullptr;
 };

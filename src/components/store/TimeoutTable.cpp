@@ -72,10 +72,12 @@ Database& TimeoutTable::prepare() {
     database_.execute("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
     bool isNew = false;
     {
-        Transaction transaction{database_};  // which takes the lock
+        Transaction transaction{database_};      // which takes the lock
+        database_.leaveLog(database_.hasLog());  // it may be that of something else
         isNew = checkWhose();
         transaction.commit();
     }
+    database_.leaveLog(false);
     keepWhatIsCommitted();
     if (isNew) makeTable();
     return database_;

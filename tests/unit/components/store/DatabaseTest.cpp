@@ -86,5 +86,13 @@ TEST_F(DatabaseTest, RollsBackWhatWasNotCommitted) {
     EXPECT_EQ(database.number("SELECT COUNT(*) FROM t"), 1);
 }
 
+TEST_F(DatabaseTest, EndsACopyOfADatabaseThatGrowsFaster) {
+    Backup backup{database, "copy.db", test::PowerCut::kName};
+    int steps = 1;
+    for (; backup.step(1) && steps < 100; ++steps)
+        database.execute("INSERT INTO t SELECT randomblob(8000) FROM t LIMIT 3");
+    EXPECT_LT(steps, 10);
+}
+
 }  // namespace
 }  // namespace timingwheel::store

@@ -53,7 +53,7 @@ class DurableTimerTest : public testing::Test {
 protected:
     Time now() const { return Clock::systemTime(clock.now()); }
     DurableTimerOptions options() {
-        return {.errorHandler = [this](std::exception_ptr) { ++errors; },
+        return {.errorHandler = [this](DurableFailure const&) { ++errors; },
                 .clock = clock,
                 .retryClock = steady,
                 .fileSystem = PowerCut::kName};
@@ -252,6 +252,27 @@ TEST_F(DurableTimerTest, CallsAHandlerThatThrowsAgain) {
     });
     EXPECT_EQ(calls, 3);
     EXPECT_EQ(errors, 2);
+}
+
+TEST_F(DurableTimerTest, PrintsWhichTimeoutsHandlerThrew) {
+    DurableTimerOptions silent = options();
+    silent.errorHandler = {};
+    testing::internal::CaptureStderr();
+    {
+        std::atomic<int> calls{0};
+        Run const run = start(
+            [&](DurableTimeout const&) {
+                if (calls++ == 0) throw std::runtime_error{"no paper"};
+            },
+            silent);
+        timer->schedule("4711", now()).get();
+        waitUntil([&] {
+            steady.advance(1s);
+            return timer->pendingTimeouts() == 0;
+        });
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "timingwheel: the handler of \"4711\" threw: no paper\n");
 }
 
 // The time of day may be set meanwhile.
@@ -888,7 +909,9 @@ TEST_F(DurableTimerTest, CancelsWhatIsReportedToHaveThrown) {
     std::promise<void> isReported;
     std::promise<void> mayEnd;
     DurableTimerOptions slow = options();
-    slow.errorHandler = [&](std::exception_ptr) {
+    slow.errorHandler = [&](DurableFailure const& failure) {
+        EXPECT_EQ(failure.id, "a");
+        EXPECT_THROW(std::rethrow_exception(failure.exception), std::runtime_error);
         isReported.set_value();
         mayEnd.get_future().wait();
     };
@@ -1193,6 +1216,27 @@ TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingElse) {
             DurableTimer{"/nowhere/timeouts.db", deliveries.handler(), real};
         },
         "/nowhere/timeouts.db: cannot be opened: unable to open database file");
+}
+
+TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingThatWasKilledAndLeavesItsLog) {
+    DurableTimerOptions real = options();
+    real.fileSystem = "";
+    ForeignFile const foreign{"PRAGMA journal_mode = WAL"};
+    std::filesystem::path const log = foreign.path.string() + "-wal";
+    sqlite3* connection = nullptr;
+    sqlite3_open(foreign.path.string().c_str(), &connection);
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    sqlite3_exec(connection, "CREATE TABLE address (name TEXT)", nullptr, nullptr, nullptr);
+    sqlite3_close(connection);
+    auto const size = std::filesystem::file_size(log);
+    expectError(
+        [&] {
+            DurableTimer{foreign.path, deliveries.handler(), real};
+        },
+        "is a database of something else");
+    ASSERT_TRUE(std::filesystem::exists(log));
+    EXPECT_EQ(std::filesystem::file_size(log), size);
+    std::filesystem::remove(log);
 }
 
 TEST_F(DurableTimerTest, RefusesAFileOfItsOwnWithoutItsTable) {
