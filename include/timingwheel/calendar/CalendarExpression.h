@@ -48,7 +48,8 @@ struct CalendarFields;
 /// or `*/n` as the whole field, and `0/n` in OnCalendar. All others follow the CalendarPolicy.
 ///
 /// Units          whole seconds; years 1 to 9999
-/// Complexity     next(): O(months + changes of the clock to the next time), at most 400 years
+/// Complexity     next(): O(months + changes of the clock to the next time), at most 400 years; to
+///                the year 9999 if all its times fall into gaps, and a policy skips those
 /// Thread safety  may be used and copied by any number of threads
 /// Errors         CalendarError from cron() and onCalendar(): not understood, or never comes
 class TIMINGWHEEL_CALENDAR_API CalendarExpression {

@@ -23,7 +23,8 @@ struct ZoneData;
 /// Thread safety  may be used and copied by any number of threads
 /// Lifetime       the database is loaded by the first zone but UTC, and stays
 /// Errors         an unknown name throws std::invalid_argument, which names it; so does a zone
-///                whose file has no rule
+///                whose file has no rule. std::system_error if no descriptor or memory is left to
+///                read the file
 class TIMINGWHEEL_CALENDAR_API TimeZone {
 public:
     /// A time during which the offset from UTC stays the same: [begin, end).

@@ -153,7 +153,8 @@ void readWeekdays(Reader& reader, CalendarFields& fields) {
     } while (reader.skip(","));
 }
 
-std::string_view meaningOfWord(std::string_view word) {
+/// In any case, as systemd has it.
+std::string_view meaningOfWord(std::string_view expression, Word word) {
     static constexpr std::pair<std::string_view, std::string_view> kMeanings[] = {
         {"minutely", "*-*-* *:*:00"},         {"hourly", "*-*-* *:00:00"},
         {"daily", "*-*-* 00:00:00"},          {"weekly", "Mon *-*-* 00:00:00"},
@@ -161,7 +162,8 @@ std::string_view meaningOfWord(std::string_view word) {
         {"semiannually", "*-01,07-01 00:00"}, {"semi-annually", "*-01,07-01 00:00"},
         {"yearly", "*-01-01 00:00:00"},       {"annually", "*-01-01 00:00:00"}};
     for (auto const& [shorthand, meaning] : kMeanings) {
-        if (shorthand == word) {
+        Reader reader{expression, word};
+        if (reader.skip(shorthand) && reader.atEnd()) {
             return meaning;
         }
     }
@@ -203,7 +205,7 @@ CalendarFields parseOnCalendar(std::string_view expression, Word& zone) {
         }
         ++word;
     };
-    if (std::string_view const meaning = meaningOfWord(word->text); !meaning.empty()) {
+    if (std::string_view const meaning = meaningOfWord(expression, *word); !meaning.empty()) {
         fields = parseOnCalendar(meaning, zone);
         ++word;
     } else {

@@ -3,10 +3,13 @@
 #include <timingwheel/calendar/TimeZone.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #ifdef TIMINGWHEEL_CALENDAR_WITH_DATE
+#    include <array>
 #    include <date/tz.h>
 #    include <fstream>
 #endif
@@ -22,10 +25,30 @@ namespace zones = std::chrono;
 #endif
 
 #if defined(TIMINGWHEEL_CALENDAR_WITH_DATE) && USE_OS_TZDB
+[[noreturn]] void failToOpen(std::string const& path) {
+    throw std::system_error{errno, std::generic_category(), path};
+}
+
+/// The library date lists the zones once, and passes over folders that it cannot open: without a
+/// descriptor at that moment the process would never have a zone. So it is seen to that there are
+/// enough.
+void listZones() {
+    [[maybe_unused]] static bool const isDone = [] {
+        std::array<std::ifstream, 8> reserve;  // folders are nested less deep
+        for (std::ifstream& file : reserve) {
+            file.open("/dev/null");
+            if (!file) failToOpen("the time zones cannot be listed");
+        }
+        for (std::ifstream& file : reserve) file.close();
+        return !zones::get_tzdb().zones.empty();
+    }();
+}
+
 /// The library date reads the changes that a zone's file lists, but not the rule at its end.
 ZoneRule ruleOf(std::string const& zone) {
     std::string const path = "/usr/share/zoneinfo/" + zone;
     std::ifstream file{path, std::ios::binary};
+    if (!file && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)) failToOpen(path);
     std::string lastLine;
     for (std::string line; std::getline(file, line);) {
         lastLine = line;
@@ -36,6 +59,7 @@ ZoneRule ruleOf(std::string const& zone) {
     return ZoneRule{lastLine};
 }
 #else
+void listZones() {}
 std::optional<ZoneRule> ruleOf(std::string const&) { return {}; }
 #endif
 
@@ -52,9 +76,12 @@ TimeZone::TimeZone(std::string_view name) : name_{name} {
         return;
     }
     try {
+        listZones();
         zones::time_zone const* const zone = zones::locate_zone(name);
         data_ = std::make_shared<detail::ZoneData const>(
             detail::ZoneData{zone, ruleOf(std::string{zone->name()})});
+    } catch (std::system_error const&) {
+        throw;  // it is known, and can be read later
     } catch (std::exception const& error) {
         throw std::invalid_argument{"unknown time zone \"" + name_ + "\": " + error.what()};
     }

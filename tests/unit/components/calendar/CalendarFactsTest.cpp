@@ -380,6 +380,7 @@ TEST(CalendarFacts, WhatSystemdTakesForTheSameIsTheSame) {
           Pair{"Sat,Sun 12-05 08:05:40", "Sat,Sun *-12-05 08:05:40"},
           Pair{"2003-03-05 05:40", "2003-03-05 05:40:00"},
           Pair{"hourly", "*-*-* *:00:00"},
+          Pair{"Semi-Annually", "*-01,07-01 00:00:00"},
           Pair{"daily", "*-*-* 00:00:00"},
           Pair{"monthly", "*-*-01 00:00:00"},
           Pair{"weekly", "Mon *-*-* 00:00:00"},

@@ -11,8 +11,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <fcntl.h>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
 
 namespace timingwheel::calendar {
 namespace {
@@ -105,6 +110,31 @@ TEST(TimeZone, NamesAnUnknownZone) {
     } catch (std::invalid_argument const& error) {
         EXPECT_NE(std::string{error.what()}.find("Mars/Olympus"), std::string::npos);
     }
+}
+
+/// Twice, each time first without a descriptor: the zones are listed once, and a zone's file is read
+/// each time.
+[[noreturn]] void useZonesWithFewDescriptors() {
+    rlimit const few = {64, 64};
+    setrlimit(RLIMIT_NOFILE, &few);
+    for (int i = 0; i < 2; ++i) {
+        std::vector<int> all;
+        for (int one; (one = open("/dev/null", O_RDONLY)) >= 0;) all.push_back(one);
+        try {
+            TimeZone{"Europe/Berlin"};
+            _exit(1);
+        } catch (std::system_error const&) {
+            for (int const one : all) close(one);
+        }
+        TimeZone{"Europe/Berlin"};
+    }
+    _exit(0);
+}
+
+TEST(TimeZone, IsThereOnceThereAreDescriptorsAgain) {
+    keepsZones();
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(useZonesWithFewDescriptors(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
