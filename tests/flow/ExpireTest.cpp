@@ -160,6 +160,37 @@ TYPED_TEST(Expire, AClockThatGoesBackAndForthRunsEachOnceAndNeverEarly) {
            {count, 5'000});
 }
 
+/// A clock of the user's that goes wherever its owner sets it, also inside a task.
+class UnsteadyClock final : public Clock {
+public:
+    TimePoint now() const noexcept override { return TimePoint{time}; }
+    std::unique_ptr<Waiter> makeWaiter() override { return steady().makeWaiter(); }
+
+    nanoseconds time{0};
+};
+
+// G15
+TEST(Expire, ATaskThatSetsTheClockBackHoldsUpTheRestOfItsTick) {
+    UnsteadyClock clock;
+    LoopTimer timer{{.clock = clock}};
+    int runs = 0;
+    for (int i = 0; i < 100; ++i)
+        timer.newTimeout(
+            [&] {
+                if (++runs == 50) clock.time = 0s;
+            },
+            1s);
+    clock.time = 1s;
+    timer.runDue();
+    EXPECT_EQ(runs, 50);
+    clock.time = 1s - 1ns;
+    timer.runDue();
+    EXPECT_EQ(runs, 50);
+    clock.time = 1s;
+    timer.runDue();
+    EXPECT_EQ(runs, 100);
+}
+
 /// A clock that, once it is let go, moves at every read. Nobody ever sleeps.
 class RunningClock final : public Clock {
 public:

@@ -335,12 +335,9 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         ShardHold hold{*this};
-        if (context().clock.mayGoBack()) {
-            // The clock may have been set back since `limit` was read, and something accepted since
-            // that is not due. It may be again during a run, so only one task is started.
-            limit = std::min(limit, context().tickNow());
-            atMost = std::min<std::size_t>(atMost, 1);
-        }
+        // The clock may have been set back since `limit` was read, and something accepted since that
+        // is not due.
+        if (context().clock.mayGoBack()) limit = std::min(limit, context().tickNow());
         served = serveUnder(hold, limit, frame, atMost);
         publishReach(hold);
         hold.setNextWake(hold->nextWake());

@@ -233,7 +233,7 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, PassBounds bounds) {
                               (context_.drivenBy != DrivenBy::caller && !context_.clock.isSteady());
     if (!hasThread) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
-        // A clock of the user's may go back during a run. Nothing runs before it shows its time.
+        // A clock of the user's may go back during a task. Nothing runs before it shows its time.
         if (followsClock && !life_.isStopRequested()) limit = std::min(limit, context_.tickNow());
         auto const [shard, wake, others] = earliestShard();
         if (wake > limit || life_.isStopRequested()) return false;
@@ -245,7 +245,7 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, PassBounds bounds) {
         // comes behind all that was due before. A caller may name a time ahead of the clock, where
         // a task that makes itself due at once would hold it up for ever.
         if (hasThread) shard->admitArrivals();
-        std::size_t const most = isTimed ? 1 : bounds.tasks - ran;
+        std::size_t const most = isTimed || followsClock ? 1 : bounds.tasks - ran;
         auto const served = shard->serve(std::min(limit, others), frame, most);
         ran += served.started;
         if (served.moved == 0 && shard->nextWake() <= limit) return true;
