@@ -27,7 +27,7 @@ template <class T, std::invocable<T&> Function>
     return [object = std::move(object),
             function = std::move(function)](Timeout const& timeout) mutable {
         if (auto const living = object.lock())
-            std::invoke(function, *living);
+            static_cast<void>(std::invoke(function, *living));
         else
             timeout.cancel();
     };

@@ -57,6 +57,7 @@ struct DeadlineState {
     std::size_t waiting = 0;
     std::uint64_t cancels = 0;
     std::uint64_t wakes = 0;
+    std::uint64_t expiries = 0;  // times that a wait found it reached
 };
 
 /// A handler that names an executor of its own, and work there, as Asio's timers keep it. It is
@@ -87,14 +88,17 @@ public:
 #endif
 
     void operator()(ErrorCode error) {
-        if (!elsewhere_) return std::move(handler_)(error);
-        net::executor_work_guard<Own> const work{std::move(*elsewhere_)};
+        if (!elsewhere_) {
+            std::move(handler_)(error);  // may return something
+            return;
+        }
+        Work<Own> const work{std::move(*elsewhere_)};
         net::dispatch(work.get_executor(), Completion<Handler>{std::move(handler_), error});
     }
 
 private:
     Handler handler_;
-    std::optional<net::executor_work_guard<Own>> elsewhere_;
+    std::optional<Work<Own>> elsewhere_;
 };
 
 struct NoExecutor {};
@@ -114,9 +118,13 @@ class DeadlineWait {
 public:
     using State = DeadlineState<Timer>;
     using allocator_type = net::associated_allocator_t<Handler>;
+    static constexpr bool kIsFunctions = requires { typename Handler::CallsFunction; };
 
     DeadlineWait(std::shared_ptr<State> state, Handler handler)
-        : state_{std::move(state)}, handler_{std::move(handler)}, cancels_{state_->cancels} {}
+        : state_{std::move(state)},
+          handler_{std::move(handler)},
+          cancels_{state_->cancels},
+          expiries_{state_->expiries} {}
 
     allocator_type get_allocator() const noexcept {
         return net::get_associated_allocator(handler_);
@@ -158,7 +166,12 @@ public:
         // Nobody here did it: a shared_timer's SystemTimer gave the wait up.
         if (error && wakes_ == state_->wakes) return end(error);
         if (isStopped_ && *isStopped_) return end(net::error::operation_aborted);
+        // Once it is reached, it is so for all that waited, whatever their handlers set it to. The
+        // function may be pushed back until it runs.
+        if constexpr (!kIsFunctions)
+            if (expiries_ != state_->expiries) return end({});
         if (Timer::clock_type::now() < state_->deadline) return begin(std::move(*this));
+        ++state_->expiries;
         end({});
     }
 
@@ -173,6 +186,7 @@ private:
     std::shared_ptr<State> state_;
     Handler handler_;
     std::uint64_t cancels_;
+    std::uint64_t expiries_;
     std::uint64_t wakes_ = 0;
     std::shared_ptr<bool> isStopped_;  // by its slot
 };
@@ -199,6 +213,8 @@ private:
     /// deadline listens no longer, either.
     class Call {
     public:
+        using CallsFunction = void;
+
         explicit Call(std::shared_ptr<CallingDeadline> self)
             : self_{std::move(self)}, since_{self_->cancels} {}
         Call(Call&&) noexcept = default;
@@ -209,7 +225,7 @@ private:
         void operator()(ErrorCode error) {
             auto const self = std::move(self_);
             self->endListening(since_);
-            if (!error) std::invoke(self->function_);
+            if (!error) static_cast<void>(std::invoke(self->function_));
         }
 
     private:

@@ -26,6 +26,10 @@ class SleepOperation : TimerHookBase {
     // Named, since the one that Asio takes by default cannot always post.
     using Executor = net::associated_executor_t<Handler, net::system_executor>;
     static constexpr bool kRunsAnywhere = std::is_same_v<Executor, net::system_executor>;
+    // Not those of any_completion_handler, nor Asio's inline_executor: they only dispatch.
+    static constexpr bool kCanPost =
+        !net::execution::is_executor<Executor>::value ||
+        net::can_require<Executor, net::execution::blocking_t::never_t>::value;
 
 public:
     explicit SleepOperation(Handler&& handler)
@@ -54,6 +58,19 @@ private:
     struct Link {
         std::mutex mutex;
         SleepOperation* sleep;  // null if it is over
+    };
+
+    /// A call on its way to an executor that cannot post, by one that can.
+    struct Onward {
+        using allocator_type = net::associated_allocator_t<Handler>;
+        allocator_type get_allocator() const noexcept { return call.get_allocator(); }
+        void operator()() {
+            auto const executor = work.get_executor();
+            net::dispatch(executor, std::move(call));
+        }
+
+        Work<Executor> work;
+        Completion<Handler> call;
     };
 
     static void expire(void* self) {
@@ -115,16 +132,18 @@ private:
         if (hasMet_.exchange(true, std::memory_order_acq_rel)) handOver(mayRunHere);
     }
     void handOver(bool mayRunHere) {
-        auto const work = std::move(work_);
+        auto work = std::move(work_);
         Completion<Handler> call{std::move(handler_), error_};
         { auto const last = std::move(self_); }  // the handler may use its memory again
         if (mayRunHere)
             net::dispatch(work.get_executor(), std::move(call));
-        else
+        else if constexpr (kCanPost)
             net::post(work.get_executor(), std::move(call));
+        else
+            net::post(net::system_executor{}, Onward{std::move(work), std::move(call)});
     }
 
-    net::executor_work_guard<Executor> work_;
+    Work<Executor> work_;
     Handler handler_;
     ErrorCode error_;
     std::atomic<bool> hasMet_{false};
@@ -162,8 +181,7 @@ private:
 ///
 /// Memory         the operation, from the handler's allocator, freed before the handler is called;
 ///                a link of its own if the slot is connected
-/// Thread safety  a slot may be emitted while the timer's thread ends the sleep, on the handler's
-///                executor, as Asio requires; one of a handler without an executor may not
+/// Thread safety  a slot may be emitted while another thread ends the sleep or calls its handler
 /// Lifetime       the executor's context must outlive the sleep: stop the timer first, or declare
 ///                it after the context
 /// Errors         std::bad_alloc from the call, or from the emission of a slot; the timer's error

@@ -217,6 +217,48 @@ TEST(DeadlineTest, LetsSeveralWaitOnWithoutTurningInCircles) {
     EXPECT_EQ(reached, 3);
 }
 
+// Bug pattern: the first handler sets the deadline anew, and the other waits go on.
+TEST(DeadlineTest, IsReachedForAllWaitsThoughTheirHandlersSetItAnew) {
+    net::io_context context;
+    int runs = 0;
+    int reached = 0;
+    std::optional<HandDeadline> deadline;
+    deadline.emplace(context.get_executor(), [&] {
+        ++runs;
+        deadline->expires_after(10ms);
+    });
+    deadline->expires_after(10ms);
+    for (int i = 0; i < 3; ++i) {
+        deadline->async_wait([&](auto error) {
+            reached += error ? 0 : 1;
+            deadline->expires_after(10ms);
+        });
+    }
+    elapse(context, 10ms);
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(reached, 3);
+    elapse(context, 10ms);
+    EXPECT_EQ(runs, 2);
+    EXPECT_EQ(reached, 3);
+}
+
+// Asio's own guard of work does not compile for such a strand.
+TEST(DeadlineTest, TakesAHandlerOnAStrandOfAnyExecutor) {
+    net::io_context context;
+    net::any_io_executor const any = context.get_executor();
+    HandDeadline deadline{any};
+    int reached = 0;
+    deadline.async_wait(net::bind_executor(net::make_strand(any), [&](auto error) {
+        reached += error ? 0 : 1;
+        return reached;
+    }));
+    deadline.expires_after(10ms);
+    elapse(context, 9ms);
+    EXPECT_FALSE(context.stopped());
+    elapse(context, 1ms);
+    EXPECT_EQ(reached, 1);
+}
+
 TEST(DeadlineTest, SaturatesAndTakesWhatIsOver) {
     net::io_context context;
     int runs = 0;
