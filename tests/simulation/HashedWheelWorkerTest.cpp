@@ -55,6 +55,7 @@ public:
         StoppedTimeouts stopped;
         worker_.close();
         worker_.collect(stopped);
+        worker_.tellStopped(stopped);
         isStopped_ = true;
         return stopped.size();
     }

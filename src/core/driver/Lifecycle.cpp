@@ -138,6 +138,7 @@ StoppedTimeouts Lifecycle::stop(Caller caller) {
     engine_.collect(stopped);
     // Nothing runs any more. From here on the user may destroy the clock.
     context_.clock.freeze();
+    engine_.tellStopped(stopped);
     engine_.endGivenUp();
     std::lock_guard const lock{mutex_};
     phase_ = Phase::stopped;

@@ -36,6 +36,8 @@ public:
         virtual void close(StoppedTimeouts& stopped) noexcept = 0;
         /// stop(): the driver has ended. Waits for what runs elsewhere, and takes out what is left.
         virtual void collect(StoppedTimeouts& stopped) noexcept = 0;
+        /// stop(): nothing runs any more, and all is counted. Tells the tasks that were taken out.
+        virtual void tellStopped(StoppedTimeouts const&) noexcept {}
         /// stop(): nothing runs any more. Notifies the objects of hooks that were taken out.
         virtual void endGivenUp() noexcept {}
         /// disown(): calls orphan() of every keeper.

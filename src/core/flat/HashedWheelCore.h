@@ -45,6 +45,9 @@ private:
     void drive() noexcept override;
     void close(StoppedTimeouts& stopped) noexcept override;
     void collect(StoppedTimeouts& stopped) noexcept override;
+    void tellStopped(StoppedTimeouts const& stopped) noexcept override {
+        worker_.tellStopped(stopped);
+    }
     void orphanKeepers() noexcept override { worker_.orphan(); }
 
     bool scheduleOrRun(TimeoutNode& node, Clock::TimePoint now, Clock::TimePoint deadline);

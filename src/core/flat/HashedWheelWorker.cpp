@@ -256,8 +256,8 @@ bool HashedWheelWorker::takeDue() noexcept {
     return endOfDue_ > 0;
 }
 
-void HashedWheelWorker::unlinkCancelled() noexcept {
-    for (EntryQueue all = cancelled_.takeAll(); !all.empty();) {
+void HashedWheelWorker::unlink(EntryQueue all) noexcept {
+    while (!all.empty()) {
         auto& node = static_cast<TimeoutNode&>(all.takeFirst());
         // One that is not placed yet is in its cell, and will be released there.
         bool const wasPlaced = EntryLinks::hasLocation(node);
@@ -365,21 +365,24 @@ void HashedWheelWorker::close() noexcept {
 
 void HashedWheelWorker::collect(StoppedTimeouts& stopped) noexcept {
     returnQueuedAndWait(stopped);
-    unlinkCancelled();
+    // Another thread that cancels from here on must not end these: the stop does.
+    cancelledBefore_ = cancelled_.takeAll();
     std::size_t const takenBack = returnAll(stopped);
     accepted_ += static_cast<std::int64_t>(takenBack);
     countCancelled(takenBack);
     // A caller that won a cancel before, and pushes only now, sees this and unlinks by itself.
     hasEnded_.store(true, std::memory_order_seq_cst);
-    unlinkCancelled();
     nextWakeWord().set(Tick::max());
-    {
-        Hold hold{*this};
-        hold.tasks().madeShares += std::exchange(accepted_, 0);
-        // Every cancel() is decided by now, but events of other threads may still be on their way.
-        waitForOtherThreads(hold);
-    }
+    Hold hold{*this};
+    hold.tasks().madeShares += std::exchange(accepted_, 0);
+    // Every cancel() is decided by now, but events of other threads may still be on their way.
+    waitForOtherThreads(hold);
+}
+
+void HashedWheelWorker::tellStopped(StoppedTimeouts const& stopped) noexcept {
     RunFrame const frame{context()};  // what it calls must not wait for this stop
+    unlink(std::exchange(cancelledBefore_, EntryQueue{}));
+    unlinkCancelled();
     for (StoppedTimeout const& each : stopped) {
         Timeout const handle = each.timeout();
         callCancelled(context(), *TimeoutAccess::node(handle));

@@ -83,6 +83,9 @@ public:
     /// Takes out all that is pending and waits for runs on other threads. REQUIRES: the worker has
     /// ended, or calls this itself.
     void collect(StoppedTimeouts& stopped) noexcept;
+    /// Ends what was cancelled, and calls cancelled() of what stop() returns. It calls the user's
+    /// code, which may destroy the timer and its clock. REQUIRES: collect() is over.
+    void tellStopped(StoppedTimeouts const& stopped) noexcept;
     void readInto(TimerStatistics& statistics);
     std::int64_t ticksPerWheel() const noexcept { return wheel_.ticksPerWheel(); }
     /// Adds each timeout that is pending all the time, and some of the others, perhaps several
@@ -98,7 +101,8 @@ private:
     void unlinkAndEnd(TimeoutNode& node) noexcept;
     void askToUnlink(TimeoutNode& node) noexcept;
     void ringUnlessClosed() noexcept;
-    void unlinkCancelled() noexcept;
+    void unlink(EntryQueue all) noexcept;
+    void unlinkCancelled() noexcept { unlink(cancelled_.takeAll()); }
     void letCopyEnd(TimeoutNode& node) noexcept;
     void endTask(TimeoutNode& node) noexcept;
     void countCancelled(std::size_t count) noexcept;
@@ -142,6 +146,7 @@ private:
     std::size_t nextDue_ = 0;             // those before it have had their turn
     std::size_t endOfDue_ = 0;
     std::int64_t accepted_ = 0;
+    EntryQueue cancelledBefore_;  // collect(), for tellStopped()
 
     Guarded<FlatBook, FlatHold> book_;
 };

@@ -277,5 +277,28 @@ TEST_F(HashedWheelStop, OfATimerThatACancelledDestroysOnTheWorkerIsTheEndOfAllEv
     EXPECT_TRUE(recorder.events().empty());
 }
 
+// G8, G11. Bug pattern: stop() ends what was cancelled, or tells what it returns, before it is over.
+TEST_F(HashedWheelStop, MayDestroyTheTimerAndItsClockInCancelled) {
+    struct World {
+        ManualClock clock;
+        HashedWheelTimer timer{{.clock = clock}};
+    };
+    for (bool const isCancelledBefore : {false, true}) {
+        auto* world = new World;
+        int calls = 0;
+        Timeout const t = world->timer.newTimeout(Calls{[&] {
+                                                      ++calls;
+                                                      delete world;
+                                                  }},
+                                                  1h);
+        if (isCancelledBefore) {
+            EXPECT_TRUE(t.cancel());
+        }
+        EXPECT_EQ(world->timer.stop().size(), isCancelledBefore ? 0U : 1U);
+        EXPECT_EQ(calls, 1);
+        EXPECT_EQ(t.timer(), nullptr);
+    }
+}
+
 }  // namespace
 }  // namespace timingwheel::test
