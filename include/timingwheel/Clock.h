@@ -146,6 +146,9 @@ public:
     virtual void runDue() = 0;
     /// True when the calling thread is inside a task of this timer.
     virtual bool isInsideTask() const noexcept = 0;
+    /// How often its thread has woken up. If this changes while all timers of a clock run what is
+    /// due, one after another, there was something to do, which may still run: let them run again.
+    virtual std::uint64_t wakeUps() const noexcept { return 0; }
 };
 
 }  // namespace timingwheel::inline v1

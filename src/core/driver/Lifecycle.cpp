@@ -5,6 +5,7 @@
 
 #include <timingwheel/detail/TimerStopped.h>
 
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -22,6 +23,7 @@ public:
 
     std::optional<Clock::TimePoint> nextExpiration() override { return life_.nextExpiration(); }
     bool isInsideTask() const noexcept override { return RunFrame::isInside(life_.context_); }
+    std::uint64_t wakeUps() const noexcept override { return life_.context_.alarm.wakeUps(); }
     void runDue() override {
         TimerContext& context = life_.context_;
         if (context.drivenBy == DrivenBy::thread) {

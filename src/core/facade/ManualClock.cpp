@@ -99,15 +99,30 @@ void ManualClock::refuseInsideTask() {
                 "wait for that task"};
 }
 
-/// A task of one timer may make another timer due, so this goes on until none is.
+/// A task of one timer may make another timer due, so this goes on until none is. What another
+/// timer has given to its executor meanwhile is not due any more: so it also goes on until no
+/// timer's thread wakes up, and no timer is made, during a whole round. Look at the wake-ups last:
+/// a thread wakes up first, and then takes what is due.
 void ManualClock::runDue() {
+    struct Known {
+        std::shared_ptr<ClockListener> listener;
+        std::uint64_t wakeUps;
+    };
     bool isDone = false;
     while (!isDone) {
         isDone = true;
-        for (auto const& listener : listeners()) listener->runDue();
+        std::vector<Known> before;
+        for (auto const& listener : listeners()) {
+            before.push_back({listener, listener->wakeUps()});
+            listener->runDue();
+        }
         for (auto const& listener : listeners()) {
             auto const expiration = listener->nextExpiration();
-            if (expiration && *expiration <= now()) isDone = false;
+            bool const isDue = expiration && *expiration <= now();
+            auto const known = std::ranges::find(before, listener,
+                                                 [](Known const& each) { return each.listener; });
+            if (isDue || known == before.end() || known->wakeUps != listener->wakeUps())
+                isDone = false;
         }
     }
 }

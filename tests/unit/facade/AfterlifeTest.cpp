@@ -57,6 +57,7 @@ TEST(AfterlifeTable, HasEveryPublicMember) {
                                   "ClockListener::isInsideTask",
                                   "ClockListener::nextExpiration",
                                   "ClockListener::runDue",
+                                  "ClockListener::wakeUps",
                                   "ClockListener::~ClockListener",
                                   "ManualClock::ManualClock",
                                   "ManualClock::makeWaiter",

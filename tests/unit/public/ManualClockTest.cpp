@@ -216,5 +216,29 @@ TEST(ManualClock, LetsTheDriverSleepWhileATaskRunsOnAnExecutor) {
     EXPECT_LT(timer.statistics().wakeUps, 10U);
 }
 
+// Bug pattern: the clock has waited for a timer, then another one's task gives its executor
+// something.
+TEST(ManualClock, WaitsForTheExecutorOfATimerThatAnotherOneMakesDue) {
+    ManualClock clock;
+    ThreadExecutor executor;
+    SystemTimer first{{.clock = clock, .executor = executor}};
+    SystemTimer second{{.clock = clock}};
+    std::optional<SystemTimer> made;
+    Timeout ofFirst;
+    Timeout ofMade;
+    auto const sleep = [] { std::this_thread::sleep_for(50ms); };
+    second.newTimeout(
+        [&] {
+            made.emplace(TimerOptions{.clock = clock, .executor = executor});
+            ofFirst = first.newTimeout(sleep, 0ms);
+            ofMade = made->newTimeout(sleep, 0ms);
+            while (ofFirst.isPending() || ofMade.isPending()) std::this_thread::yield();
+        },
+        1ms);
+    clock.advance(1ms);
+    EXPECT_TRUE(ofFirst.isDone());
+    EXPECT_TRUE(ofMade.isDone());
+}
+
 }  // namespace
 }  // namespace timingwheel::test
