@@ -37,7 +37,7 @@ using TraceErrorHandler = std::function<void(std::system_error const&)>;
 ///
 /// time       of the event, from the origin; of a run, when it began
 /// entry      which timeout, counted from 1 in the order of schedules; never reused, unlike an
-///            address. A wake has none
+///            address. A wake and a restart have none
 /// number     within the shard; the lines of a shard are in this order
 /// thread     on which it happened, from 1; never reused
 /// periodic   present, and true, if the timeout is periodic

@@ -47,8 +47,12 @@ std::chrono::nanoseconds LatenessHistogram::quantile(double fraction) const noex
     std::uint64_t const all = count();
     if (all == 0) return std::chrono::nanoseconds{0};
     double const wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(all));
-    // Also for NaN, which no whole number can hold.
-    std::uint64_t const rank = wanted > 1 ? static_cast<std::uint64_t>(wanted) : 1;
+    // Neither for NaN nor for what rounds to more than all: no whole number may hold these.
+    std::uint64_t rank = 1;
+    if (wanted >= static_cast<double>(all))
+        rank = all;
+    else if (wanted > 1)
+        rank = static_cast<std::uint64_t>(wanted);
     std::uint64_t seen = 0;
     for (std::size_t bucket = 0; bucket < kBuckets; ++bucket) {
         seen += counts_[bucket];

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <timingwheel/Clock.h>
 #include <timingwheel/Tick.h>
 #include <timingwheel/TimerObserver.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,9 +28,9 @@ public:
         Key const key{event.entry, event.shard};
         switch (event.stage) {
             case Stage::schedule:
-                return begin(key);
+                return begin(key, event.time);
             case Stage::run:
-                return event.isPeriodic ? find(key).number : endRun(key, event.deadline);
+                return event.isPeriodic ? find(key).number : endRun(key, event);
             case Stage::cancel:
                 return end(key);
             case Stage::expire:
@@ -56,6 +56,7 @@ private:
     };
     struct Entry {
         std::uint64_t number = 0;
+        Clock::TimePoint scheduled{};
         Tick deadline{};
         bool isDue = false;
     };
@@ -65,11 +66,11 @@ private:
         return found == entries_.end() ? Entry{} : found->second;
     }
 
-    std::uint64_t begin(Key const& key) {
+    std::uint64_t begin(Key const& key, Clock::TimePoint time) {
         auto const [at, isNew] = entries_.try_emplace(key);
         // A hook was scheduled again during its run. The event of that run comes when it ends.
         if (!isNew && at->second.isDue) running_.emplace_back(key, at->second);
-        at->second = Entry{.number = ++last_};
+        at->second = Entry{.number = ++last_, .scheduled = time};
         return last_;
     }
 
@@ -81,11 +82,18 @@ private:
         return found->second.number;
     }
 
-    std::uint64_t endRun(Key const& key, Tick deadline) {
-        auto const found = std::find_if(running_.begin(), running_.end(), [&](auto const& each) {
-            return each.first == key && each.second.deadline == deadline;
-        });
+    /// Runs of a hook may end in another order than they began. Each was scheduled after the run
+    /// before it had begun: so it is the last one that was scheduled before this run began.
+    std::uint64_t endRun(Key const& key, TimerEvent const& run) {
+        auto found = running_.end();
+        for (auto each = running_.begin(); each != running_.end(); ++each)
+            if (each->first == key && each->second.deadline == run.deadline &&
+                (found == running_.end() || each->second.scheduled < run.time))
+                found = each;
         if (found == running_.end()) return end(key);
+        Entry const current = find(key);
+        if (current.isDue && current.deadline == run.deadline && current.scheduled < run.time)
+            return end(key);
         std::uint64_t const number = found->second.number;
         running_.erase(found);
         return number;

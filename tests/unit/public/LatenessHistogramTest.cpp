@@ -34,6 +34,14 @@ TEST(LatenessHistogram, FiguresAreRightToAnEighthOrBetter) {
     }
 }
 
+TEST(LatenessHistogram, QuantilesOfMoreTasksThanADoubleCounts) {
+    LatenessHistogram histogram;
+    histogram.add(1ns, (std::uint64_t{1} << 53) + 3);
+    EXPECT_EQ(histogram.quantile(1), 1ns);
+    histogram.add(1ns, UINT64_MAX - histogram.count());
+    EXPECT_EQ(histogram.quantile(1), 1ns);
+}
+
 TEST(LatenessHistogram, QuantilesCountFromBelow) {
     LatenessHistogram histogram;
     EXPECT_EQ(histogram.quantile(0.5), 0ns);

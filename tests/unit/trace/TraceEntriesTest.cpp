@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -38,6 +39,25 @@ TEST(TraceEntries, TellsRunsOfAHookApartThatIsScheduledMeanwhile) {
     EXPECT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries.numberOf(event(Stage::run, hook, Tick{5})), 1U);
     EXPECT_EQ(entries.numberOf(event(Stage::cancel, hook, Tick{9})), 2U);
+    EXPECT_EQ(entries.size(), 0U);
+}
+
+// On an executor with several threads: the second and the third run end before the first.
+TEST(TraceEntries, TellsRunsOfAHookApartThatEndInAnotherOrder) {
+    TraceEntries entries;
+    int const hook = 0;
+    auto const at = [&](Stage stage, int time) {
+        TimerEvent it = event(stage, hook);
+        it.time = Clock::TimePoint{std::chrono::nanoseconds{time}};
+        return it;
+    };
+    for (int i = 0; i < 3; ++i) {  // scheduled at 0, 10, 20; begun at 5, 15, 25
+        entries.numberOf(at(Stage::schedule, 10 * i));
+        entries.numberOf(at(Stage::expire, 10 * i + 1));
+    }
+    EXPECT_EQ(entries.numberOf(at(Stage::run, 15)), 2U);
+    EXPECT_EQ(entries.numberOf(at(Stage::run, 25)), 3U);
+    EXPECT_EQ(entries.numberOf(at(Stage::run, 5)), 1U);
     EXPECT_EQ(entries.size(), 0U);
 }
 
