@@ -44,7 +44,8 @@ private:
 ///
 /// Lateness and the longest run are exact
 ///
-/// - with an observer, a threshold for slow tasks, or a clock other than the steady one;
+/// - with an observer, a threshold for slow tasks, or a clock that may go back: all but
+///   `Clock::steady()` and `Clock::continuous()`;
 /// - for periodic tasks, and for tasks on an executor.
 ///
 /// Otherwise up to 16 short tasks in a row are measured together, from the start of the first until

@@ -229,8 +229,9 @@ bool TimerCore::runDue(Tick limit, RunFrame& frame, PassBounds bounds) {
     bool const isTimed = bounds.time.count() != Duration::max().count();
     Clock::TimePoint const begun = isTimed ? context_.now() : Clock::TimePoint{};
     // A caller may name a time ahead of a clock that nobody sets.
-    bool const followsClock = context_.clock.mayGoBack() ||
-                              (context_.drivenBy != DrivenBy::caller && !context_.clock.isSteady());
+    bool const followsClock =
+        context_.clock.mayGoBack() ||
+        (context_.drivenBy != DrivenBy::caller && !context_.clock.neverGoesBack());
     if (!hasThread) shards_.front()->admitArrivals();
     for (std::size_t ran = 0;;) {
         // A clock of the user's may go back during a task. Nothing runs before it shows its time.

@@ -1,4 +1,5 @@
 #include "core/base/RecentTime.h"
+#include "core/base/SystemsClocks.h"
 #include "core/base/platform/CoarseTime.h"
 #include "core/base/platform/ContinuousTime.h"
 #include "core/base/platform/Sleeper.h"
@@ -58,12 +59,19 @@ public:
     }
 };
 
+template <class Kind>
+alignas(Kind) unsigned char placeOf[sizeof(Kind)];
+
 /// Never destroyed: static timers may outlive any other static.
 template <class Kind>
 Clock& theOne() {
-    alignas(Kind) static unsigned char memory[sizeof(Kind)];
-    static Kind* const clock = new (memory) Kind;
+    static Kind* const clock = new (placeOf<Kind>) Kind;
     return *clock;
+}
+
+template <class Kind>
+bool isTheOne(Clock const& clock) noexcept {
+    return static_cast<void const*>(&clock) == placeOf<Kind>;
 }
 
 }  // namespace
@@ -85,6 +93,10 @@ Clock& Clock::steady() noexcept { return theOne<SteadyClock>(); }
 Clock& Clock::continuous() { return theOne<ContinuousClock>(); }
 
 Clock& Clock::wall() noexcept { return theOne<WallClock>(); }
+
+bool detail::neverGoesBack(Clock const& clock) noexcept {
+    return isTheOne<SteadyClock>(clock) || isTheOne<ContinuousClock>(clock);
+}
 
 ClockListener::~ClockListener() = default;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/RecentTime.h"
+#include "core/base/SystemsClocks.h"
 #include "core/base/TimeArithmetic.h"
 
 #include <timingwheel/Clock.h>
@@ -31,6 +32,7 @@ public:
     TimerClock(Clock& clock, Reading callers, std::chrono::nanoseconds margin) noexcept
         : clock_{clock},
           mayGo_{&clock != &Clock::steady()},
+          neverGoesBack_{detail::neverGoesBack(clock)},
           mayGoBack_{clock.kind() == Clock::Kind::wall},
           callers_{callers},
           margin_{margin} {}
@@ -40,6 +42,8 @@ public:
     /// REQUIRES: not frozen yet, as for now(), callersNow() and after().
     Clock& get() const noexcept { return clock_; }
     bool isSteady() const noexcept { return !mayGo_; }
+    /// False if it is the user's, whatever its kind promises.
+    bool neverGoesBack() const noexcept { return neverGoesBack_; }
     /// True if the wheels must turn back when the clock does.
     bool mayGoBack() const noexcept { return mayGoBack_; }
     Clock::TimePoint now() const noexcept { return clock_.now(); }
@@ -91,6 +95,7 @@ private:
 
     Clock& clock_;
     bool const mayGo_;
+    bool const neverGoesBack_;
     bool const mayGoBack_;
     Reading const callers_;
     std::chrono::nanoseconds const margin_;

@@ -10,7 +10,7 @@ namespace timingwheel::inline v1::detail {
 RunMeter::RunMeter(TimerContext& context) noexcept
     : context_{context},
       groups_{!context.isWatched() && context.options.executor.isInline() &&
-              context.clock.isSteady()} {}
+              context.clock.neverGoesBack()} {}
 
 void RunMeter::start() noexcept {
     started_ = context_.now();

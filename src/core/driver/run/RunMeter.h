@@ -22,7 +22,7 @@ public:
     explicit RunMeter(TimerContext& context) noexcept;
 
     /// False if each run is measured alone: runs are watched, other threads run tasks too, or the
-    /// clock is not the steady one.
+    /// clock may go back.
     bool groups() const noexcept { return groups_; }
 
     /// A task that was due at `deadline` is about to run. REQUIRES: groups().
