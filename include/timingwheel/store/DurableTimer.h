@@ -72,9 +72,9 @@ struct DurableTimerOptions {
     Duration retryDelay = std::chrono::seconds{1};
     /// How long the constructor waits while another program uses the file: 0 to an hour.
     Duration lockTimeout = std::chrono::seconds{5};
-    /// Receives what handlers throw, and SQLite's errors where no caller waits. By default a line on
-    /// stderr. Called by one thread at a time, also by the one that commits. So it must not throw,
-    /// and not wait for the timer: not for a future, for room, or for stop().
+    /// Receives what handlers throw, and SQLite's errors where no caller waits. By default a line
+    /// on stderr. Called by one thread at a time, also by the one that commits. So it must not
+    /// throw, and not wait for the timer: not for a future, for room, or for stop().
     std::function<void(DurableFailure const&)> errorHandler = {};
     /// Must be of Clock::Kind::wall, and outlive the timer.
     std::reference_wrapper<Clock> clock = Clock::wall();
@@ -150,8 +150,9 @@ public:
     [[nodiscard]] std::future<bool> reschedule(std::string id, TimePoint deadline);
     [[nodiscard]] std::future<bool> cancel(std::string id);
 
-    /// Copies the file while the timer goes on, between two commits about 1 MiB and what the last one
-    /// has added: to keep a copy, or to look into it. The future is ready when the copy is on the disk.
+    /// Copies the file while the timer goes on, between two commits about 1 MiB and what the last
+    /// one has added: to keep a copy, or to look into it. The future is ready when the copy is on
+    /// the disk.
     ///
     /// - The copy has what was confirmed before the call, and may have what was confirmed since. A
     ///   DurableTimer can be made of it.

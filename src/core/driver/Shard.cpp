@@ -335,8 +335,8 @@ Shard::Served Shard::serve(Tick limit, RunFrame& frame, std::size_t atMost) {
     Served served;
     {
         ShardHold hold{*this};
-        // The clock may have been set back since `limit` was read, and something accepted since that
-        // is not due.
+        // The clock may have been set back since `limit` was read, and something accepted since
+        // that is not due.
         if (context().clock.mayGoBack()) limit = std::min(limit, context().tickNow());
         served = serveUnder(hold, limit, frame, atMost);
         publishReach(hold);

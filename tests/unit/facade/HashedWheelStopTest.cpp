@@ -277,7 +277,7 @@ TEST_F(HashedWheelStop, OfATimerThatACancelledDestroysOnTheWorkerIsTheEndOfAllEv
     EXPECT_TRUE(recorder.events().empty());
 }
 
-// G8, G11. Bug pattern: stop() ends what was cancelled, or tells what it returns, before it is over.
+// G8, G11. Bug pattern: stop() calls cancelled() before it is over.
 TEST_F(HashedWheelStop, MayDestroyTheTimerAndItsClockInCancelled) {
     struct World {
         ManualClock clock;

@@ -112,8 +112,8 @@ TEST(TimeZone, NamesAnUnknownZone) {
     }
 }
 
-/// Twice, each time first without a descriptor: the zones are listed once, and a zone's file is read
-/// each time.
+/// Twice, each time first without a descriptor: the zones are listed once, and a zone's file is
+/// read each time.
 [[noreturn]] void useZonesWithFewDescriptors() {
     rlimit const few = {64, 64};
     setrlimit(RLIMIT_NOFILE, &few);
