@@ -112,6 +112,14 @@ TEST(TimeZone, NamesAnUnknownZone) {
     }
 }
 
+// Clang's sanitizers take what is virtual for broken if they have no descriptor to look at it.
+#if defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define TIMINGWHEEL_NEEDS_DESCRIPTORS
+#    endif
+#endif
+#ifndef TIMINGWHEEL_NEEDS_DESCRIPTORS
+
 /// Twice, each time first without a descriptor: the zones are listed once, and a zone's file is
 /// read each time.
 [[noreturn]] void useZonesWithFewDescriptors() {
@@ -136,6 +144,8 @@ TEST(TimeZone, IsThereOnceThereAreDescriptorsAgain) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(useZonesWithFewDescriptors(), testing::ExitedWithCode(0), "");
 }
+
+#endif
 
 }  // namespace
 }  // namespace timingwheel::calendar
