@@ -1,9 +1,9 @@
 #include "core/base/RecentTime.h"
-#include "core/base/SystemsClocks.h"
 #include "core/base/platform/CoarseTime.h"
 #include "core/base/platform/ContinuousTime.h"
 #include "core/base/platform/Sleeper.h"
 #include "core/base/platform/WallTime.h"
+#include "core/driver/context/TimerClock.h"
 
 #include <timingwheel/Clock.h>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/base/RecentTime.h"
-#include "core/base/SystemsClocks.h"
 #include "core/base/TimeArithmetic.h"
 
 #include <timingwheel/Clock.h>
@@ -14,6 +13,9 @@
 #include <cstdint>
 
 namespace timingwheel::inline v1::detail {
+
+/// True for Clock::steady() and Clock::continuous(), which nobody can set back.
+bool neverGoesBack(Clock const& clock) noexcept;
 
 /// A timer's clock, and the time at which it was frozen. A clock other than the steady one may be
 /// destroyed as soon as its timer has stopped, while hooks and handles outlive both.

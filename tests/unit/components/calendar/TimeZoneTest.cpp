@@ -11,13 +11,23 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <fcntl.h>
 #include <stdexcept>
 #include <string>
-#include <sys/resource.h>
 #include <system_error>
-#include <unistd.h>
 #include <vector>
+
+// Clang's sanitizers take what is virtual for broken if they have no descriptor to look at it.
+#if defined(__unix__)
+#    define TIMINGWHEEL_HAS_DESCRIPTORS
+#    if defined(__has_feature)
+#        if __has_feature(address_sanitizer)
+#            undef TIMINGWHEEL_HAS_DESCRIPTORS
+#        endif
+#    endif
+#    include <fcntl.h>
+#    include <sys/resource.h>
+#    include <unistd.h>
+#endif
 
 namespace timingwheel::calendar {
 namespace {
@@ -112,14 +122,7 @@ TEST(TimeZone, NamesAnUnknownZone) {
     }
 }
 
-// Clang's sanitizers take what is virtual for broken if they have no descriptor to look at it.
-#if defined(__has_feature)
-#    if __has_feature(address_sanitizer)
-#        define TIMINGWHEEL_NEEDS_DESCRIPTORS
-#    endif
-#endif
-#ifndef TIMINGWHEEL_NEEDS_DESCRIPTORS
-
+#ifdef TIMINGWHEEL_HAS_DESCRIPTORS
 /// Twice, each time first without a descriptor: the zones are listed once, and a zone's file is
 /// read each time.
 [[noreturn]] void useZonesWithFewDescriptors() {
@@ -139,7 +142,7 @@ TEST(TimeZone, NamesAnUnknownZone) {
     _exit(0);
 }
 
-TEST(TimeZone, IsThereOnceThereAreDescriptorsAgain) {
+TEST(TimeZoneDeathTest, IsThereOnceThereAreDescriptorsAgain) {
     keepsZones();
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_EXIT(useZonesWithFewDescriptors(), testing::ExitedWithCode(0), "");
