@@ -118,7 +118,6 @@ class DeadlineWait {
 public:
     using State = DeadlineState<Timer>;
     using allocator_type = net::associated_allocator_t<Handler>;
-    static constexpr bool kIsFunctions = requires { typename Handler::CallsFunction; };
 
     DeadlineWait(std::shared_ptr<State> state, Handler handler)
         : state_{std::move(state)},
@@ -168,14 +167,15 @@ public:
         if (isStopped_ && *isStopped_) return end(net::error::operation_aborted);
         // Once it is reached, it is so for all that waited, whatever their handlers set it to. The
         // function may be pushed back until it runs.
-        if constexpr (!kIsFunctions)
-            if (expiries_ != state_->expiries) return end({});
+        if (!kCallsFunction && expiries_ != state_->expiries) return end({});
         if (Timer::clock_type::now() < state_->deadline) return begin(std::move(*this));
         ++state_->expiries;
         end({});
     }
 
 private:
+    static constexpr bool kCallsFunction = requires { typename Handler::CallsFunction; };
+
     void end(ErrorCode error) {
         // What the deadline belongs to may die in the handler.
         isStopped_.reset();

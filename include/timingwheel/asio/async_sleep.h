@@ -174,7 +174,8 @@ private:
 /// It runs on its associated executor, where the sleep is work until then: dispatched by a task of
 /// the timer at the expiry, otherwise posted. It never runs inside async_sleep() or the emission. A
 /// handler without an executor runs as the timer's task, or inside stop(), its destructor or
-/// cancelAll(); otherwise on Asio's system_executor.
+/// cancelAll(); otherwise on Asio's system_executor. One whose executor only dispatches is
+/// dispatched from there.
 ///
 /// A delay counts from the start of the operation. Zero and negative delays, and times that are
 /// over, are due at once; Duration::max() sleeps until it is cancelled.
