@@ -69,9 +69,11 @@ std::int64_t Database::lastKey() const noexcept { return sqlite3_last_insert_row
 
 void Database::fail(std::string_view what) const {
     int const code = sqlite3_extended_errcode(connection_);
-    bool const isInUse = (code & 0xFF) == SQLITE_BUSY;
-    throw StoreError{name_ + ": " + std::string{what} + ": " + sqlite3_errmsg(connection_) +
-                         (isInUse ? ": a timer or program uses the file" : ""),
+    char const* const why = (code & 0xFF) == SQLITE_BUSY ? ": a timer or program uses the file"
+                            : code == SQLITE_READONLY_DIRECTORY
+                                ? ": its folder may not be written to"
+                                : "";
+    throw StoreError{name_ + ": " + std::string{what} + ": " + sqlite3_errmsg(connection_) + why,
                      code};
 }
 

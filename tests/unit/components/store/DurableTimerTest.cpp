@@ -1271,6 +1271,17 @@ TEST_F(DurableTimerTest, RefusesAFileThatItMayOnlyRead) {
     EXPECT_EQ(timer->pendingTimeouts(), 1U);
 }
 
+TEST_F(DurableTimerTest, RefusesAFolderThatItMayNotWriteTo) {
+    start();
+    timer->schedule("a", now() + 1s).get();
+    timer.reset();
+    disk.protectFolder(true);
+    expectError([&] { start(); }, "its folder may not be written to");
+    disk.protectFolder(false);
+    start();
+    EXPECT_EQ(timer->pendingTimeouts(), 1U);
+}
+
 TEST_F(DurableTimerTest, RefusesAFileThatIsNoDatabase) {
     std::string const letter = "Dear Sir or Madam, " + std::string(10'000, '.');
     disk.files()["timeouts.db"].content = letter;

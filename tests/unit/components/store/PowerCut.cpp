@@ -135,6 +135,8 @@ int openFile(sqlite3_vfs*, char const* name, sqlite3_file* handle, int flags, in
     std::string const path = name == nullptr ? "temporary" : name;
     if ((flags & SQLITE_OPEN_CREATE) == 0 && !thePowerCut->files().contains(path))
         return SQLITE_CANTOPEN;
+    if (thePowerCut->isFolderProtected() && !thePowerCut->files().contains(path))
+        return SQLITE_READONLY_DIRECTORY;
     thePowerCut->files()[path];
     open(handle).name = new std::string{path};
     handle->pMethods = &kMethods;
@@ -241,6 +243,11 @@ bool PowerCut::isWell() const {
 void PowerCut::protect(bool isProtected) {
     std::lock_guard const lock{mutex_};
     isProtected_ = isProtected;
+}
+
+void PowerCut::protectFolder(bool isProtected) {
+    std::lock_guard const lock{mutex_};
+    isFolderProtected_ = isProtected;
 }
 
 std::uint64_t PowerCut::calls() const {

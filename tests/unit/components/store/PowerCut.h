@@ -43,6 +43,8 @@ public:
     bool isWell() const;
     /// Whoever opens a file may only read it.
     void protect(bool isProtected);
+    /// Nobody makes a new file.
+    void protectFolder(bool isProtected);
     /// Writes, syncs, truncations and removals until now.
     std::uint64_t calls() const;
 
@@ -69,6 +71,7 @@ public:
     std::uint64_t syncs() const { return syncs_; }
     void countSync() { ++syncs_; }
     bool isProtected() const { return isProtected_; }
+    bool isFolderProtected() const { return isFolderProtected_; }
 
 private:
     void cut();
@@ -87,6 +90,7 @@ private:
     std::size_t room_ = std::numeric_limits<std::size_t>::max() / 2;
     std::uint64_t syncs_ = 0;
     bool isProtected_ = false;
+    bool isFolderProtected_ = false;
 };
 
 }  // namespace timingwheel::test
