@@ -57,6 +57,8 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--max-past-days", "10001"}, "is 10001: it must be 1 to 10000 days"},
         {{"--create-topics", "0"}, "is 0: it must be 1 to 10000 partitions"},
         {{"--replication", "101"}, "is 101: it must be 1 to 100 brokers"},
+        // Read as octal, it would be 512, and below the bound.
+        {{"--session-timeout-ms", "01000"}, "is 01000: it must be 1000 to 3600000 ms"},
         {{"--log-level", "loud"}, "loud"},
         {{"--state", "timers.commands"}, "timers.commands is there twice"},
         {{"--replies", "timers.state"}, "timers.state is there twice"},

@@ -60,13 +60,13 @@ std::string readSetting(std::string const& written, Options& options) {
     return {};
 }
 
+/// A number as it is printed: with a zero before it, it would be read as octal.
 template <class Number>
 CLI::Validator between(Number least, Number most, char const* unit) {
     return CLI::Validator{[=](std::string const& written) -> std::string {
                               try {
-                                  std::size_t used = 0;
-                                  long long const value = std::stoll(written, &used);
-                                  if (used == written.size() &&
+                                  long long const value = std::stoll(written);
+                                  if (written == std::to_string(value) &&
                                       value >= static_cast<long long>(least) &&
                                       value <= static_cast<long long>(most))
                                       return {};
