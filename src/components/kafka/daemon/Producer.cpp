@@ -43,6 +43,27 @@ private:
     steady_clock::time_point until_ = kNever;
 };
 
+Settings settingsOf(Options const& options, std::int32_t partition) {
+    Settings settings = options.librdkafka;
+    settings["bootstrap.servers"] = options.brokers;
+    settings["transactional.id"] = options.transactionalId(partition);
+    settings["transaction.timeout.ms"] = std::to_string(options.transactionTimeout.count());
+    // Not longer than the transaction, or librdkafka refuses.
+    settings["message.timeout.ms"] = std::to_string(options.transactionTimeout.count());
+    settings["partitioner"] = "murmur2_random";
+    settings.emplace("linger.ms", "2");
+    // A broker that still writes the ends of the last transaction refuses to begin the next.
+    settings.emplace("retry.backoff.ms", "10");
+    settings.emplace("queue.buffering.max.messages", "100000");
+    settings.emplace("queue.buffering.max.kbytes", "32768");
+    // Brokers decide what is too large. What is larger than the queue would wait for ever.
+    settings.emplace("message.max.bytes", "30000000");
+    settings.emplace("topic.metadata.propagation.max.ms", "2000");
+    // How long a topic that was removed is looked for.
+    settings.emplace("topic.metadata.refresh.interval.ms", "10000");
+    return settings;
+}
+
 void add(rd_kafka_headers_t* headers, std::string_view name,
          std::optional<std::string_view> value) {
     check(rd_kafka_header_add(headers, name.data(), static_cast<ssize_t>(name.size()),
@@ -98,26 +119,16 @@ bool isRecordFault(rd_kafka_resp_err_t error) {
            error == RD_KAFKA_RESP_ERR_POLICY_VIOLATION;
 }
 
+void Producer::checkSettings(Options const& options) {
+    Configuration configuration{settingsOf(options, 0)};
+    logTo(configuration);
+    Client const client = configuration.makeClient(RD_KAFKA_PRODUCER);
+}
+
 Producer::Producer(Options const& options, std::int32_t partition, rd_kafka_t* consumer,
                    std::atomic<bool> const& isStopping)
     : options_{options}, partition_{partition}, consumer_{consumer}, isStopping_{isStopping} {
-    Settings settings = options.librdkafka;
-    settings["bootstrap.servers"] = options.brokers;
-    settings["transactional.id"] = options.transactionalId(partition);
-    settings["transaction.timeout.ms"] = std::to_string(options.transactionTimeout.count());
-    // Not longer than the transaction, or librdkafka refuses.
-    settings["message.timeout.ms"] = std::to_string(options.transactionTimeout.count());
-    settings["partitioner"] = "murmur2_random";
-    settings.emplace("linger.ms", "2");
-    // A broker that still writes the ends of the last transaction refuses to begin the next.
-    settings.emplace("retry.backoff.ms", "10");
-    settings.emplace("queue.buffering.max.messages", "100000");
-    settings.emplace("queue.buffering.max.kbytes", "32768");
-    // Brokers decide what is too large. What is larger than the queue would wait for ever.
-    settings.emplace("message.max.bytes", "30000000");
-    settings.emplace("topic.metadata.propagation.max.ms", "2000");
-    // How long a topic that was removed is looked for.
-    settings.emplace("topic.metadata.refresh.interval.ms", "10000");
+    Settings const settings = settingsOf(options, partition);
     auto const makeClient = [&] {
         Configuration configuration{settings};
         logTo(configuration);

@@ -47,6 +47,9 @@ public:
     /// The offset in the state, among the numbers of outputs.
     static constexpr std::size_t kPosition = SIZE_MAX;
 
+    /// Throws std::invalid_argument if librdkafka refuses the settings of these options.
+    static void checkSettings(Options const& options);
+
     /// Throws TakenAway, or ClientError.
     Producer(Options const& options, std::int32_t partition, rd_kafka_t* consumer,
              std::atomic<bool> const& isStopping);

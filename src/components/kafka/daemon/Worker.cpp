@@ -1,6 +1,7 @@
 #include "components/kafka/daemon/Worker.h"
 
 #include "components/kafka/daemon/Log.h"
+#include "components/kafka/daemon/Producer.h"
 
 #include <spdlog/spdlog.h>
 
@@ -40,6 +41,7 @@ std::string listed(rd_kafka_topic_partition_list_t const& partitions) {
 
 Worker::Worker(Options const& options, Topics& topics, Metrics& metrics)
     : options_{options}, shared_{options, topics, metrics, nullptr} {
+    Producer::checkSettings(options);  // or each partition would begin anew for ever
     Settings settings = options.librdkafka;
     settings["bootstrap.servers"] = options.brokers;
     settings["group.id"] = options.group;
