@@ -96,6 +96,9 @@ TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
     record = good;
     record.headers = {{"timingwheel-at", "1"}};
     EXPECT_THAT(refusal(record), HasSubstr("timingwheel-at"));
+    // librdkafka would end the name there.
+    record.headers = {{std::string("a\0b", 3), "1"}};
+    EXPECT_THAT(refusal(record), HasSubstr("header is a: it must be without a zero byte"));
     record.headers.assign(101, {"a", "b"});
     EXPECT_THAT(refusal(record), HasSubstr("the number of headers is 101: it must be at most 100"));
     EXPECT_THAT(refusalOf([&] { client.cancel("").wait(); }), HasSubstr("id is 0 bytes"));

@@ -81,10 +81,14 @@ void checkRecord(DelayedRecord const& record) {
     checkId(record.id);
     if (record.to.empty()) refuseOption("kafka: to", "empty", "the name of a topic");
     requireAtMost("kafka: the number of headers", record.headers.size(), kMaxHeaders);
-    for (auto const& [name, value] : record.headers)
+    for (auto const& [name, value] : record.headers) {
         if (name.starts_with(header::kPrefix))
             refuseOption("kafka: the name of a header", name,
                          "without " + std::string{header::kPrefix} + " at its beginning");
+        // librdkafka reads a name up to there.
+        if (name.find('\0') != std::string::npos)
+            refuseOption("kafka: the name of a header", name.c_str(), "without a zero byte");
+    }
 }
 
 }  // namespace
