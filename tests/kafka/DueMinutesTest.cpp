@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace timingwheel::test::kafka {
@@ -41,6 +42,18 @@ TEST(DueMinutes, HasTheEndOfTheLastMinuteThatHasATimer) {
     EXPECT_EQ(minutes.farthest(), 6 * kMinute);
     minutes.remove(5 * kMinute + 1);
     EXPECT_EQ(minutes.farthest(), 0);
+}
+
+// As a stranger may have written it into the state.
+TEST(DueMinutes, HasTheEndOfTimeForATimerInItsLastMinute) {
+    constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
+    DueMinutes minutes;
+    minutes.add(kLatest);
+    EXPECT_EQ(minutes.farthest(), kLatest);
+    EXPECT_EQ(minutes.dueBy(kLatest - kMinute), 0U);
+    minutes.remove(kLatest);
+    minutes.add(kLatest - kMinute);
+    EXPECT_EQ(minutes.farthest(), kLatest / kMinute * kMinute);
 }
 
 TEST(DueMinutes, TakesMemoryForMinutesNotForTimers) {

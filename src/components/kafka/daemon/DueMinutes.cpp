@@ -1,6 +1,7 @@
 #include "components/kafka/daemon/DueMinutes.h"
 
 #include <chrono>
+#include <limits>
 
 namespace timingwheel::inline v1::kafka {
 
@@ -10,6 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 
 constexpr std::int64_t kMinute = 60'000;
+constexpr std::int64_t kEndOfTime = std::numeric_limits<std::int64_t>::max();
 
 std::int64_t minuteOf(std::int64_t time) {
     return std::chrono::floor<minutes>(milliseconds{time}).count();
@@ -50,7 +52,8 @@ std::size_t DueMinutes::dueBy(std::int64_t time) const noexcept {
 
 std::optional<std::int64_t> DueMinutes::farthest() const noexcept {
     if (minutes_.empty()) return std::nullopt;
-    return (minutes_.rbegin()->first + 1) * kMinute;
+    std::int64_t const last = minutes_.rbegin()->first;
+    return last < minuteOf(kEndOfTime) ? (last + 1) * kMinute : kEndOfTime;
 }
 
 std::size_t DueMinutes::bytes() const noexcept {
