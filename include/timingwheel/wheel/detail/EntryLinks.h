@@ -47,7 +47,7 @@ public:
         assert(hasLocation(entry));
         std::uintptr_t const bits = bitsOf(linksOf(entry).next_);
         return {static_cast<std::uint32_t>(bits >> (1 + kIndexBits)),
-                static_cast<std::size_t>(bits >> 1 & ((std::uintptr_t{1} << kIndexBits) - 1))};
+                bits >> 1 & ((std::uintptr_t{1} << kIndexBits) - 1)};
     }
     static void setLocation(TimerTaskEntry& entry, EntryLocation location) noexcept {
         assert(location.slot < 1U << kSlotBits && location.index < std::size_t{1} << kIndexBits);
