@@ -81,6 +81,7 @@ public:
     Timeout scheduleAtTimes(Task task, TimeAfter timeAfter,
                             MissedTicks missed = MissedTicks::skip) {
         detail::requireTask<Task>();
+        if (detail::isEmptyTask(timeAfter)) detail::throwEmptyTimeAfter();
         return detail::withTask(*this, task, [&](auto& accepted) {
             using Accepted = std::remove_reference_t<decltype(accepted)>;
             detail::TaskAtTimes<Accepted, TimeAfter> both{std::move(accepted),

@@ -135,6 +135,7 @@ bool isEmptyTask(Task const& task) {
 }
 
 [[noreturn]] TIMINGWHEEL_API void throwEmptyTask();
+[[noreturn]] TIMINGWHEEL_API void throwEmptyTimeAfter();
 [[noreturn]] TIMINGWHEEL_API void throwNullObject();
 
 /// A task with the function that computes when it runs: see `scheduleAtTimes`.
@@ -147,7 +148,7 @@ struct TaskAtTimes {
         cancelledOperation<Task>()(&task, timeout);
     }
     friend bool operator==(TaskAtTimes const& both, std::nullptr_t) noexcept {
-        return isEmptyTask(both.task) || isEmptyTask(both.timeAfter);
+        return isEmptyTask(both.task);
     }
     void const* tag() const noexcept { return task.tag(); }
 

@@ -10,6 +10,8 @@ namespace detail {
 
 void throwEmptyTask() { refuseOption("the task", "empty", "something that can be called"); }
 
+void throwEmptyTimeAfter() { refuseOption("timeAfter", "empty", "something that can be called"); }
+
 void throwEmptyVisitor() { refuseOption("the visitor", "empty", "something that can be called"); }
 
 void throwNullObject() { refuseOption("the object", "null", "one whose function can be called"); }

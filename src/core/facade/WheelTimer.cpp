@@ -140,7 +140,7 @@ Timeout WheelTimer::acceptPeriodic(detail::TaskSource task, Duration first, Dura
                                    bool fixedDelay, MissedTicks missed) {
     if (period.nanoseconds() < core_->context().scale.tick())
         detail::refuseOption(
-            "period", std::to_string(period.count()) + " ns",
+            fixedDelay ? "delay" : "period", std::to_string(period.count()) + " ns",
             "at least one tick, " + std::to_string(core_->context().scale.tick().count()) + " ns");
     // A rate has no runs before it was scheduled: none is made up for.
     auto const [now, deadline] =

@@ -381,7 +381,9 @@ TYPED_TEST(Periodic, RefusesAPeriodShorterThanATick) {
         [&] { timer.scheduleAtFixedRate([] {}, 0ms, 10ms - 1ns); },
         "period is 9999999 ns: it must be at least one tick, 10000000 ns");
     for (Duration const period : {Duration{0ms}, Duration{-1s}})
-        EXPECT_THROW(timer.scheduleWithFixedDelay([] {}, 0ms, period), std::invalid_argument);
+        EXPECT_THROW(timer.scheduleAtFixedRate([] {}, 0ms, period), std::invalid_argument);
+    expectThrows<std::invalid_argument>([&] { timer.scheduleWithFixedDelay([] {}, 0ms, 0ms); },
+                                        "delay is 0 ns: it must be at least one tick, 10000000 ns");
     EXPECT_EQ(timer.pendingTimeouts(), 0U);
     EXPECT_TRUE(timer.scheduleAtFixedRate([] {}, 0ms, 10ms).isPending());
 }

@@ -290,7 +290,7 @@ TYPED_TEST(Series, RefusesWhatHasNoTime) {
               "missed is shift: it must be skip or catchUp: times that a function computes cannot "
               "be shifted");
     EXPECT_EQ(refused(static_cast<TimePoint (*)(TimePoint)>(nullptr)),
-              "the task is empty: it must be something that can be called");
+              "timeAfter is empty: it must be something that can be called");
     EXPECT_THROW(timer.scheduleAtTimes([] {}, [](TimePoint) -> TimePoint { throw 7; }), int);
     EXPECT_THROW(timer.scheduleAtTimes(std::shared_ptr<TimerTask>{}, nextTen),
                  std::invalid_argument);
