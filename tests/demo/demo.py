@@ -118,7 +118,8 @@ class Demo(unittest.TestCase):
             self.assertEqual((status, err), (1, told), options)
 
     def testRefusesAWrongCommandLine(self):
-        for options in (["--scale", "0"], ["--nonsense"], ["--follow", "0", "--duration", "0"]):
+        for options in (["--scale", "0"], ["--scale", "nan"], ["--nonsense"],
+                        ["--follow", "0", "--duration", "0"]):  # fmt: skip
             status, out, err = run(options)
             self.assertEqual((status, out), (2, ""), options)
             self.assertTrue(err.startswith("timingwheel-demo: "), err)

@@ -253,7 +253,8 @@ class Orders(unittest.TestCase):
         self.expectRefused("there is no order b", "pay", "b")
         with self.shop(*IDLE):
             self.expectRefused(f"{self.file}: another shop has it open", "run")
-        for options in ([], ["run", "--after", "3"], ["run", "--paid", "2"], ["pay"]):
+        for options in ([], ["run", "--after", "3"], ["run", "--paid", "2"], ["pay"],
+                        ["run", "--paid", "nan"]):  # fmt: skip
             self.assertEqual(self.orders(*options)[0], 2, options)
         with open("/dev/full", "w", encoding="utf-8") as full:
             self.expectRefused("its output could not be written", "list", stdout=full)

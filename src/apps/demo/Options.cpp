@@ -1,6 +1,7 @@
 #include "apps/demo/Options.h"
 
 #include "apps/terminal/Format.h"
+#include "apps/terminal/Within.h"
 
 #include <timingwheel/version.h>
 #include <timingwheel/wheel/LevelGeometry.h>
@@ -31,9 +32,7 @@ constexpr char kFooter[] =
 CommandLine parse(int argc, char const* const* argv) {
     CommandLine line;
     Options& options = line.options;
-    double follow = 8.5;
-    double duration = 10;
-    double tick = 1;
+    double follow = 8.5, duration = 10, tick = 1;
 
     CLI::App app{kDescription, "timingwheel-demo"};
     app.get_formatter()->column_width(28);
@@ -45,7 +44,7 @@ CommandLine parse(int argc, char const* const* argv) {
     });
     auto const add = [&app](char const* name, auto& value, char const* help, auto least, auto most,
                             char const* type) {
-        app.add_option(name, value, help)->check(CLI::Range(least, most))->type_name(type);
+        app.add_option(name, value, help)->check(terminal::Within{least, most})->type_name(type);
     };
     add("--follow", follow, "follow one task for about this long (8.5; 0: do not)", 0.0, 3600.0,
         "SECONDS");

@@ -8,6 +8,7 @@
 #include "apps/terminal/Format.h"
 #include "apps/terminal/Interrupt.h"
 #include "apps/terminal/Terminal.h"
+#include "apps/terminal/Within.h"
 
 #include <CLI/CLI.hpp>
 
@@ -240,10 +241,10 @@ int command(int count, char** arguments) {
         ->check(CLI::Range(0, 100'000'000))
         ->capture_default_str();
     runs->add_option("--rate", options.customers.rate, "orders a second; 0: no customers")
-        ->check(CLI::Range(0.0, 100'000.0))
+        ->check(terminal::Within{0.0, 100'000.0})
         ->capture_default_str();
     runs->add_option("--paid", options.customers.paid, "the part of orders that is paid in time")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(terminal::Within{0.0, 1.0})
         ->capture_default_str();
     runs->add_option("--seed", options.customers.seed, "of everything random")
         ->capture_default_str();
