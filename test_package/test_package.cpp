@@ -53,8 +53,9 @@ void useWheel() {
     timingwheel::TimingWheel<Lease> wheel{{.wheelSize = 20}};
     Lease early{"early"};
     Lease late{"late"};
-    wheel.add(early, timingwheel::Tick{7});
-    wheel.add(late, timingwheel::Tick{425});  // on the third level: it cascades twice
+    check(!wheel.add(early, timingwheel::Tick{7}).isDue(), "a deadline ahead is stored");
+    // On the third level: it cascades twice.
+    check(!wheel.add(late, timingwheel::Tick{425}).isDue(), "a far one is, too");
     check(wheel.nextExpiration() == timingwheel::Tick{7}, "the wheel knows its next expiration");
 
     std::string expired;
