@@ -65,4 +65,6 @@ def singleHeader():
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     Path(sys.argv[1]).write_text(singleHeader(), encoding="utf-8")
