@@ -47,7 +47,7 @@ struct CalendarFields;
 /// elapsed time: in both hours of an overlap, and a gap makes up for nothing. An interval is `*`
 /// or `*/n` as the whole field, and `0/n` in OnCalendar. All others follow the CalendarPolicy.
 ///
-/// Units          whole seconds; years 1 to 9999
+/// Units          whole seconds; years 1 to 9999, but for the first day and the last
 /// Complexity     next(): O(months + changes of the clock to the next time), at most 400 years; to
 ///                the year 9999 if all its times fall into gaps, and a policy skips those
 /// Thread safety  may be used and copied by any number of threads
@@ -59,7 +59,7 @@ public:
     [[nodiscard]] static CalendarExpression cron(std::string_view text);
     [[nodiscard]] static CalendarExpression onCalendar(std::string_view text);
 
-    /// The first time strictly later than `after`; empty if there is none before the year 10000.
+    /// The first time strictly later than `after`; empty if there is none before 9999-12-31.
     [[nodiscard]] std::optional<Instant> next(Instant after, TimeZone const& zone = {},
                                               CalendarPolicy policy = {}) const;
 

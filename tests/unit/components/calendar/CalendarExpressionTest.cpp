@@ -242,4 +242,6 @@ TEST(CalendarExpression, IsEmptyAtTheFarEnds) {
         EXPECT_FALSE(daily.next(utc("9999-12-31 23:59:59"), zone));
     }
     EXPECT_EQ(daily.next(utc("9999-12-30 00:00:00")), utc("9999-12-30 03:00:00")) << "not yet";
+    EXPECT_FALSE(daily.next(utc("9999-12-30 03:00:00"))) << "the last day has none";
+    EXPECT_EQ(daily.next(utc("0001-01-01 00:00:00")), utc("0001-01-02 03:00:00")) << "the first";
 }
