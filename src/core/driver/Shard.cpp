@@ -51,6 +51,7 @@ Shard::Answer Shard::schedule(std::span<HookEntry* const> hooks, Tick deadline,
                               Clock::TimePoint now) {
     ShardHold hold{*this};
     if (hold->gate() != ShardBook::Gate::open) return answerAt(hold->gate());
+    hold.keepKeeper();
     for (HookEntry* const hook : hooks)
         if (Answer const answer = scheduleOrMove(hold, *hook, deadline, now);
             answer != Answer::accepted)
@@ -207,7 +208,9 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     if (!isPending(TimeoutWord::of(entry).state())) return false;
     ShardHold hold{*this};
     TimeoutWord const word = TimeoutWord::of(entry);
-    return isPending(word.state()) && moveUnder(hold, entry, word, deadline, now);
+    if (!isPending(word.state())) return false;
+    if (entry.isHook()) hold.keepKeeper();
+    return moveUnder(hold, entry, word, deadline, now);
 }
 
 /// Moves a pending entry. Returns false if a cancelAll() that is under way cancels it instead, or

@@ -148,6 +148,12 @@ public:
         if (tasks().madeShares++ == 0 && context().drivenBy != DrivenBy::loop)
             keeper_.droppedShares_.favourThisThread();
     }
+    /// The keeper stays in memory until this is through. For a hook: as soon as the lock is
+    /// released, its task may run, and destroy the hook and the timer.
+    void keepKeeper() noexcept {
+        makeShare();
+        ++owedShares_;
+    }
     /// Drops the driver's reference to a node that has ended, after unlocking.
     void releaseLater(TimeoutNode& node) noexcept { ended_ = &node; }
     /// The same while the lock is released.
