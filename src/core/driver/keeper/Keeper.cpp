@@ -82,9 +82,13 @@ void Hold::unlockAndPay(TimeoutNode* ended) noexcept {
     release(ended);
 }
 
+/// The driver may come at any time, and a hook's task destroy the timer: so this keeps the alarm.
 void Hold::unlockAndRing(std::int64_t tick) noexcept {
+    if (tick >= kOnlyToObserver) return keeper_.lock_.unlock();
+    makeShare();
+    ++owedShares_;
     keeper_.lock_.unlock();
-    if (tick < kOnlyToObserver) context().alarm.ring(Tick{tick});
+    context().alarm.ring(Tick{tick});
 }
 
 /// The observer may be destroyed once the timer has stopped, so a frame stands for the delivery:

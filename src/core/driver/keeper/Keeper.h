@@ -148,9 +148,10 @@ public:
         if (tasks().madeShares++ == 0 && context().drivenBy != DrivenBy::loop)
             keeper_.droppedShares_.favourThisThread();
     }
-    /// The keeper stays in memory until this is through. For a hook: as soon as the lock is
-    /// released, its task may run, and destroy the hook and the timer.
+    /// The keeper stays in memory until this is through, as by a handle. For a hook: once the lock
+    /// is free, its task may run, and destroy the hook and the timer.
     void keepKeeper() noexcept {
+        if (!keeper_.lock_.isUsedWhenFree()) return;
         makeShare();
         ++owedShares_;
     }

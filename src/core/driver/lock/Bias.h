@@ -44,12 +44,15 @@ public:
     /// Leaves if this thread entered without the mutex. The thread that is inside, either way.
     bool leave() noexcept {
         if (favourite_.load(std::memory_order_relaxed) != thisThread_) return false;
-        if (!isInside_.load(std::memory_order_relaxed)) return false;
+        if (!isInside()) return false;
         leaveEntered();
         return true;
     }
     /// The same after an enter() that returned true.
     void leaveEntered() noexcept { isInside_.store(false, std::memory_order_release); }
+
+    /// Whether the favourite is inside without the mutex. The thread that is inside, either way.
+    bool isInside() const noexcept { return isInside_.load(std::memory_order_relaxed); }
 
     /// Another thread than the favourite has just taken the mutex, or the favourite will sleep.
     /// Afterwards it holds it alone. REQUIRES: it holds the mutex.
@@ -73,7 +76,7 @@ public:
     /// thread holds the mutex, and no thread will go on in its own hold, as one that waits for a
     /// condition does. Does nothing if the thread entered without the mutex.
     void restore() noexcept {
-        if (isInside_.load(std::memory_order_relaxed)) return;
+        if (isInside()) return;
         if (thisThread_ == kNoNumber) thisThread_ = ++last_;
         if (favourite_.load(std::memory_order_relaxed) == kNobody && ProcessBarrier::isAvailable())
             favourite_.store(thisThread_, std::memory_order_relaxed);

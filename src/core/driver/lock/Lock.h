@@ -35,6 +35,9 @@ public:
         else
             unlockBiased();
     }
+    /// True if this thread's unlock() still uses the lock when others may have it.
+    /// REQUIRES: this thread has locked it.
+    bool isUsedWhenFree() const noexcept { return kind_ != Kind::none && !bias_.isInside(); }
 
     /// Waits until `condition`. The thread that makes it true notifies `signal`.
     /// REQUIRES: this thread has locked it. If the kind is none, the condition is true.
