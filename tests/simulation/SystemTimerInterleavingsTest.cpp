@@ -205,6 +205,25 @@ TEST(SystemTimerInterleavings, AHooksObjectMayGoWhileItsTaskRuns) {
     });
 }
 
+// G8
+TEST(SystemTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileAScheduleReturns) {
+    struct Owner {
+        explicit Owner(std::atomic<bool>& isGone) : isGone_{isGone} {}
+        ~Owner() { isGone_ = true; }
+        void end() { delete this; }
+        std::atomic<bool>& isGone_;
+        SystemTimer timer{smallOptions<SystemTimer>()};
+        TimerHook<&Owner::end> hook{*this};
+    };
+    expectAll("G8", "interleavings of a schedule's end and its timer's with dead memory used", [] {
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner{isGone};
+        owner->timer.start();
+        owner->timer.schedule(owner->hook, milliseconds{0});
+        while (!isGone) std::this_thread::sleep_for(milliseconds{1});
+    });
+}
+
 TEST(SystemTimerInterleavings, AHookMayBeAskedWhileItIsScheduledForTheFirstTime) {
     expectAll("G11",
               "interleavings of a hook's first schedule and a question with a timer half made", [] {

@@ -76,6 +76,9 @@ void note(char const* what, void const* where, std::uint64_t value, void const* 
     noteStep(machine().scheduler.self().thread, what, where, value, from);
 }
 
+/// A mutex or condition is used, so it must be in memory.
+void touch(void const* where) { machine().memory.read(machine().scheduler.self(), where, 1); }
+
 std::int64_t toNanoseconds(timespec const& time) noexcept {
     std::int64_t result = 0;
     if (__builtin_mul_overflow(std::int64_t{time.tv_sec}, std::int64_t{1'000'000'000}, &result) ||
@@ -128,6 +131,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
     if (!sim::isSimulated()) return theReal(mutex);
     sim::Aside const aside;
     sim::note("lock", mutex, 0, FROM);
+    sim::touch(mutex);
     sim::machine().scheduler.lock(mutex);
     return 0;
 }
@@ -137,6 +141,7 @@ int pthread_mutex_trylock(pthread_mutex_t* mutex) {
     if (!sim::isSimulated()) return theReal(mutex);
     sim::Aside const aside;
     sim::note("try to lock", mutex, 0, FROM);
+    sim::touch(mutex);
     return sim::machine().scheduler.tryLock(mutex) ? 0 : EBUSY;
 }
 
@@ -145,6 +150,7 @@ int pthread_mutex_unlock(pthread_mutex_t* mutex) {
     if (!sim::isSimulated()) return theReal(mutex);
     sim::Aside const aside;
     sim::note("unlock", mutex, 0, FROM);
+    sim::touch(mutex);
     sim::machine().scheduler.unlock(mutex);
     return 0;
 }
@@ -154,6 +160,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
     if (!sim::isSimulated()) return theReal(condition, mutex);
     sim::Aside const aside;
     sim::note("wait", condition, 0, FROM);
+    sim::touch(condition);
     sim::machine().scheduler.wait(condition, mutex, sim::Scheduler::kForever);
     return 0;
 }
@@ -165,6 +172,7 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
     sim::Aside const aside;
     std::int64_t const time = sim::toNanoseconds(*until);
     sim::note("wait until", condition, static_cast<std::uint64_t>(time), FROM);
+    sim::touch(condition);
     return sim::machine().scheduler.wait(condition, mutex, time) ? 0 : ETIMEDOUT;
 }
 
@@ -173,6 +181,7 @@ int pthread_cond_signal(pthread_cond_t* condition) {
     if (!sim::isSimulated()) return theReal(condition);
     sim::Aside const aside;
     sim::note("notify one", condition, 0, FROM);
+    sim::touch(condition);
     sim::machine().scheduler.notify(condition, false);
     return 0;
 }
@@ -182,6 +191,7 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
     if (!sim::isSimulated()) return theReal(condition);
     sim::Aside const aside;
     sim::note("notify all", condition, 0, FROM);
+    sim::touch(condition);
     sim::machine().scheduler.notify(condition, true);
     return 0;
 }
