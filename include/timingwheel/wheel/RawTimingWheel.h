@@ -323,8 +323,7 @@ private:
         std::int64_t const deadline = tick.value();
         auto const distance = static_cast<std::uint64_t>(distanceTo(tick));
         auto const zeros = static_cast<unsigned>(std::countl_zero(distance));
-        // The modulo changes nothing: g++ then needs nothing but a bit scan.
-        detail::BucketRing* ring = firstRing_[(63U - zeros) % 64];
+        detail::BucketRing* ring = firstRing_[zeros];
         if (ring == nullptr) [[unlikely]] {
             ring = finest_;
             if (distance < ring->size()) return {ring, ring->ticksBehind(deadline)};
@@ -398,8 +397,8 @@ private:
     std::int64_t quietUntil_ = 0;
     std::int64_t nextTurn_ = 0;  // of the finest level
     detail::BucketRing* finest_ = nullptr;
-    /// The first level that may hold a distance, by its highest bit: null if that is the finest. If
-    /// it does not, one above it does, or it is one of those that divide.
+    /// The first level that may hold a distance, by the zeros before its bits: null if that is the
+    /// finest. If it does not, one above it does, or it is one of those that divide.
     std::array<detail::BucketRing*, 64> firstRing_{};
     std::vector<TimingWheelLevel> levels_;
     DelayHeap heap_;

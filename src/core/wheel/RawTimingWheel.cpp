@@ -72,7 +72,7 @@ void RawTimingWheel::noteLevels() noexcept {
         while (first < last &&
                static_cast<std::uint64_t>(levels_[first].interval()) <= std::uint64_t{1} << bit)
             ++first;
-        firstRing_[bit] = first == 0 ? nullptr : &levels_[first].ring();
+        firstRing_[firstRing_.size() - 1 - bit] = first == 0 ? nullptr : &levels_[first].ring();
     }
     if (isCrowded_) useLanes();
     nextTurn_ = levels_.front().nextTurn();
