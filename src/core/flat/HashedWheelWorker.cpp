@@ -116,10 +116,14 @@ bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
     do {
         if (word.state() != TimeoutState::pending) return false;
     } while (!markCancelled(node, word, state));
-    if (endsHere)
+    if (endsHere) {
         unlinkAndEnd(node);
-    else
+    } else {
+        // Keeps the worker meanwhile: the user's code may destroy the handle and the timer.
+        node.retain();
         askToUnlink(node);
+        release(node);
+    }
     return true;
 }
 
