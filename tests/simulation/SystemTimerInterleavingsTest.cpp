@@ -224,6 +224,35 @@ TEST(SystemTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileAScheduleReturns
     });
 }
 
+// G8
+// Bug pattern: a cancel() unlocks what the end of the run that it cancels has destroyed.
+TEST(SystemTimerInterleavings, WhatTheCancelOfARunEndsMayOwnTheHandleAndTheTimer) {
+    struct Owner {
+        explicit Owner(std::atomic<bool>& isGone) : isGone_{isGone} {}
+        ~Owner() { isGone_ = true; }
+        std::atomic<bool>& isGone_;
+        SystemTimer timer{smallOptions<SystemTimer>()};
+        Timeout timeout;
+    };
+    struct Task {
+        void operator()() const { std::this_thread::sleep_for(milliseconds{2}); }
+        void cancelled(Timeout const&) const noexcept { delete owner; }
+        Owner* owner;
+    };
+    for (bool const isAll : {false, true})
+        expectAll("G8", "interleavings of a run's cancel and its timer's end in dead memory", [=] {
+            std::atomic<bool> isGone = false;
+            auto* const owner = new Owner{isGone};
+            owner->timeout =
+                owner->timer.scheduleAtFixedRate(Task{owner}, milliseconds{1}, milliseconds{9});
+            std::this_thread::sleep_for(milliseconds{3});
+            bool const isCancelled =
+                isAll ? owner->timer.cancelAll() == 1 : owner->timeout.cancel();
+            require(isCancelled, "nobody else cancels");
+            while (!isGone) std::this_thread::sleep_for(milliseconds{1});
+        });
+}
+
 TEST(SystemTimerInterleavings, AHookMayBeAskedWhileItIsScheduledForTheFirstTime) {
     expectAll("G11",
               "interleavings of a hook's first schedule and a question with a timer half made", [] {

@@ -139,6 +139,7 @@ inline Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
     if (word.state() == TimeoutState::running) {
         if (!static_cast<TimeoutNode&>(entry).isPeriodic()) return Cancelled::no;
         hold->cancelRunning(entry, word);
+        hold.keepKeeper();
         return Cancelled::whileRunning;
     }
     if (!hold->seize(entry, word)) return Cancelled::no;

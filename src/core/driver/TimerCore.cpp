@@ -132,10 +132,12 @@ inline void TimerCore::accept(TimeoutNode& node, Tick deadline, Tick farthest,
 std::size_t TimerCore::cancelAll() noexcept {
     TimerTaskList ended;
     std::size_t count = 0;
+    // The user's code may destroy the timer: at the end of a run on another thread, or below.
+    context_.retain();
     for (auto const& shard : shards_) count += shard->cancelAll(ended);
-    // From here on the user's code may destroy the timer.
     endGivenUp();
     Shard::endAll(ended);
+    context_.release();
     return count;
 }
 

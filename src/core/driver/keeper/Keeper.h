@@ -149,7 +149,8 @@ public:
             keeper_.droppedShares_.favourThisThread();
     }
     /// The keeper stays in memory until this is through, as by a handle. For a hook: once the lock
-    /// is free, its task may run, and destroy the hook and the timer.
+    /// is free, its task may run, and destroy the hook and the timer. So may the end of a run that
+    /// was cancelled, with the handle.
     void keepKeeper() noexcept {
         if (!keeper_.lock_.isUsedWhenFree()) return;
         makeShare();
