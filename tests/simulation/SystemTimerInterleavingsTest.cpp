@@ -225,6 +225,27 @@ TEST(SystemTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileAScheduleReturns
 }
 
 // G8
+// Bug pattern: the reschedule of a batch counts push-backs in a timer that is gone.
+TEST(SystemTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileABatchIsRescheduled) {
+    struct Owner {
+        explicit Owner(std::atomic<bool>& isGone) : isGone_{isGone} {}
+        ~Owner() { isGone_ = true; }
+        void end() { delete this; }
+        std::atomic<bool>& isGone_;
+        SystemTimer timer{smallOptions<SystemTimer>()};
+        TimerHook<&Owner::end> hook{*this};
+    };
+    expectAll("G8", "interleavings of a batch's end and its timer's with dead memory used", [] {
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner{isGone};
+        owner->timer.schedule(owner->hook, Duration::max());
+        TimerHookBase* const batch[]{&owner->hook};
+        require(owner->timer.reschedule(batch, milliseconds{0}) == 1, "it is pending");
+        while (!isGone) std::this_thread::sleep_for(milliseconds{1});
+    });
+}
+
+// G8
 // Bug pattern: a cancel() unlocks what the end of the run that it cancels has destroyed.
 TEST(SystemTimerInterleavings, WhatTheCancelOfARunEndsMayOwnTheHandleAndTheTimer) {
     struct Owner {

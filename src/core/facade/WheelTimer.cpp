@@ -71,13 +71,19 @@ void refuseOfAnotherTimer(TimerCore const& core, std::span<Pointer const> batch,
 }
 
 /// Counts the push-backs of a batch, and adds them to the timer's at its end, also if it throws.
+/// Keeps the timer in memory until then: a hook's task may have destroyed it.
 struct PushBacks {
-    explicit PushBacks(detail::StripedCounter& ofTimer) noexcept : total{ofTimer} {}
+    explicit PushBacks(detail::TimerContext& ofTimer) noexcept : context{ofTimer} {
+        context.retain();
+    }
     PushBacks(PushBacks const&) = delete;
     PushBacks& operator=(PushBacks const&) = delete;
-    ~PushBacks() { total.add(count); }
+    ~PushBacks() {
+        context.pushedBack.add(count);
+        context.release();
+    }
 
-    detail::StripedCounter& total;
+    detail::TimerContext& context;
     std::size_t count = 0;
 };
 
@@ -88,7 +94,7 @@ std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char 
     Tick const deadline = core.context().intake(time, now, options);
     refuseOfAnotherTimer(core, batch, name);
     std::size_t moved = 0;
-    PushBacks pushedBack{core.context().pushedBack};
+    PushBacks pushedBack{core.context()};
     for (Pointer const each : batch) {
         TimeoutEntry* const entry = entryOf(each);
         Shard* const shard = entry != nullptr ? Shard::of(*entry) : nullptr;
