@@ -274,6 +274,32 @@ TEST(SystemTimerInterleavings, WhatTheCancelOfARunEndsMayOwnTheHandleAndTheTimer
         });
 }
 
+// G8
+// Bug pattern: a reschedule() unlocks what the task has destroyed, whose bucket was armed before.
+TEST(SystemTimerInterleavings, ATaskMayDestroyItsHandleAndItsTimerWhileARescheduleReturns) {
+    struct Owner {
+        Owner(Clock& clock, std::atomic<bool>& isGone)
+            : isGone_{isGone},
+              timer{TimerOptions{.tick = milliseconds{1}, .clock = clock, .shards = 1}} {}
+        ~Owner() { isGone_ = true; }
+        std::atomic<bool>& isGone_;
+        SystemTimer timer;
+        Timeout timeout;
+    };
+    expectAll("G8", "interleavings of a reschedule's end and its timer's in dead memory", [] {
+        ManualClock clock;
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner{clock, isGone};
+        owner->timer.newTimeout([] {}, milliseconds{1});  // the driver comes anyway
+        owner->timeout = owner->timer.newTimeout([owner] { delete owner; }, milliseconds{9});
+        std::thread other{[&] { clock.advance(milliseconds{1}); }};
+        require(owner->timer.reschedule(owner->timeout, milliseconds{1}), "it is pending");
+        other.join();
+        clock.advance(milliseconds{1});
+        require(isGone, "it is due");
+    });
+}
+
 TEST(SystemTimerInterleavings, AHookMayBeAskedWhileItIsScheduledForTheFirstTime) {
     expectAll("G11",
               "interleavings of a hook's first schedule and a question with a timer half made", [] {

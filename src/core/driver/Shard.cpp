@@ -210,7 +210,7 @@ bool Shard::move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
     ShardHold hold{*this};
     TimeoutWord const word = TimeoutWord::of(entry);
     if (!isPending(word.state())) return false;
-    if (entry.isHook()) hold.keepKeeper();
+    hold.keepKeeper();
     return moveUnder(hold, entry, word, deadline, now);
 }
 

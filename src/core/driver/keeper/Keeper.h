@@ -148,9 +148,8 @@ public:
         if (tasks().madeShares++ == 0 && context().drivenBy != DrivenBy::loop)
             keeper_.droppedShares_.favourThisThread();
     }
-    /// The keeper stays in memory until this is through, as by a handle. For a hook: once the lock
-    /// is free, its task may run, and destroy the hook and the timer. So may the end of a run that
-    /// was cancelled, with the handle.
+    /// The keeper stays in memory until this is through: once the lock is free, a task may run or
+    /// end, and destroy the hook, or the handle that the caller has named, and the timer.
     void keepKeeper() noexcept {
         if (!keeper_.lock_.isUsedWhenFree()) return;
         makeShare();
