@@ -317,8 +317,9 @@ public:
     }
     /// From now; saturates. A negative delay is due at once.
     void expires_after(duration delay) {
-        time_point const now = clock_type::now();
-        expires_at(delay > (time_point::max)() - now ? (time_point::max)() : now + delay);
+        using Saturating =
+            detail::net::detail::chrono_time_traits<clock_type, typename Timer::traits_type>;
+        expires_at(Saturating::add(clock_type::now(), delay));
     }
 
     /// Ends it. Returns how many waits end with `operation_aborted`, the function's one included.

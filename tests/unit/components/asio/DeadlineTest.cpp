@@ -276,6 +276,23 @@ TEST(DeadlineTest, SaturatesAndTakesWhatIsOver) {
     EXPECT_EQ(runs, 2);
 }
 
+// Bug pattern: the time that is left until the end of a clock, of one that counts up to its epoch.
+TEST(DeadlineTest, TakesAnyDelayBeforeTheEpoch) {
+    net::io_context context;
+    int runs = 0;
+    HandDeadline deadline{context.get_executor(), [&] { ++runs; }};
+    HandTime const before = std::exchange(HandClock<true>::time, HandTime{-24h * 365 * 200});
+    deadline.expires_after(5ms);
+    EXPECT_EQ(deadline.expiry(), HandClock<true>::time + 5ms);
+    elapse(context, 5ms);
+    EXPECT_EQ(runs, 1);
+    deadline.expires_after(HandClock<true>::duration::min());
+    EXPECT_EQ(deadline.expiry(), HandTime::min());
+    elapse(context, 0ms);
+    EXPECT_EQ(runs, 2);
+    HandClock<true>::time = before;
+}
+
 // Bug pattern: what a wait does on the way, on the executor of its handler.
 TEST(DeadlineTest, UsesAHandlersExecutorForTheHandlerAlone) {
     net::io_context context;
