@@ -109,21 +109,26 @@ void HashedWheelWorker::runQueued() noexcept {
 }
 
 bool HashedWheelWorker::cancel(TimeoutNode& node) noexcept {
-    // The user's code is called on the worker's thread.
-    bool const endsHere = !node.callsUserWhenCancelled();
-    TimeoutState const state = endsHere ? TimeoutState::cancelled : TimeoutState::cancelling;
+    if (!node.callsUserWhenCancelled()) {
+        bool const isMine = cancelPending(node, TimeoutState::cancelled);
+        if (isMine) unlinkAndEnd(node);
+        return isMine;
+    }
+    // The user's code is called on the worker's thread, and may destroy the handle and the timer:
+    // so this keeps node and worker.
+    node.retain();
+    bool const isMine = cancelPending(node, TimeoutState::cancelling);
+    if (isMine) askToUnlink(node);
+    release(node);
+    return isMine;
+}
+
+/// False if the node is not pending.
+bool HashedWheelWorker::cancelPending(TimeoutNode& node, TimeoutState state) noexcept {
     TimeoutWord word = TimeoutWord::of(node);
     do {
         if (word.state() != TimeoutState::pending) return false;
     } while (!markCancelled(node, word, state));
-    if (endsHere) {
-        unlinkAndEnd(node);
-    } else {
-        // Keeps the worker meanwhile: the user's code may destroy the handle and the timer.
-        node.retain();
-        askToUnlink(node);
-        release(node);
-    }
     return true;
 }
 

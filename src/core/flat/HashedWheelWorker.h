@@ -106,6 +106,7 @@ private:
     void letCopyEnd(TimeoutNode& node) noexcept;
     void endTask(TimeoutNode& node) noexcept;
     void countCancelled(std::size_t count) noexcept;
+    bool cancelPending(TimeoutNode& node, TimeoutState state) noexcept;
     bool markCancelled(TimeoutNode& node, TimeoutWord& seen, TimeoutState state) noexcept;
     bool cancelQueued(TimeoutNode& node) noexcept;
     void transfer(Tick tick) noexcept;
