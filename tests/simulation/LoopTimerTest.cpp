@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -210,6 +211,28 @@ TEST(LoopTimerInterleavings, ATimerMayGoWhileAHookIsMoved) {
         loop.reset();
         other.join();
         require(!object->hook.isPending(), "what was pending has been returned");
+    });
+}
+
+// The favourite needs no mutex, and another thread makes the pass.
+TEST(LoopTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileAScheduleReturns) {
+    struct Owner {
+        explicit Owner(std::atomic<bool>& isGone) : isGone_{isGone} {}
+        ~Owner() { isGone_ = true; }
+        void end() { delete this; }
+        std::atomic<bool>& isGone_;
+        LoopTimer timer{TimerOptions{.tick = milliseconds{1}, .wheelSize = 4}};
+        TimerHook<&Owner::end> hook{*this};
+    };
+    expectAll("G8", "interleavings of a schedule's end and its timer's with dead memory used", [] {
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner{isGone};
+        owner->timer.runDue();
+        std::thread other{[&] {
+            for (; !isGone; std::this_thread::sleep_for(milliseconds{1})) owner->timer.runDue();
+        }};
+        owner->timer.schedule(owner->hook, milliseconds{0});
+        other.join();
     });
 }
 
