@@ -182,24 +182,17 @@ TEST(HashedWheelWorkerInterleavings, WhatIsCancelledWhileItEndsIsReleased) {
 // G8
 // Bug pattern: a cancel() looks at the worker once more, which has ended the timer meanwhile.
 TEST(HashedWheelWorkerInterleavings, WhatACancelEndsMayOwnTheHandleAndTheTimer) {
-    struct Owner {
-        explicit Owner(std::atomic<bool>& isGone) : isGone_{isGone} {}
-        ~Owner() { isGone_ = true; }
-        std::atomic<bool>& isGone_;
-        HashedWheelTimer timer{smallOptions<HashedWheelTimer>()};
-        Timeout timeout;
-    };
     struct Task {
         void operator()() const noexcept {}
-        void cancelled(Timeout const&) const noexcept { delete owner; }
-        Owner* owner;
+        void cancelled(Timeout const&) const noexcept { owner->end(); }
+        Owner<HashedWheelTimer>* owner;
     };
     expectAll("G8", "interleavings of a cancel's end and its timer's with dead memory used", [] {
         std::atomic<bool> isGone = false;
-        auto* const owner = new Owner{isGone};
+        auto* const owner = new Owner<HashedWheelTimer>{isGone};
         owner->timeout = owner->timer.newTimeout(Task{owner}, milliseconds{9});
         require(owner->timeout.cancel(), "nobody else cancels");
-        while (!isGone) std::this_thread::sleep_for(milliseconds{1});
+        Owner<HashedWheelTimer>::await(isGone);
     });
 }
 

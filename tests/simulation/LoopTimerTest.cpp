@@ -216,17 +216,9 @@ TEST(LoopTimerInterleavings, ATimerMayGoWhileAHookIsMoved) {
 
 // The favourite needs no mutex, and another thread makes the pass.
 TEST(LoopTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileAScheduleReturns) {
-    struct Owner {
-        explicit Owner(std::atomic<bool>& isGone) : isGone_{isGone} {}
-        ~Owner() { isGone_ = true; }
-        void end() { delete this; }
-        std::atomic<bool>& isGone_;
-        LoopTimer timer{TimerOptions{.tick = milliseconds{1}, .wheelSize = 4}};
-        TimerHook<&Owner::end> hook{*this};
-    };
     expectAll("G8", "interleavings of a schedule's end and its timer's with dead memory used", [] {
         std::atomic<bool> isGone = false;
-        auto* const owner = new Owner{isGone};
+        auto* const owner = new Owner<LoopTimer>{isGone};
         owner->timer.runDue();
         std::thread other{[&] {
             for (; !isGone; std::this_thread::sleep_for(milliseconds{1})) owner->timer.runDue();

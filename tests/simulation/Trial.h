@@ -7,10 +7,12 @@
 #include <support/Figure.h>
 #include <timingwheel/HashedWheelTimer.h>
 #include <timingwheel/SystemTimer.h>
+#include <timingwheel/TimerHook.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -101,6 +103,31 @@ private:
     static Clock::TimePoint now() { return Clock::steady().now(); }
 
     std::unique_ptr<T> timer_;
+};
+
+/// What a task destroys: a timer, with the hook or the handle that the task belongs to. A call that
+/// let the task go may not have returned by then.
+template <class T>
+struct Owner {
+    explicit Owner(std::atomic<bool>& isOver, Clock& clock = Clock::steady())
+        : isGone{isOver}, timer{optionsWith(clock)} {}
+    ~Owner() { isGone = true; }
+    void end() { delete this; }
+    static void await(std::atomic<bool> const& isGone) {
+        while (!isGone) std::this_thread::sleep_for(milliseconds{1});
+    }
+
+    std::atomic<bool>& isGone;
+    T timer;
+    TimerHook<&Owner::end> hook{*this};
+    Timeout timeout;
+
+private:
+    static auto optionsWith(Clock& clock) {
+        auto options = smallOptions<T>();
+        options.clock = clock;
+        return options;
+    }
 };
 
 /// Has another thread ask a timer, and waits for it: for ever, if this thread holds a lock.

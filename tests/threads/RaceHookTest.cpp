@@ -264,61 +264,6 @@ TEST(RaceHook, TaskMayDestroyItsOwner) {
     }
 }
 
-/// The steady clock. The thread that wakes a driver stays there until the waiter is destroyed, or
-/// for a while.
-class ClockThatHoldsWhoWakes final : public Clock {
-public:
-    TimePoint now() const noexcept override { return steady().now(); }
-    std::unique_ptr<Waiter> makeWaiter() override { return std::make_unique<HoldingWaiter>(*this); }
-
-    std::atomic<bool> isAsleep{false};
-    std::atomic<bool> isWaiterGone{false};
-    std::atomic<bool> wasGoneTooEarly{false};
-
-private:
-    class HoldingWaiter final : public Waiter {
-    public:
-        explicit HoldingWaiter(ClockThatHoldsWhoWakes& clock) : clock_{clock} {}
-        ~HoldingWaiter() override { clock_.isWaiterGone = true; }
-        void waitUntil(TimePoint until) noexcept override {
-            clock_.isAsleep = true;
-            steady_->waitUntil(until);
-        }
-        void wake() noexcept override {
-            ClockThatHoldsWhoWakes& clock = clock_;
-            steady_->wake();
-            for (int i = 0; i < 100 && !clock.isWaiterGone; ++i) std::this_thread::sleep_for(1ms);
-            clock.wasGoneTooEarly = clock.isWaiterGone.load();
-        }
-
-    private:
-        ClockThatHoldsWhoWakes& clock_;
-        std::unique_ptr<Waiter> steady_ = steady().makeWaiter();
-    };
-};
-
-// Bug pattern: schedule() uses the timer's memory once it has released the lock. A handle keeps
-// that; a hook may be gone with the timer.
-TEST(RaceHook, TaskMayDestroyItsOwnerAndItsTimerWhileScheduleReturns) {
-    Watchdog const watchdog{"a hook that destroys its timer"};
-    struct Owner {
-        explicit Owner(Clock& clock) : timer{{.clock = clock}} {}
-        void run() { delete this; }
-        SystemTimer timer;
-        TimerHook<&Owner::run> hook{*this};
-    };
-    for (bool const isMoved : {false, true}) {
-        ClockThatHoldsWhoWakes clock;
-        auto* const owner = new Owner{clock};
-        owner->timer.start();
-        if (isMoved) owner->timer.schedule(owner->hook, Duration::max());
-        waitUntil([&] { return clock.isAsleep.load(); });
-        owner->timer.schedule(owner->hook, 0ms);
-        EXPECT_FALSE(clock.wasGoneTooEarly) << isMoved;
-        waitUntil([&] { return clock.isWaiterGone.load(); });
-    }
-}
-
 TEST(RaceHook, TwoFirstSchedulesGiveOneShard) {
     Watchdog const watchdog{"two first schedules of one hook"};
     raceFirstSchedules(rounds(10'000, 300'000));
