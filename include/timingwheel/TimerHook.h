@@ -141,7 +141,8 @@ inline constexpr HookOperations kHookOperations{
 ///                the first one in a shard
 /// Thread safety  every function from any thread, and from inside the task, except that the
 ///                destructor, and the first schedule on a different timer, must not run
-///                concurrently with any other call
+///                concurrently with any other call. But a task may destroy its hook, and the timer,
+///                while the schedule or reschedule that made it due has not returned
 /// Lifetime       may outlive the timer
 template <auto function>
 class TimerHook : public TimerHookBase {

@@ -32,9 +32,11 @@ def count(patterns, counted):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--help"]:
+        print(__doc__)
+        sys.exit()
     if sys.argv[1:]:
-        isHelp = sys.argv[1] == "--help"
-        sys.exit(print(__doc__) if isHelp else f"there is no place for {sys.argv[1]}")
+        sys.exit(f"there is no place for {sys.argv[1]}")
     rows = [(what, count(files, counted), most) for what, files, counted, most in BOUNDS]
     print(f"{'what':44}{'now':>8}{'at most':>9}")
     for what, now, most in rows:

@@ -8,14 +8,14 @@
 
 namespace terminal {
 
-/// CLI::Range lets NaN pass, as no comparison with it holds.
+/// CLI::Range lets NaN pass, as no comparison with it holds. It refuses what is no number.
 class Within : public CLI::Range {
 public:
     template <class Number>
     Within(Number least, Number most) : CLI::Range{least, most} {
         func_ = [inRange = func_](std::string& text) {
-            if (!std::isnan(std::strtod(text.c_str(), nullptr))) return inRange(text);
-            return "Value " + text + " is not a number";
+            std::string quoted = '"' + text + '"';
+            return inRange(std::isnan(std::strtod(text.c_str(), nullptr)) ? quoted : text);
         };
     }
 };

@@ -103,7 +103,8 @@ private:
 ///
 ///   - wakes the driver if the next wake became earlier,
 ///   - delivers recorded events,
-///   - releases a node that has ended.
+///   - releases a node that has ended,
+///   - gives shares back, its own included, by which it kept the keeper.
 class Hold {
 public:
     explicit Hold(Keeper& keeper) noexcept : keeper_{keeper}, owed_{keeper.owedAtLeast_} {
