@@ -264,6 +264,55 @@ TEST(SystemTimerInterleavings, ATaskMayDestroyItsTimerWhileTheCallThatSetItUnloc
         });
 }
 
+// G8
+// Bug pattern: a push-back counts when the entry has moved. It takes no lock, so the task may run
+// in between.
+TEST(SystemTimerInterleavings, ATaskMayDestroyItsTimerWhileAPushBackReturns) {
+    for (bool const isHook : {false, true})
+        expectAll("G8", "interleavings of a push-back's end and its timer's in dead memory", [=] {
+            ManualClock clock;
+            std::atomic<bool> isGone = false;
+            auto* const owner = new Owner<SystemTimer>{isGone, clock};
+            if (isHook)
+                owner->timer.schedule(owner->hook, milliseconds{1});
+            else
+                owner->timeout =
+                    owner->timer.newTimeout([owner] { owner->end(); }, milliseconds{1});
+            auto const moveTo = [=](milliseconds delay) {
+                require(isHook ? owner->hook.reschedule(delay)
+                               : owner->timer.reschedule(owner->timeout, delay),
+                        "it is pending");
+            };
+            auto const deadline = [=] {
+                return isHook ? owner->hook.deadline() : owner->timeout.deadline();
+            };
+            moveTo(milliseconds{2});  // from now on without the lock
+            std::thread other{[&clock, deadline] {
+                while (deadline() < Clock::TimePoint{milliseconds{3}})
+                    std::this_thread::sleep_for(milliseconds{1});
+                clock.advance(milliseconds{3});
+            }};
+            moveTo(milliseconds{3});
+            other.join();
+            require(isGone, "it is due");
+        });
+}
+
+// Bug pattern: a push-back counts before its compare-and-set, and again when that has lost.
+TEST(SystemTimerInterleavings, APushBackThatTriesAgainCountsOnce) {
+    auto const body = [] {
+        Session session;
+        SystemTimer timer{smallOptions<SystemTimer>()};
+        timer.schedule(session.hook, std::chrono::hours{1});
+        session.hook.reschedule(std::chrono::hours{1});  // from now on without the lock
+        std::thread other{[&] { session.hook.reschedule(std::chrono::hours{2}); }};
+        session.hook.reschedule(std::chrono::hours{2});
+        other.join();
+        require(timer.statistics().rescheduled == 3, "each counts once");
+    };
+    EXPECT_EQ(tryAll(departures(), 2'000'000, body).failed, 0U);
+}
+
 TEST(SystemTimerInterleavings, AHookMayBeAskedWhileItIsScheduledForTheFirstTime) {
     expectAll("G11",
               "interleavings of a hook's first schedule and a question with a timer half made", [] {

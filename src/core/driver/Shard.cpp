@@ -66,10 +66,7 @@ inline Shard::Answer Shard::scheduleOrMove(ShardHold& hold, HookEntry& hook, Tic
         TimeoutWord const word = TimeoutWord::of(hook);
         if (isPending(word.state())) {
             if (!hold->expectsPushBacks()) expectPushBacks(hold);
-            if (pushBack_.move(hook, deadline)) {
-                context().pushedBack.add();
-                return Answer::accepted;
-            }
+            if (pushBack_.move(hook, deadline, context().pushedBack)) return Answer::accepted;
             // What a cancelAll() cancels instead, or has run meanwhile, is scheduled anew.
             if (moveUnder(hold, hook, word, deadline, now)) return Answer::accepted;
         }
@@ -195,10 +192,7 @@ void Shard::endAll(TimerTaskList& ended) noexcept {
 }
 
 bool Shard::rescheduleAt(TimeoutEntry& entry, Clock::TimePoint time, Tick deadline) {
-    if (pushBack(entry, deadline)) {
-        context().pushedBack.add();
-        return true;
-    }
+    if (pushBack(entry, deadline, context().pushedBack)) return true;
     if (!isPending(TimeoutWord::of(entry).state())) return false;
     // A hook's timer may have stopped.
     Clock::TimePoint const now = context().clock.callersNowOrFrozen();

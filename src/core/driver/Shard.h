@@ -77,19 +77,18 @@ public:
     static void endAll(TimerTaskList& ended) noexcept;
     /// Moves a pending entry's deadline. `now` is the caller's reading of the clock.
     bool reschedule(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now) {
-        if (!pushBack(entry, deadline)) return move(entry, deadline, now);
-        context().pushedBack.add();
-        return true;
+        return pushBack(entry, deadline, context().pushedBack) || move(entry, deadline, now);
     }
     /// The same to `time`, whose tick is `deadline`. Reads the clock only if the lock is taken.
     bool rescheduleAt(TimeoutEntry& entry, Clock::TimePoint time, Tick deadline);
     /// The part of it that takes no lock, except the first time: moves a pending entry's deadline
-    /// later, as far as the levels reach. The caller counts it in `context().pushedBack`. Returns
-    /// false, and has changed nothing, if this way does not do.
-    bool pushBack(TimeoutEntry& entry, Tick deadline) noexcept {
+    /// later, as far as the levels reach, and adds it to `moved` before that. Returns false, and
+    /// has changed nothing, if this way does not do.
+    template <class Counter>
+    bool pushBack(TimeoutEntry& entry, Tick deadline, Counter& moved) noexcept {
         if (!pushBack_.isExpected()) [[unlikely]]
             allowPushBacks();
-        return pushBack_.move(entry, deadline);
+        return pushBack_.move(entry, deadline, moved);
     }
     /// The other part, which takes the lock: moves the deadline of a pending entry anywhere.
     bool move(TimeoutEntry& entry, Tick deadline, Clock::TimePoint now);

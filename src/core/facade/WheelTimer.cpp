@@ -82,6 +82,8 @@ struct PushBacks {
         context.pushedBack.add(count);
         context.release();
     }
+    void add() noexcept { ++count; }
+    void takeBack() noexcept { --count; }
 
     detail::TimerContext& context;
     std::size_t count = 0;
@@ -99,9 +101,7 @@ std::size_t rescheduleAll(TimerCore& core, std::span<Pointer const> batch, char 
         TimeoutEntry* const entry = entryOf(each);
         Shard* const shard = entry != nullptr ? Shard::of(*entry) : nullptr;
         if (shard == nullptr) continue;
-        if (shard->pushBack(*entry, deadline))
-            ++pushedBack.count;
-        else if (shard->move(*entry, deadline, now))
+        if (!shard->pushBack(*entry, deadline, pushedBack) && shard->move(*entry, deadline, now))
             ++moved;
     }
     return moved + pushedBack.count;

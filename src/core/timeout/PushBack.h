@@ -42,12 +42,16 @@ public:
             reach_.store(reach.value(), std::memory_order_release);
     }
 
-    /// Returns false, and has changed nothing, if this way does not do.
-    bool move(TimeoutEntry& entry, Tick deadline) const noexcept {
+    /// Returns false, and has changed nothing, if this way does not do. Adds what moves to `moved`
+    /// before it does: then its task may run, and destroy the timer.
+    template <class Counter>
+    bool move(TimeoutEntry& entry, Tick deadline, Counter& moved) const noexcept {
         TimeoutWord word = TimeoutWord::of(entry);
         while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
                deadline.value() < reach_.load(std::memory_order_acquire)) {
+            moved.add();
             if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) return true;
+            moved.takeBack();
         }
         return false;
     }

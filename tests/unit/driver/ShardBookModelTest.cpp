@@ -1,5 +1,6 @@
 #include "LoneBook.h"
 #include "core/driver/book/ShardBook.h"
+#include "core/driver/context/StripedCounter.h"
 #include "core/timeout/PushBack.h"
 
 #include <support/Effort.h>
@@ -228,7 +229,10 @@ private:
         std::int64_t const deadline = item->deadline - 1 + static_cast<std::int64_t>(draw(60));
         bool const moves = (item->place == Place::bucket || item->place == Place::gathered) &&
                            deadline >= item->deadline && deadline < reach_;
-        require(pushBack_.move(*item->entry, Tick{deadline}) == moves, "pushed back, or not?");
+        detail::StripedCounter moved{1};
+        require(pushBack_.move(*item->entry, Tick{deadline}, moved) == moves &&
+                    moved.sum() == (moves ? 1 : 0),
+                "pushed back, or not?");
         if (moves) item->deadline = deadline;
     }
 

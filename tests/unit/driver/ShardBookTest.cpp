@@ -1,6 +1,7 @@
 #include "LoneBook.h"
 #include "core/driver/book/PendingWalk.h"
 #include "core/driver/book/ShardBook.h"
+#include "core/driver/context/StripedCounter.h"
 #include "core/timeout/PushBack.h"
 
 #include <support/AllocationCounter.h>
@@ -186,8 +187,10 @@ TEST(ShardBook, PlacesWhatWasPushedBackAgain) {
     PushBack pushBack;
     pushBack.publish(lone.book.reach());
     Entries const entries = lone.acceptedAt({5, 5, 25});
-    ASSERT_TRUE(pushBack.move(*entries[0], Tick{6}));
-    ASSERT_TRUE(pushBack.move(*entries[2], Tick{48}));
+    detail::StripedCounter moved{1};
+    ASSERT_TRUE(pushBack.move(*entries[0], Tick{6}, moved));
+    ASSERT_TRUE(pushBack.move(*entries[2], Tick{48}, moved));
+    EXPECT_EQ(moved.sum(), 2U);
     EXPECT_EQ(lone.turn(5), Entries{entries[1]});
     EXPECT_EQ(lone.turn(6), Entries{entries[0]});
     EXPECT_EQ(lone.turn(39), Entries{});

@@ -34,6 +34,9 @@ public:
         stripes_[indexOfThisThread() & mask_].count.fetch_add(count, std::memory_order_relaxed);
     }
 
+    /// What this thread has added, but what did not happen then.
+    void takeBack(std::uint64_t count = 1) noexcept { add(-count); }
+
     std::uint64_t sum() const noexcept {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i <= mask_; ++i)
