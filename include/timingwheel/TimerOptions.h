@@ -57,7 +57,8 @@ struct TimerOptions {
     /// lengths that cannot be expressed saturate to it.
     Duration tick = std::chrono::milliseconds{1};
     /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
-    /// memory: 160 bytes and one bit a slot, of which 32 are touched at first.
+    /// memory: 160 bytes and one bit a slot, of which 32 are touched at first; 32 bytes and one bit
+    /// in a level of more than 65,536.
     std::int64_t wheelSize = 20;
     /// Slots of the first levels, the finest first; the last is repeated above. Takes the place of
     /// `wheelSize`. {60, 60, 24, 7} with a tick of 1 s are levels as in a clock.
