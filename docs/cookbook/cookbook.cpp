@@ -8,6 +8,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <stop_token>
@@ -52,6 +53,46 @@ private:
 
     timingwheel::Timer& timer_;
     std::map<int, timingwheel::Timeout> open_;
+};
+
+class Sessions {
+    struct Session {
+        Session(Sessions& ofAll, int itsId) : all{ofAll}, id{itsId} {}
+        void onIdle() { all.expire(id); }  // destroys *this
+
+        Sessions& all;
+        int id;
+        timingwheel::TimerHook<&Session::onIdle> idle{*this};
+    };
+
+public:
+    explicit Sessions(timingwheel::Clock& clock) : timer_{{.clock = clock}} {}
+
+    void open(int id) {
+        std::lock_guard const lock{mutex_};
+        auto const [at, isNew] = sessions_.try_emplace(id, *this, id);
+        if (isNew) timer_.schedule(at->second.idle, 60s);
+    }
+    bool onPacket(int id) {
+        std::lock_guard const lock{mutex_};
+        auto const at = sessions_.find(id);
+        return at != sessions_.end() && at->second.idle.reschedule(60s);  // false: too late
+    }
+    void close(int id) {
+        std::lock_guard const lock{mutex_};
+        auto const at = sessions_.find(id);
+        if (at != sessions_.end() && at->second.idle.cancel()) sessions_.erase(at);
+    }
+
+private:
+    void expire(int id) {  // called by the hook's task
+        std::lock_guard const lock{mutex_};
+        sessions_.erase(id);
+    }
+
+    std::mutex mutex_;
+    std::map<int, Session> sessions_;
+    timingwheel::SystemTimer timer_;  // the last: it stops before the map goes
 };
 
 class Retry {
@@ -176,6 +217,16 @@ int main() {
     client.onAnswer(1);
     clock.advance(4s);
     client.onAnswer(2);  // too late: nothing happens
+
+    Sessions sessions{clock};
+    sessions.open(1);
+    sessions.open(2);
+    clock.advance(30s);
+    sessions.close(2);
+    std::printf("session 1: %s\n", sessions.onPacket(1) ? "open" : "gone");
+    std::printf("session 2: %s\n", sessions.onPacket(2) ? "open" : "gone");
+    clock.advance(60s);
+    std::printf("a minute later: %s\n", sessions.onPacket(1) ? "open" : "gone");
 
     int calls = 0;
     Retry retry{timer, [&calls] { return ++calls == 4; }};

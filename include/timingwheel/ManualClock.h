@@ -22,7 +22,7 @@ namespace timingwheel::inline v1 {
 /// this clock.
 ///
 /// - `advance` moves from one expiration to the next, so that every task sees its own time: a task
-///   that schedules itself again after 1 s runs 3,600 times in an hour.
+///   that schedules itself again after 1 s runs 3,600 times in an hour. It never moves back.
 /// - `jump` sets the time at once, forward or back, as a suspended machine would.
 ///
 /// Both return when everything due has run, whatever the executor. They never return if a task

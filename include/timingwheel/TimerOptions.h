@@ -57,14 +57,16 @@ struct TimerOptions {
     /// lengths that cannot be expressed saturate to it.
     Duration tick = std::chrono::milliseconds{1};
     /// Slots of each level of the wheel: 2 to 1,048,576. More slots mean fewer cascades and more
-    /// memory: 160 bytes and one bit a slot, of which 32 are touched at first.
+    /// memory: 160 bytes and one bit a slot, of which 32 are touched at first; 32 bytes and one bit
+    /// in a level of more than 65,536.
     std::int64_t wheelSize = 20;
     /// Slots of the first levels, the finest first; the last is repeated above. Takes the place of
     /// `wheelSize`. {60, 60, 24, 7} with a tick of 1 s are levels as in a clock.
     std::vector<std::int64_t> levelSizes = {};
     /// Where ticks and slots are counted from: a time of the clock, which has been reached. By
     /// default its time now, or 1970 if the clock shows the time of day. Counted from a midnight,
-    /// slot 30 of the minutes is ":30". Deadlines are rounded up to ticks counted from here.
+    /// slot 30 of the minutes is ":30". Deadlines are rounded up to ticks counted from here. At
+    /// most 2^58 - 1 ticks ago: so with a tick of a few nanoseconds the time of day needs a start.
     std::optional<Clock::TimePoint> start = {};
     /// For error messages, and the driver thread's name: at most 15 bytes.
     std::string name = "timingwheel";
@@ -91,7 +93,7 @@ struct TimerOptions {
     Duration spin = {};
     /// A call of LoopTimer::runDue or ManualTimer::advanceTo starts no further task once it has
     /// taken this long by the timer's clock, and returns true. Thus many slow tasks that are due at
-    /// once do not hold up the loop. LoopTimer and ManualTimer only.
+    /// once do not hold up the loop. At least 1 ns. LoopTimer and ManualTimer only.
     Duration passBudget = (Duration::max)();
     /// Makes the driver thread; by default a std::thread. It blocks all signals. The factory must
     /// not use the timer, which waits for it. SystemTimer only.
@@ -99,7 +101,8 @@ struct TimerOptions {
     /// Receives what tasks throw, and the tasks that the executor rejected. By default one line on
     /// stderr. Called with no lock held.
     std::function<void(TaskFailure const&)> errorHandler = {};
-    /// A run that takes at least this long is reported to `slowTaskHandler`, once.
+    /// A run that takes at least this long is reported to `slowTaskHandler`, once. At least 1 ns.
+    /// With it each run is measured alone, which takes readings of the clock.
     Duration slowTaskThreshold = (Duration::max)();
     /// By default one line on stderr.
     std::function<void(SlowTask const&)> slowTaskHandler = {};

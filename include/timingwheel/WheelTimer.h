@@ -36,10 +36,11 @@ public:
 
     ~WheelTimer() override;
 
-    /// Runs `task` after `first`, then every `period`, measured from when each run was due. A
-    /// negative `first` counts as zero. A run never overlaps the next. The handle is pending
-    /// between runs. Cancelling it, even from inside the task, ends the series. Errors as in
-    /// `newTimeout`; also std::invalid_argument for a period below one tick.
+    /// Runs `task` after `first`, then every `period`, measured from when each run was due. Each
+    /// run is rounded up to a tick, the period is not: so a rate holds in the long run. A negative
+    /// `first` counts as zero. A run never overlaps the next. The handle is pending between runs.
+    /// Cancelling it, even from inside the task, ends the series. Errors as in `newTimeout`; also
+    /// std::invalid_argument for a period below one tick.
     template <class Task, class First = Duration, class Period = Duration>
     Timeout scheduleAtFixedRate(Task task, First first, Period period,
                                 MissedTicks missed = MissedTicks::skip) {
@@ -66,8 +67,8 @@ public:
     ///
     /// - The first call is made here, with the clock's now. Every other is made by the thread of a
     ///   run, after the task, without a lock, with the time that this run had. So nothing drifts.
-    /// - A run whose time has come by then was missed. `skip` calls it again, with now. `catchUp`
-    ///   runs the task at once. There is no `shift`.
+    /// - A run whose time has come by then was missed. `skip` calls `timeAfter` again, with now.
+    ///   `catchUp` runs the task at once. There is no `shift`.
     /// - The series ends when nothing is returned. It also ends if `timeAfter` throws or returns a
     ///   time that is not later: then the error handler is called.
     /// - Under a clock of `Kind::wall` that goes back by up to three hours, no time comes twice. A

@@ -191,6 +191,24 @@ private:
     std::shared_ptr<bool> isStopped_;  // by its slot
 };
 
+/// Begins a wait. Tokens such as cancel_after ask it for the executor.
+template <class Timer>
+struct DeadlineInitiation {
+    using executor_type = typename Timer::executor_type;
+    executor_type get_executor() const noexcept { return state->timer.get_executor(); }
+
+    template <class Handler>
+    void operator()(Handler&& handler) const {
+        auto onIts = onItsExecutor(std::forward<Handler>(handler), get_executor());
+        using Wait = DeadlineWait<Timer, decltype(onIts)>;
+        Wait wait{state, std::move(onIts)};
+        wait.listenToItsSlot();
+        Wait::begin(std::move(wait));
+    }
+
+    std::shared_ptr<DeadlineState<Timer>> state;
+};
+
 /// Waits by itself whenever the deadline is set, and calls a function.
 template <class Timer, class Function>
 class CallingDeadline final
@@ -330,15 +348,7 @@ public:
     template <class Token = detail::net::default_completion_token_t<executor_type>>
     auto async_wait(Token&& token = {}) {
         return detail::net::async_initiate<Token, void(detail::ErrorCode)>(
-            [state = std::shared_ptr<State>{state_}](auto&& handler) {
-                auto onIts = detail::onItsExecutor(std::forward<decltype(handler)>(handler),
-                                                   state->timer.get_executor());
-                using Wait = detail::DeadlineWait<Timer, decltype(onIts)>;
-                Wait wait{state, std::move(onIts)};
-                wait.listenToItsSlot();
-                Wait::begin(std::move(wait));
-            },
-            token);
+            detail::DeadlineInitiation<Timer>{state_}, token);
     }
 
 private:

@@ -154,7 +154,8 @@ private:
 }  // namespace detail
 
 /// Sleeps on any timer with levels, as one of Asio's operations: for its coroutines, callbacks and
-/// futures, with any completion token.
+/// futures, with any completion token that does not ask the operation for an executor, as
+/// `use_promise` and a `cancel_after` without a timer do.
 ///
 ///     co_await timingwheel::asio::async_sleep(timer, 30s, asio::use_awaitable);
 ///

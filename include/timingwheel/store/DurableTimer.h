@@ -44,11 +44,11 @@ struct DurableFailure {
 };
 
 /// All are checked by the constructor, which throws std::invalid_argument with the option's name,
-/// its value and the bound.
+/// its value and the bound. A number "from 1" is at most 2^31 - 1.
 struct DurableTimerOptions {
     /// What is due within it is in memory, and in the wheel: 1 s to 366 days.
     Duration horizon = std::chrono::minutes{10};
-    /// How many timeouts read from the file are in memory at a time; at least 1. What is overdue
+    /// How many timeouts read from the file are in memory at a time: from 1. What is overdue
     /// after a long rest is read in such portions. If that many handlers have thrown, or that many
     /// cannot be removed from the file, no others are read until the number falls.
     std::size_t maxRead = 100'000;
@@ -109,7 +109,7 @@ struct DurableTimerOptions {
 /// - The handler may be called before the constructor returns, for what is overdue: a variable that
 ///   holds the timer is not set by then.
 /// - A handler that throws is called again after `retryDelay`, until it returns or its timeout is
-///   cancelled.
+///   cancelled. When it returns, the timeout is delivered: so it waits for what it has begun.
 ///
 /// Units          deadlines to the millisecond, rounded up
 /// Complexity     a change takes the time of SQLite's B-trees, a logarithm of what is pending

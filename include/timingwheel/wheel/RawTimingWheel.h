@@ -83,7 +83,8 @@ private:
 /// Complexity     place, arming and flushing O(levels): log_wheelSize of the longest delay; remove
 ///                and nextExpiration O(1)
 /// Memory         32 bytes and one bit for each bucket, and 128 that stay untouched until the wheel
-///                is crowded; only `reserve`, `add` and `reschedule` allocate
+///                is crowded (none in a level of more than 65,536 buckets); only `reserve`, `add`
+///                and `reschedule` allocate
 /// Thread safety  none: one thread at a time
 /// Lifetime       entries belong to the caller; the wheel's destructor unlinks those it still holds
 /// Errors         std::invalid_argument for an option out of range

@@ -27,10 +27,30 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 // Shows G30.
+
+namespace timingwheel::test {
+namespace {
+
+/// A token that takes the executor of what it starts, as cancel_after(5s) and use_promise do.
+struct TakesTheExecutor {};
+
+}  // namespace
+}  // namespace timingwheel::test
+
+template <>
+class timingwheel::asio::detail::net::async_result<timingwheel::test::TakesTheExecutor,
+                                                   void(timingwheel::asio::detail::ErrorCode)> {
+public:
+    template <class Initiation>
+    static auto initiate(Initiation&& initiation, timingwheel::test::TakesTheExecutor) {
+        return timingwheel::asio::detail::net::get_associated_executor(initiation);
+    }
+};
 
 namespace timingwheel::test {
 namespace {
@@ -313,6 +333,16 @@ TEST(DeadlineTest, UsesAHandlersExecutorForTheHandlerAlone) {
     EXPECT_EQ(others.poll(), 1U);
     EXPECT_EQ(reached, 1);
     EXPECT_TRUE(others.stopped());
+}
+
+// Bug pattern: an operation that is a lambda has none, so some tokens do not compile.
+TEST(DeadlineTest, TellsATokenTheExecutorOfItsWait) {
+    net::io_context context;
+    HandDeadline deadline{context.get_executor()};
+    using Executor = HandDeadline::executor_type;
+    auto const found = deadline.async_wait(TakesTheExecutor{});
+    static_assert(std::is_same_v<decltype(found), Executor const>);
+    EXPECT_EQ(Executor{found}, deadline.get_executor());
 }
 
 #if TIMINGWHEEL_ASIO_VERSION >= 102000
