@@ -15,7 +15,8 @@ namespace timingwheel::inline v1 {
 /// All clocks share the time-point type of std::chrono::steady_clock. So a deadline is a plain
 /// steady time point, and one of the system clock does not compile: `wallTime` makes one of it, for
 /// timers under a clock of `Kind::wall`. Timers expect every other clock never to go back. If one
-/// does, nothing fires early and nothing is lost, but the timer waits until it has caught up.
+/// does, nothing runs before the clock has shown its deadline, and nothing is lost, but the timer
+/// waits until it has caught up.
 ///
 /// Thread safety  every function may be called from any thread
 /// Lifetime       a clock must outlive the timers that use it, but not their handles and hooks

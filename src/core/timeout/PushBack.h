@@ -47,16 +47,21 @@ public:
     template <class Counter>
     bool move(TimeoutEntry& entry, Tick deadline, Counter& moved) const noexcept {
         TimeoutWord word = TimeoutWord::of(entry);
-        while (word.state() == TimeoutState::pending && deadline >= word.deadline() &&
-               deadline.value() < reach_.load(std::memory_order_acquire)) {
-            moved.add();
+        if (!isLater(deadline, word)) return false;
+        moved.add();
+        do {
             if (TimeoutWord{deadline, TimeoutState::pending}.replace(entry, word)) return true;
-            moved.takeBack();
-        }
+        } while (isLater(deadline, word));
+        moved.takeBack();
         return false;
     }
 
 private:
+    bool isLater(Tick deadline, TimeoutWord word) const noexcept {
+        return word.state() == TimeoutState::pending && deadline >= word.deadline() &&
+               deadline.value() < reach_.load(std::memory_order_acquire);
+    }
+
     static constexpr std::int64_t kNone = INT64_MIN;
 
     std::atomic<std::int64_t> reach_{kNone};
