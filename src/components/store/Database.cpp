@@ -1,6 +1,8 @@
 #include "components/store/Database.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <sqlite3.h>
 #include <utility>
 
@@ -18,6 +20,12 @@ std::string utf8(std::filesystem::path const& file) {
 
 Database::Database(std::filesystem::path const& file, std::string const& fileSystem)
     : name_{utf8(file)} {
+    std::size_t const nul = name_.find('\0');
+    if (name_.empty() || nul != std::string::npos)
+        throw StoreError{"store: file is \"" + name_.substr(0, nul) +
+                             (name_.empty() ? "\"" : "\" and a NUL byte") +
+                             ": it must be a name without NUL bytes",
+                         SQLITE_CANTOPEN};
     int const result =
         sqlite3_open_v2(name_.c_str(), &connection_,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
