@@ -57,6 +57,23 @@ bool Database::hasLog() const noexcept {
            log->pMethods->xFileSize(log, &size) == SQLITE_OK && size > 0;
 }
 
+std::int64_t Database::headerBeforeRollback(std::int64_t offset) const {
+    char const* const name = sqlite3_db_filename(connection_, "main");
+    sqlite3_vfs* system = nullptr;
+    sqlite3_file* file = nullptr;
+    int hasJournal = 0;
+    std::array<unsigned char, 4> bytes{};
+    sqlite3_file_control(connection_, "main", SQLITE_FCNTL_VFS_POINTER, &system);
+    sqlite3_file_control(connection_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (name == nullptr || *name == 0 || file->pMethods == nullptr) return 0;
+    system->xAccess(system, sqlite3_filename_journal(name), SQLITE_ACCESS_EXISTS, &hasJournal);
+    if (hasJournal == 0 || file->pMethods->xRead(file, bytes.data(), 4, offset) != SQLITE_OK)
+        return 0;
+    std::uint32_t number = 0;
+    for (unsigned char const byte : bytes) number = number << 8U | byte;
+    return static_cast<std::int32_t>(number);
+}
+
 void Database::execute(char const* sql) {
     if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail(sql);
 }

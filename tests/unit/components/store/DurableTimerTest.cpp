@@ -1244,6 +1244,35 @@ TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingThatWasKilledAndLeavesItsL
     std::filesystem::remove(log);
 }
 
+// Bug pattern: SQLite rolls back what was begun, before anybody can see whose it is.
+TEST_F(DurableTimerTest, RefusesWhatSomethingElseWasWritingWhenItWasKilledAndLeavesItsJournal) {
+    start();
+    for (std::string const application : {"0", "7"}) {
+        std::string const sql =
+            "PRAGMA application_id = " + application +
+            "; CREATE TABLE address (name TEXT); BEGIN; CREATE TABLE other (name TEXT)";
+        sqlite3* connection = nullptr;
+        sqlite3_open_v2("other.db", &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        PowerCut::kName);
+        EXPECT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+        EXPECT_EQ(sqlite3_db_cacheflush(connection), SQLITE_OK);
+        std::string const killed = "killed-" + application + ".db";
+        std::string const file = disk.files()["other.db"].content;
+        std::string const journal = disk.files()["other.db-journal"].content;
+        disk.files()[killed].content = file;
+        disk.files()[killed + "-journal"].content = journal;
+        sqlite3_close(connection);
+        disk.files().erase("other.db");
+        expectError(
+            [&] {
+                DurableTimer{killed, deliveries.handler(), options()};
+            },
+            "is a database of something else: its application_id is " + application);
+        EXPECT_TRUE(disk.files()[killed].content == file);
+        EXPECT_TRUE(disk.files()[killed + "-journal"].content == journal);
+    }
+}
+
 TEST_F(DurableTimerTest, RefusesAFileOfItsOwnWithoutItsTable) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
