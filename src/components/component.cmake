@@ -92,8 +92,11 @@ function(timingwheel_install_component name target description)
         set(findPackage "include(\${CMAKE_CURRENT_LIST_DIR}/${finder})")
         install(FILES ${arg_PACKAGE_FINDER} DESTINATION ${configDir} ${component})
     endif()
-    file(RELATIVE_PATH fromPkgConfigToPrefix ${CMAKE_INSTALL_PREFIX}/${pkgConfigDir}
-         ${CMAKE_INSTALL_PREFIX})
+    cmake_path(ABSOLUTE_PATH pkgConfigDir BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX} OUTPUT_VARIABLE
+               from)
+    file(RELATIVE_PATH fromPkgConfigToPrefix ${from} ${CMAKE_INSTALL_PREFIX})
+    set(pkgConfigLibraries "\${prefix}")
+    cmake_path(APPEND pkgConfigLibraries ${CMAKE_INSTALL_LIBDIR})
     set(package ${PROJECT_SOURCE_DIR}/src/package)
     set(here ${CMAKE_CURRENT_BINARY_DIR})
     configure_file(${package}/timingwheelComponent.cmake.in timingwheel${Name}.cmake @ONLY)

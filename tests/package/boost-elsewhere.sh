@@ -27,14 +27,21 @@ export PKG_CONFIG_PATH="${pcFile%/*}"
 expectFrom "$work/other/include" --define-variable=boost_includedir="$work/other/include"
 
 # A library that was built with such a Boost says so by itself. It need not be compiled for that.
+# One that goes to a folder of its own, given by its whole path, is found there, by gdb, too.
 "$cmake" -S "$sources" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" \
     -DTIMINGWHEEL_BUILD_TESTS=OFF -DTIMINGWHEEL_BUILD_EXAMPLES=OFF -DTIMINGWHEEL_BUILD_DEMO=OFF \
+    -DCMAKE_INSTALL_PREFIX="$work/prefix" -DCMAKE_INSTALL_LIBDIR="$work/libraries" \
     -DBoost_NO_BOOST_CMAKE=ON -DBoost_INCLUDE_DIR="$work/other/include" >"$work/log" 2>&1 ||
     { cat "$work/log"; exit 1; }
-export PKG_CONFIG_PATH="$work/build/src/core"
+touch "$work/build/src/core/libtimingwheel.a"
+"$cmake" --install "$work/build" --component timingwheel_Development >>"$work/log"
+export PKG_CONFIG_PATH="$work/libraries/pkgconfig"
 said=$(pkg-config --variable=boost_includedir timingwheel)
-if [ "$said" != "$work/other/include" ]; then
-    echo "WRONG: boost_includedir is \"$said\""
+said="$said $(pkg-config --variable=libdir timingwheel)"
+said="$said $(find "$work/prefix/share/gdb" -name '*.py' | sed "s|$work/prefix/share/gdb/auto-load||")"
+wanted="$work/other/include $work/libraries $work/libraries/libtimingwheel.a-gdb.py"
+if [ "$said" != "$wanted" ]; then
+    echo "WRONG: it says $said, not $wanted"
     exit 1
 fi
 echo "ok: it says $said"

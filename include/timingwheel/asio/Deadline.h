@@ -162,8 +162,12 @@ public:
     void operator()(ErrorCode error) {
         if (cancels_ != state_->cancels) return end(net::error::operation_aborted);
         --state_->waiting;
-        // Nobody here did it: a shared_timer's SystemTimer gave the wait up.
-        if (error && wakes_ == state_->wakes) return end(error);
+        // Nobody here did it: a shared_timer's SystemTimer gave the wait up. The others end, too:
+        // if the handler sets the deadline anew, they could not be told from those that it wakes.
+        if (error && wakes_ == state_->wakes) {
+            state_->cancel();
+            return end(error);
+        }
         if (isStopped_ && *isStopped_) return end(net::error::operation_aborted);
         // Once it is reached, it is so for all that waited, whatever their handlers set it to. The
         // function may be pushed back until it runs.
@@ -271,9 +275,9 @@ private:
 ///     };
 ///
 /// It waits by a `Timer`: `steady_timer` keeps its waits in the wheel of the executor's context,
-/// `shared_timer` in the context's SystemTimer. When that gives a wait up, the function is not
-/// called, and what is set before the context has run the end of that wait ends with it. From then
-/// on the deadline may be set anew.
+/// `shared_timer` in the context's SystemTimer. When that gives a wait up, the deadline is
+/// cancelled as soon as the context runs the end of that wait: the function is not called, and what
+/// was set until then ends, too. From then on the deadline may be set anew.
 ///
 /// After a push-back the wait stays where it was. When it expires there, it finds the new time and
 /// waits again: once for each 60 s here, not for each packet.

@@ -75,6 +75,10 @@ TimeZone::TimeZone(std::string_view name) : name_{name} {
     if (name == "UTC") {
         return;
     }
+    std::string const words = "unknown time zone \"" + name_.substr(0, name_.find('\0')) + "\"";
+    if (name_.find('\0') != std::string::npos) {
+        throw std::invalid_argument{words + " and a NUL byte"};
+    }
     try {
         listZones();
         zones::time_zone const* const zone = zones::locate_zone(name);
@@ -83,7 +87,7 @@ TimeZone::TimeZone(std::string_view name) : name_{name} {
     } catch (std::system_error const&) {
         throw;  // it is known, and can be read later
     } catch (std::exception const& error) {
-        throw std::invalid_argument{"unknown time zone \"" + name_ + "\": " + error.what()};
+        throw std::invalid_argument{words + ": " + error.what()};
     }
 }
 

@@ -1,6 +1,8 @@
 #include "components/store/Database.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <sqlite3.h>
 #include <utility>
 
@@ -18,6 +20,12 @@ std::string utf8(std::filesystem::path const& file) {
 
 Database::Database(std::filesystem::path const& file, std::string const& fileSystem)
     : name_{utf8(file)} {
+    std::size_t const nul = name_.find('\0');
+    if (name_.empty() || nul != std::string::npos)
+        throw StoreError{"store: file is \"" + name_.substr(0, nul) +
+                             (name_.empty() ? "\"" : "\" and a NUL byte") +
+                             ": it must be a name without NUL bytes",
+                         SQLITE_CANTOPEN};
     int const result =
         sqlite3_open_v2(name_.c_str(), &connection_,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
@@ -47,6 +55,23 @@ bool Database::hasLog() const noexcept {
     sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
     return log != nullptr && log->pMethods != nullptr &&
            log->pMethods->xFileSize(log, &size) == SQLITE_OK && size > 0;
+}
+
+std::int64_t Database::headerBeforeRollback(std::int64_t offset) const {
+    char const* const name = sqlite3_db_filename(connection_, "main");
+    sqlite3_vfs* system = nullptr;
+    sqlite3_file* file = nullptr;
+    int hasJournal = 0;
+    std::array<unsigned char, 4> bytes{};
+    sqlite3_file_control(connection_, "main", SQLITE_FCNTL_VFS_POINTER, &system);
+    sqlite3_file_control(connection_, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (name == nullptr || *name == 0 || file->pMethods == nullptr) return 0;
+    system->xAccess(system, sqlite3_filename_journal(name), SQLITE_ACCESS_EXISTS, &hasJournal);
+    if (hasJournal == 0 || file->pMethods->xRead(file, bytes.data(), 4, offset) != SQLITE_OK)
+        return 0;
+    std::uint32_t number = 0;
+    for (unsigned char const byte : bytes) number = number << 8U | byte;
+    return static_cast<std::int32_t>(number);
 }
 
 void Database::execute(char const* sql) {

@@ -27,6 +27,9 @@ public:
     void leaveLog(bool isLeft) noexcept;
     /// True if there is a log with commits. REQUIRES: a transaction has begun.
     bool hasLog() const noexcept;
+    /// A number in the header of a file that has a journal, which the first statement may roll
+    /// back; else 0.
+    std::int64_t headerBeforeRollback(std::int64_t offset) const;
 
     void execute(char const* sql);
     std::int64_t number(char const* sql);

@@ -52,6 +52,8 @@ void checkOptions(DurableTimerOptions const& options) {
     require<std::size_t>("maxId", options.maxId, 1, kMostOfAnId);
     require<std::size_t>("maxPayload", options.maxPayload, 1, kMostOfAPayload);
     require<std::size_t>("threads", options.threads, 1, 1'000);
+    if (options.fileSystem.find('\0') != std::string::npos)
+        refuseOption("store: fileSystem", "a string with a NUL byte", "without one");
     if (options.clock.get().kind() != Clock::Kind::wall)
         refuseOption("store: clock", "not a wall clock",
                      "of Clock::Kind::wall: deadlines that survive the process are times of day");

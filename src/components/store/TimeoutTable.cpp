@@ -66,6 +66,11 @@ bool TimeoutTable::readNear(Place behind, std::int64_t until, Amount room,
 /// Everything that is confirmed is on the disk (FULL). Nobody else may write meanwhile. The file of
 /// something else is left as it is: so it is looked at first.
 Database& TimeoutTable::prepare() {
+    // In SQLite's file format. Ours has no table yet, and so one page, while it has a journal.
+    constexpr std::int64_t kPagesAt = 28;
+    constexpr std::int64_t kApplicationAt = 68;
+    if (database_.headerBeforeRollback(kPagesAt) > 1)
+        checkApplication(database_.headerBeforeRollback(kApplicationAt));
     database_.execute("PRAGMA locking_mode = EXCLUSIVE");
     // On macOS an ordinary sync leaves it in the disk's cache. Elsewhere there is one kind. The
     // first transaction writes already, to a file that is empty.
@@ -111,6 +116,13 @@ void TimeoutTable::keepWhatIsCommitted() {
     database_.execute("PRAGMA journal_size_limit = 8000000");
 }
 
+void TimeoutTable::checkApplication(std::int64_t application) const {
+    if (application != kApplication)
+        database_.refuse("is a database of something else: its application_id is " +
+                         std::to_string(application) + ", it must be " +
+                         std::to_string(kApplication));
+}
+
 /// True if the file is empty.
 bool TimeoutTable::checkWhose() {
     std::int64_t const application = database_.number("PRAGMA application_id");
@@ -118,10 +130,7 @@ bool TimeoutTable::checkWhose() {
     if (application == 0 && schema == 0 &&
         database_.number("SELECT COUNT(*) FROM sqlite_schema") == 0)
         return true;
-    if (application != kApplication)
-        database_.refuse("is a database of something else: its application_id is " +
-                         std::to_string(application) + ", it must be " +
-                         std::to_string(kApplication));
+    checkApplication(application);
     if (schema != kSchema)
         database_.refuse("its schema is of version " + std::to_string(schema) + ": it must be " +
                          std::to_string(kSchema));

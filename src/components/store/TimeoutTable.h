@@ -63,6 +63,7 @@ private:
     Database& prepare();
     void keepWhatIsCommitted();
     bool checkWhose();
+    void checkApplication(std::int64_t application) const;
     [[noreturn]] void refuseKey(Key key) const;
     void makeTable();
 

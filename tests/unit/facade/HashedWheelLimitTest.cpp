@@ -74,7 +74,8 @@ TEST_F(HashedWheelLimit, IsReleasedByARunAndByACancel) {
 
     Timeout const cancelled = timer.newTimeout([] {}, 1h);
     EXPECT_TRUE(cancelled.cancel());
-    EXPECT_THROW(timer.newTimeout([] {}, 1h), RejectedExecution);
+    auto const refused = [&] { timer.newTimeout([] {}, 1h); };
+    expectThrows<RejectedExecution>(refused, ": 1 timeout is pending: maxPendingTimeouts is 1");
     clock.advance(100ms);
     EXPECT_TRUE(timer.newTimeout([] {}, 1h).isPending());
 }

@@ -20,8 +20,8 @@ bool PendingLimit::acquireCounted() noexcept {
 
 void PendingLimit::refuse() const {
     throw RejectedExecution{"timer \"" + timerName_ + "\": " + std::to_string(most_) +
-                            " timeouts are pending: maxPendingTimeouts is " +
-                            std::to_string(most_)};
+                            (most_ == 1 ? " timeout is" : " timeouts are") +
+                            " pending: maxPendingTimeouts is " + std::to_string(most_)};
 }
 
 }  // namespace timingwheel::inline v1::detail

@@ -330,6 +330,32 @@ TEST(SharedTimer, MayHaveADeadlineThatHearsOfTheTimersEnd) {
     EXPECT_THROW(deadline.expires_after(kLong), std::logic_error);
 }
 
+// G30. Bug pattern: a handler sets it anew, and the next that was given up goes on, or ends that.
+TEST(SharedTimer, MayHaveADeadlineThatTheFirstHandlerGivenUpSetsAnew) {
+    using Deadline = timingwheel::asio::basic_deadline<shared_timer>;
+    for (bool const functionIsLast : {false, true}) {
+        SystemTimer timer;
+        net::io_context context;
+        use_timer(context, timer);
+        Ends ends;
+        int runs = 0;
+        Deadline deadline{context.get_executor(), [&] { ++runs; }};
+        if (!functionIsLast) deadline.expires_after(kLong);
+        deadline.async_wait([&](auto error) {
+            EXPECT_TRUE(error);
+            deadline.expires_after(kLong);
+            deadline.expires_after(1ms);
+        });
+        deadline.async_wait(ends.handler());
+        if (functionIsLast) deadline.expires_at((shared_timer::time_point::max)());
+        timer.cancelAll();
+        context.run();
+        EXPECT_EQ(ends.aborted, 1);
+        EXPECT_EQ(ends.reached, 0);
+        EXPECT_EQ(runs, 1);
+    }
+}
+
 // G30. Bug pattern: a wait that could not go on is gone, and the deadline believes that it waits.
 TEST(SharedTimer, MayHaveADeadlineThatIsSetAnewAfterAWaitWasRefused) {
     using Deadline = timingwheel::asio::basic_deadline<shared_timer>;

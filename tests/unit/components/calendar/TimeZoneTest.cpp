@@ -114,11 +114,14 @@ TEST(TimeZone, RefusesARuleThatItDoesNotUnderstand) {
 
 TEST(TimeZone, NamesAnUnknownZone) {
     keepsZones();
-    try {
-        TimeZone const zone{"Mars/Olympus"};
-        FAIL();
-    } catch (std::invalid_argument const& error) {
-        EXPECT_NE(std::string{error.what()}.find("Mars/Olympus"), std::string::npos);
+    for (std::string const& name : {std::string{"Mars/Olympus"}, std::string{"UTC\0x", 5}}) {
+        try {
+            TimeZone const zone{name};
+            FAIL();
+        } catch (std::invalid_argument const& error) {
+            std::string const words = name[0] == 'U' ? "\"UTC\" and a NUL byte" : name;
+            EXPECT_NE(std::string{error.what()}.find(words), std::string::npos) << error.what();
+        }
     }
 }
 

@@ -1143,6 +1143,11 @@ TEST_F(DurableTimerTest, RefusesOptionsWithTheirBounds) {
     refused([](auto& one) { one.clock = Clock::steady(); },
             "clock is not a wall clock: it must be of Clock::Kind::wall");
     refused([](auto& one) { one.fileSystem = "none"; }, "no such vfs: none");
+    refused(
+        [](auto& one) {
+            one.fileSystem += std::string{"\0x", 2};
+        },
+        "fileSystem is a string with a NUL byte: it must be without one");
     expectError([&] { DurableTimer{"timeouts.db", nullptr, options()}; }, "handler is empty");
 }
 
@@ -1237,6 +1242,35 @@ TEST_F(DurableTimerTest, RefusesTheDatabaseOfSomethingThatWasKilledAndLeavesItsL
     ASSERT_TRUE(std::filesystem::exists(log));
     EXPECT_EQ(std::filesystem::file_size(log), size);
     std::filesystem::remove(log);
+}
+
+// Bug pattern: SQLite rolls back what was begun, before anybody can see whose it is.
+TEST_F(DurableTimerTest, RefusesWhatSomethingElseWasWritingWhenItWasKilledAndLeavesItsJournal) {
+    start();
+    for (std::string const application : {"0", "7"}) {
+        std::string const sql =
+            "PRAGMA application_id = " + application +
+            "; CREATE TABLE address (name TEXT); BEGIN; CREATE TABLE other (name TEXT)";
+        sqlite3* connection = nullptr;
+        sqlite3_open_v2("other.db", &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        PowerCut::kName);
+        EXPECT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+        EXPECT_EQ(sqlite3_db_cacheflush(connection), SQLITE_OK);
+        std::string const killed = "killed-" + application + ".db";
+        std::string const file = disk.files()["other.db"].content;
+        std::string const journal = disk.files()["other.db-journal"].content;
+        disk.files()[killed].content = file;
+        disk.files()[killed + "-journal"].content = journal;
+        sqlite3_close(connection);
+        disk.files().erase("other.db");
+        expectError(
+            [&] {
+                DurableTimer{killed, deliveries.handler(), options()};
+            },
+            "is a database of something else: its application_id is " + application);
+        EXPECT_TRUE(disk.files()[killed].content == file);
+        EXPECT_TRUE(disk.files()[killed + "-journal"].content == journal);
+    }
 }
 
 TEST_F(DurableTimerTest, RefusesAFileOfItsOwnWithoutItsTable) {
@@ -1358,14 +1392,24 @@ TEST_F(DurableTimerTest, TellsOfAnIndexThatNamesARowThatIsNotThere) {
 TEST_F(DurableTimerTest, RefusesAFileThatKeepsNothing) {
     DurableTimerOptions real = options();
     real.fileSystem = "";
-    for (std::string const name : {"", ":memory:"})
-        expectError(
-            [&] {
-                DurableTimer{name, deliveries.handler(), real};
-            },
-            name + ": its journal_mode is ");
+    expectError(
+        [&] {
+            DurableTimer{":memory:", deliveries.handler(), real};
+        },
+        ":memory:: its journal_mode is ");
     EXPECT_THROW((DurableTimer{"file:/none/timeouts.db?mode=memory", deliveries.handler(), real}),
                  StoreError);
+}
+
+// Bug pattern: SQLite takes what is before the NUL byte, and an empty name for a file that goes.
+TEST_F(DurableTimerTest, RefusesANameThatIsNone) {
+    start();
+    for (std::string const& name : {std::string{}, std::string{"a.db\0b", 6}}) {
+        std::string const words = "store: file is \"" + name.substr(0, 4) + "\"";
+        expectError([&] { timer->backup(name).get(); }, words);
+        expectError([&] { DurableTimer{name, deliveries.handler(), options()}; }, words);
+    }
+    EXPECT_EQ(disk.files().count("a.db"), 0U);
 }
 
 TEST_F(DurableTimerTest, DeliversWhatComesBeforeADamagedRow) {
@@ -1523,7 +1567,6 @@ TEST_F(DurableTimerTest, RefusesACopyWhereSomethingIsOrNothingStays) {
                 "copy.db: is not empty: a copy needs a file of its own");
     expectError([&] { timer->backup("letter.db").get(); }, "file is not a database");
     expectError([&] { timer->backup(":memory:").get(); }, "a copy there would not be kept");
-    expectError([&] { timer->backup("").get(); }, "a copy there would not be kept");
     EXPECT_EQ(disk.files()["copy.db"].content, copy);
     EXPECT_EQ(disk.files()["letter.db"].content, letter);
     EXPECT_TRUE(timer->cancel("a").get());
