@@ -25,6 +25,7 @@ namespace {
 
 using namespace timingwheel::kafka;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::int16_t kProduce = 0;
@@ -70,6 +71,12 @@ protected:
             outputs.delivery(*timer);
             outputs.tombstone(std::move(timer));
         }
+        void schedule(std::string const& id) {
+            auto const scheduled = timers.schedule(scheduleCommand(id, nowInMilliseconds()));
+            outputs.beginStep(++next);
+            outputs.state(*scheduled.timer);
+            outputs.countAs(&Tally::scheduled);
+        }
         std::string commit() {
             try {
                 committer.commit(next);
@@ -82,10 +89,9 @@ protected:
         Assignment assignment;
         PendingTimers timers{0};
         Outputs outputs;
-        Tally tally;
         Refusals refusals{assignment};
         std::int64_t next = 0;
-        Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1, 0};
+        Committer committer{assignment, timers, outputs, refusals, nullptr, 1, 0};
     };
 
     /// What a commit throws once brokers have answered a request like this.
@@ -199,6 +205,20 @@ TEST_F(CommitterTest, DividesABatchThatFailsAgainAndAgain) {
                                           RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP);
     EXPECT_EQ(work.commit(), "nothing was thrown");
     EXPECT_THAT(positions(), Contains(1));
+}
+
+// Bug pattern: what is committed of a batch that is divided counts once the rest is.
+TEST_F(CommitterTest, CountsWhatItHasCommittedBeforeItThrows) {
+    options.librdkafka["linger.ms"] = "9000";  // so that a transaction is one request
+    Work work{shared};
+    work.schedule("a");
+    work.schedule("b");
+    for (auto const answer : {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_NO_ERROR,
+                              RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE})
+        rd_kafka_mock_push_request_errors(brokers(), kProduce, 1, answer);
+    EXPECT_THAT(work.commit(), HasSubstr("offset 1 is refused"));
+    EXPECT_THAT(positions(), ElementsAre(1));
+    EXPECT_THAT(metrics.text(), HasSubstr("\ntimingwheel_scheduled_total 1\n"));
 }
 
 // Bug pattern: one broker that is behind has what is due go to the dead letters. Another cluster

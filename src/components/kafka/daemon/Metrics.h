@@ -1,6 +1,7 @@
 #pragma once
 
-#include "components/kafka/daemon/Intake.h"
+#include "components/kafka/daemon/DueMinutes.h"
+#include "components/kafka/daemon/Outputs.h"
 
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
