@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -114,6 +115,35 @@ protected:
     }
     void makeTarget() {
         check(rd_kafka_mock_topic_create(brokers(), "orders", 1, 1), "to make a topic");
+    }
+    /// What becomes of a delivery whose topic the broker denies until so many transactions are
+    /// aborted. Another cluster stands for the brokers that know the topic.
+    Output::Kind deliverInDoubt(int aborts) {
+        Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
+        Client const others = configuration.makeClient(RD_KAFKA_PRODUCER);
+        rd_kafka_mock_cluster_t* const cluster = rd_kafka_handle_mock_cluster(others.get());
+        check(rd_kafka_mock_topic_create(cluster, "orders", 1, 1), "to make a topic");
+        Options ofOthers = options;
+        ofOthers.brokers = rd_kafka_mock_cluster_bootstraps(cluster);
+        Topics known{ofOthers};
+        options.librdkafka["topic.metadata.propagation.max.ms"] = "0";
+        Shared all{options, known, metrics, shared.consumer};
+        makeTarget();
+        Work work{all};
+        work.deliver("a");
+        rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        std::string const last =
+            "\ntimingwheel_aborted_transactions_total " + std::to_string(aborts) + "\n";
+        std::atomic<bool> isOver{false};
+        std::thread healer{[&] {
+            while (!isOver && metrics.text().find(last) == std::string::npos)
+                std::this_thread::sleep_for(std::chrono::milliseconds{10});
+            rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_NO_ERROR);
+        }};
+        EXPECT_EQ(work.commit(), "nothing was thrown");
+        isOver = true;
+        healer.join();
+        return work.outputs.all()[0].kind;
     }
 
 private:
@@ -221,29 +251,14 @@ TEST_F(CommitterTest, CountsWhatItHasCommittedBeforeItThrows) {
     EXPECT_THAT(metrics.text(), HasSubstr("\ntimingwheel_scheduled_total 1\n"));
 }
 
-// Bug pattern: one broker that is behind has what is due go to the dead letters. Another cluster
-// stands for the brokers that know the topic.
+// Bug pattern: one broker that is behind has what is due go to the dead letters.
 TEST_F(CommitterTest, GivesUpNoDeliveryToATopicThatOtherBrokersKnow) {
-    Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
-    Client const others = configuration.makeClient(RD_KAFKA_PRODUCER);
-    rd_kafka_mock_cluster_t* const cluster = rd_kafka_handle_mock_cluster(others.get());
-    check(rd_kafka_mock_topic_create(cluster, "orders", 1, 1), "to make a topic");
-    Options ofOthers = options;
-    ofOthers.brokers = rd_kafka_mock_cluster_bootstraps(cluster);
-    Topics known{ofOthers};
-    options.librdkafka["topic.metadata.propagation.max.ms"] = "0";
-    Shared all{options, known, metrics, shared.consumer};
-    makeTarget();
-    Work work{all};
-    work.deliver("a");
-    rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-    std::thread healer{[this] {  // while it is in doubt, for some seconds
-        std::this_thread::sleep_for(std::chrono::milliseconds{100});
-        rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_NO_ERROR);
-    }};
-    EXPECT_EQ(work.commit(), "nothing was thrown");
-    healer.join();
-    EXPECT_EQ(work.outputs.all()[0].kind, Output::Kind::delivery);
+    EXPECT_EQ(deliverInDoubt(1), Output::Kind::delivery);
+}
+
+// Bug pattern: a broker that stays behind holds up the partition for ever.
+TEST_F(CommitterTest, GivesUpADeliveryThatStaysInDoubt) {
+    EXPECT_EQ(deliverInDoubt(7), Output::Kind::deadLetter);
 }
 
 }  // namespace
