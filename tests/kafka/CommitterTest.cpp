@@ -191,6 +191,33 @@ TEST_F(CommitterTest, CommitsAPositionThatMovesWithoutACommand) {
     EXPECT_GT(committed(), first);
 }
 
+// Bug pattern: who begins anew after a failure counts again what retention has removed.
+TEST_F(CommitterTest, CountsWhatIsLostOnceItIsCommitted) {
+    StateReader reader{options, 0};
+    write("a", std::nullopt);
+    flush();
+    Partition partition{shared, 0, nullptr};
+    auto const putEnd = [&] {
+        ASSERT_TRUE(comesTrue([&] { return partition.inbox().wantedBegin() == 0; }));
+        partition.inbox().open(0);
+        reader.goTo(1);
+        Message end;
+        while (!end || end->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+            end = reader.next(std::chrono::milliseconds{10});
+        partition.inbox().put(std::move(end), [] { return 1; });
+    };
+    ASSERT_TRUE(comesTrue([&] { return partition.inbox().wantedBegin() == 0; }));
+    for (int i = 0; i < 2; ++i)
+        rd_kafka_mock_push_request_errors(brokers(), kAddPartitions, 1,
+                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    putEnd();
+    putEnd();
+    EXPECT_TRUE(comesTrue([&] { return !positions().empty(); }));
+    partition.stop();
+    partition.awaitEnd();
+    EXPECT_THAT(metrics.text(), HasSubstr("\ntimingwheel_lost_commands_total 1\n"));
+}
+
 TEST_F(CommitterTest, SaysWhyThePositionCannotBeWritten) {
     EXPECT_THAT(errorAfter(kProduce, RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE),
                 HasSubstr("must be written, and cannot be"));

@@ -65,7 +65,7 @@ void Committer::account(Batch const& batch) const {
         Output const& output = at(i);
         if (output.kind == Output::Kind::delivery)
             metrics.delivered(milliseconds{std::max<std::int64_t>(now - output.at, 0)});
-        if (output.countsAs != nullptr) ++(tally.*output.countsAs);
+        if (output.countsAs != nullptr) tally.*output.countsAs += output.count;
     }
     metrics.add(tally);
 }

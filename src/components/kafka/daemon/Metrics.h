@@ -119,7 +119,6 @@ public:
     void tookOver(std::chrono::steady_clock::duration took) {
         takeOvers_.Observe(std::chrono::duration<double>(took).count());
     }
-    void lostToRetention(std::int64_t commands) { lost_.Increment(static_cast<double>(commands)); }
     void setMemory(std::size_t bytes) { memory_.Set(static_cast<double>(bytes)); }
 
 private:

@@ -30,6 +30,7 @@ struct Tally {
     std::uint64_t refused = 0;
     std::uint64_t delivered = 0;
     std::uint64_t failed = 0;  // deliveries, and rules, that went to the dead letters
+    std::uint64_t lost = 0;    // commands that retention has removed
 };
 
 /// What a transaction writes, in this order. It is kept until the transaction is committed, because
@@ -53,6 +54,7 @@ struct Output {
     std::uint32_t step = 0;               // what belongs together has the same, and stands together
     std::int64_t offset = -1;             // of state, once it is committed: where it stands there
     std::uint64_t Tally::*countsAs = nullptr;  // once it is committed
+    std::uint64_t count = 1;
 
     /// Keeps its place and step.
     void turnInto(Kind newKind, std::unique_ptr<OwnRecord> newRecord = {}) {
@@ -86,6 +88,13 @@ public:
     }
     /// The last output counts as this.
     void countAs(std::uint64_t Tally::*what) { outputs_.back().countsAs = what; }
+    /// Commands that retention has removed: they count once `next` is committed.
+    void lost(std::uint64_t count, std::int64_t next) {
+        beginStep(next);
+        nothing();
+        countAs(&Tally::lost);
+        outputs_.back().count = count;
+    }
     /// A timer that an earlier output names.
     void keep(PendingTimer::Owner timer) {
         if (timer) kept_.push_back(std::move(timer));

@@ -151,14 +151,14 @@ void Partition::own() {
         placement.requireUnchanged();
         bool const isReading = horizon.bringNear(nowInMilliseconds());
         auto const batch = commands.read(isReading ? kShortly : untilNextOf(timers));
+        if (batch.lost > 0) outputs.lost(batch.lost, batch.begin);
         horizon.bringNear(batch.commands);
         for (Record const& command : batch.commands)
             intake.take(command, nowInMilliseconds(), outputs);
         deliverDue(timers, {assignment_.sourceOfLetters(), shared.options.batch, kMaxBytesDue},
                    nowInMilliseconds(), commands.next(), outputs);
         gauges.updateEarliest();
-        if (!batch.commands.empty() || batch.hasLost || !outputs.empty() ||
-            committer.isDue(commands.next())) {
+        if (!batch.commands.empty() || !outputs.empty() || committer.isDue(commands.next())) {
             committer.commit(commands.next());
             horizon.putAway(outputs, nowInMilliseconds());
             outputs.clear();
