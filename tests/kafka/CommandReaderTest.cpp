@@ -2,7 +2,7 @@
 #include "components/kafka/daemon/StateReader.h"
 #include "kafka/MockedState.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace timingwheel::kafka;
-using ::testing::HasSubstr;
 
 class CommandReaderTest : public MockedState {};
 
@@ -38,13 +37,12 @@ TEST_F(CommandReaderTest, TakesNothingForLostThatTheLogHadWhenItWasRead) {
     put(2);  // behind the end of a transaction
     logBegin = 4;
     put(3);
-    EXPECT_FALSE(commands.read(0ms).hasLost);
+    EXPECT_EQ(commands.read(0ms).lost, 0U);
     EXPECT_EQ(commands.next(), 4);
     logBegin = 6;
     put(7);
     logBegin = 8;
-    EXPECT_TRUE(commands.read(0ms).hasLost);
-    EXPECT_THAT(metrics.text(), HasSubstr("timingwheel_lost_commands_total 2\n"));
+    EXPECT_EQ(commands.read(0ms).lost, 2U);
 }
 
 }  // namespace

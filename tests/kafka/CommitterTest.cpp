@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,7 @@ namespace {
 
 using namespace timingwheel::kafka;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr std::int16_t kProduce = 0;
@@ -70,6 +72,12 @@ protected:
             outputs.delivery(*timer);
             outputs.tombstone(std::move(timer));
         }
+        void schedule(std::string const& id) {
+            auto const scheduled = timers.schedule(scheduleCommand(id, nowInMilliseconds()));
+            outputs.beginStep(++next);
+            outputs.state(*scheduled.timer);
+            outputs.countAs(&Tally::scheduled);
+        }
         std::string commit() {
             try {
                 committer.commit(next);
@@ -82,10 +90,9 @@ protected:
         Assignment assignment;
         PendingTimers timers{0};
         Outputs outputs;
-        Tally tally;
         Refusals refusals{assignment};
         std::int64_t next = 0;
-        Committer committer{assignment, timers, outputs, tally, refusals, nullptr, 1, 0};
+        Committer committer{assignment, timers, outputs, refusals, nullptr, 1, 0};
     };
 
     /// What a commit throws once brokers have answered a request like this.
@@ -109,6 +116,35 @@ protected:
     void makeTarget() {
         check(rd_kafka_mock_topic_create(brokers(), "orders", 1, 1), "to make a topic");
     }
+    /// What becomes of a delivery whose topic the broker denies until so many transactions are
+    /// aborted. Another cluster stands for the brokers that know the topic.
+    Output::Kind deliverInDoubt(int aborts) {
+        Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
+        Client const others = configuration.makeClient(RD_KAFKA_PRODUCER);
+        rd_kafka_mock_cluster_t* const cluster = rd_kafka_handle_mock_cluster(others.get());
+        check(rd_kafka_mock_topic_create(cluster, "orders", 1, 1), "to make a topic");
+        Options ofOthers = options;
+        ofOthers.brokers = rd_kafka_mock_cluster_bootstraps(cluster);
+        Topics known{ofOthers};
+        options.librdkafka["topic.metadata.propagation.max.ms"] = "0";
+        Shared all{options, known, metrics, shared.consumer};
+        makeTarget();
+        Work work{all};
+        work.deliver("a");
+        rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        std::string const last =
+            "\ntimingwheel_aborted_transactions_total " + std::to_string(aborts) + "\n";
+        std::atomic<bool> isOver{false};
+        std::thread healer{[&] {
+            while (!isOver && metrics.text().find(last) == std::string::npos)
+                std::this_thread::sleep_for(std::chrono::milliseconds{10});
+            rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_NO_ERROR);
+        }};
+        EXPECT_EQ(work.commit(), "nothing was thrown");
+        isOver = true;
+        healer.join();
+        return work.outputs.all()[0].kind;
+    }
 
 private:
     static void onRebalance(rd_kafka_t* consumer, rd_kafka_resp_err_t what,
@@ -126,7 +162,6 @@ private:
 TEST_F(CommitterTest, CommitsAPositionThatMovesWithoutACommand) {
     options.batch = 1;
     StateReader reader{options, 0};
-    reader.goTo(RD_KAFKA_OFFSET_BEGINNING);
     Partition partition{shared, 0, nullptr};
     // As the state has it: the stand-in keeps no offset that a transaction commits.
     auto const committed = [&] {
@@ -145,6 +180,7 @@ TEST_F(CommitterTest, CommitsAPositionThatMovesWithoutACommand) {
         return offset;
     };
     ASSERT_TRUE(comesTrue([&] { return partition.inbox().open(0); }));
+    reader.goTo(RD_KAFKA_OFFSET_BEGINNING);  // now: the state has a mark, and ends behind 0
     std::int64_t const first = putEnd();
     EXPECT_TRUE(comesTrue([&] { return committed() == first; }));
     putEnd();
@@ -153,6 +189,33 @@ TEST_F(CommitterTest, CommitsAPositionThatMovesWithoutACommand) {
     partition.stop();
     partition.awaitEnd();
     EXPECT_GT(committed(), first);
+}
+
+// Bug pattern: who begins anew after a failure counts again what retention has removed.
+TEST_F(CommitterTest, CountsWhatIsLostOnceItIsCommitted) {
+    StateReader reader{options, 0};
+    write("a", std::nullopt);
+    flush();
+    Partition partition{shared, 0, nullptr};
+    auto const putEnd = [&] {
+        ASSERT_TRUE(comesTrue([&] { return partition.inbox().wantedBegin() == 0; }));
+        partition.inbox().open(0);
+        reader.goTo(1);
+        Message end;
+        while (!end || end->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+            end = reader.next(std::chrono::milliseconds{10});
+        partition.inbox().put(std::move(end), [] { return 1; });
+    };
+    ASSERT_TRUE(comesTrue([&] { return partition.inbox().wantedBegin() == 0; }));
+    for (int i = 0; i < 2; ++i)
+        rd_kafka_mock_push_request_errors(brokers(), kAddPartitions, 1,
+                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+    putEnd();
+    putEnd();
+    EXPECT_TRUE(comesTrue([&] { return !positions().empty(); }));
+    partition.stop();
+    partition.awaitEnd();
+    EXPECT_THAT(metrics.text(), HasSubstr("\ntimingwheel_lost_commands_total 1\n"));
 }
 
 TEST_F(CommitterTest, SaysWhyThePositionCannotBeWritten) {
@@ -201,29 +264,28 @@ TEST_F(CommitterTest, DividesABatchThatFailsAgainAndAgain) {
     EXPECT_THAT(positions(), Contains(1));
 }
 
-// Bug pattern: one broker that is behind has what is due go to the dead letters. Another cluster
-// stands for the brokers that know the topic.
+// Bug pattern: what is committed of a batch that is divided counts once the rest is.
+TEST_F(CommitterTest, CountsWhatItHasCommittedBeforeItThrows) {
+    options.librdkafka["linger.ms"] = "9000";  // so that a transaction is one request
+    Work work{shared};
+    work.schedule("a");
+    work.schedule("b");
+    for (auto const answer : {RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_NO_ERROR,
+                              RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE})
+        rd_kafka_mock_push_request_errors(brokers(), kProduce, 1, answer);
+    EXPECT_THAT(work.commit(), HasSubstr("offset 1 is refused"));
+    EXPECT_THAT(positions(), ElementsAre(1));
+    EXPECT_THAT(metrics.text(), HasSubstr("\ntimingwheel_scheduled_total 1\n"));
+}
+
+// Bug pattern: one broker that is behind has what is due go to the dead letters.
 TEST_F(CommitterTest, GivesUpNoDeliveryToATopicThatOtherBrokersKnow) {
-    Configuration configuration{{{"test.mock.num.brokers", "1"}, {"log_level", "2"}}};
-    Client const others = configuration.makeClient(RD_KAFKA_PRODUCER);
-    rd_kafka_mock_cluster_t* const cluster = rd_kafka_handle_mock_cluster(others.get());
-    check(rd_kafka_mock_topic_create(cluster, "orders", 1, 1), "to make a topic");
-    Options ofOthers = options;
-    ofOthers.brokers = rd_kafka_mock_cluster_bootstraps(cluster);
-    Topics known{ofOthers};
-    options.librdkafka["topic.metadata.propagation.max.ms"] = "0";
-    Shared all{options, known, metrics, shared.consumer};
-    makeTarget();
-    Work work{all};
-    work.deliver("a");
-    rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
-    std::thread healer{[this] {  // while it is in doubt, for some seconds
-        std::this_thread::sleep_for(std::chrono::milliseconds{100});
-        rd_kafka_mock_topic_set_error(brokers(), "orders", RD_KAFKA_RESP_ERR_NO_ERROR);
-    }};
-    EXPECT_EQ(work.commit(), "nothing was thrown");
-    healer.join();
-    EXPECT_EQ(work.outputs.all()[0].kind, Output::Kind::delivery);
+    EXPECT_EQ(deliverInDoubt(1), Output::Kind::delivery);
+}
+
+// Bug pattern: a broker that stays behind holds up the partition for ever.
+TEST_F(CommitterTest, GivesUpADeliveryThatStaysInDoubt) {
+    EXPECT_EQ(deliverInDoubt(7), Output::Kind::deadLetter);
 }
 
 }  // namespace

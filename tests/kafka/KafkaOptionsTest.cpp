@@ -60,6 +60,12 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         // Read as octal, it would be 512, and below the bound.
         {{"--session-timeout-ms", "01000"}, "is 01000: it must be 1000 to 3600000 ms"},
         {{"--log-level", "loud"}, "loud"},
+        {{"--group", ""}, "--group: is empty"},
+        {{"--brokers", ""}, "--brokers: is empty"},
+        {{"--commands", "a b"}, "--commands: is \"a b\": it must be 1 to 249 of a-z"},
+        {{"--state", ""}, "--state: is \"\": it must be 1 to 249 of a-z"},
+        {{"--dead-letters", ".."}, "--dead-letters: is \"..\": it must be 1 to 249 of a-z"},
+        {{"--replies", std::string(250, 'a')}, "aaa...\": it must be 1 to 249 of a-z"},
         {{"--state", "timers.commands"}, "timers.commands is there twice"},
         {{"--replies", "timers.state"}, "timers.state is there twice"},
         {{"--targets", "orders,a b"}, "--targets: is \"a b\": it must be 1 to 249 of a-z"},
@@ -74,8 +80,8 @@ TEST(KafkaOptions, ThatAreBadAreRefusedByNameValueAndBound) {
         {{"--librdkafka", "delivery.report.only.error=true"}, "delivery.report.only.error"},
         {{"--no-such-option"}, "--no-such-option"}};
     for (auto const& [words, reason] : bad) {
-        std::vector<std::string> all{"--brokers", "a:1"};
-        all.insert(all.end(), words.begin(), words.end());
+        std::vector<std::string> all{words};
+        if (words.front() != "--brokers") all.insert(all.end(), {"--brokers", "a:1"});
         Parsed const refused = parsed(all);
         EXPECT_EQ(refused.line.exitStatus, kBadConfiguration) << reason;
         EXPECT_THAT(refused.said, HasSubstr(reason));
@@ -191,7 +197,9 @@ TEST(KafkaOptions, OfASubcommandThatAreBadAreRefusedByNameValueAndBound) {
 
 TEST(KafkaOptions, OfAFileThatAreMisspeltAreRefusedByFileLineAndNearestKey) {
     std::string const file = ::testing::TempDir() + "/timingwheel-kafka-misspelt.toml";
-    std::vector<std::pair<char const*, char const*>> const bad{
+    std::vector<std::pair<std::string, char const*>> const bad{
+        {std::string{"batch = 5\ngroup = \"a\0b\"\n", 22},
+         ":2: group: it must be without a zero byte"},
         {"brokers = \"a:1\"\n# memroy-mb\n\n  memroy-mb = 5\n",
          ":4: memroy-mb: there is no such option: did you mean memory-mb?"},
         {"\"brakers\"=\"b:2\"\r\n", ":1: brakers: there is no such option: did you mean brokers?"},

@@ -18,12 +18,11 @@ TEST_F(RefusalsTest, GivesUpADeadLetterThatIsItselfAtFault) {
     Assignment assignment{shared, 0};
     PendingTimers timers{0};
     Outputs outputs;
-    Tally tally;
     Refusals refusals{assignment};
     outputs.deadLetter(OwnRecord{});
     Output& letter = outputs.all().front();
     auto const giveUp = [&](rd_kafka_resp_err_t error) {
-        refusals.giveUp(letter, error, timers, outputs, tally);
+        refusals.giveUp(letter, error, timers, outputs);
     };
     try {
         giveUp(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);

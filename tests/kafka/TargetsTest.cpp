@@ -42,7 +42,8 @@ TEST(Targets, RefuseATopicThatNoneOfThemMatches) {
 TEST(Targets, HaveTheLettersOfTopics) {
     for (char const* const good : {"a", "*", "Orders_1.x-y*", "..."})
         EXPECT_EQ(problemWithTarget(good), "") << good;
-    for (std::string const& bad : {std::string{}, std::string{"a?"}, std::string(250, 'a')})
+    for (std::string const& bad :
+         {std::string{}, std::string{"a?"}, std::string{".."}, std::string(250, 'a')})
         EXPECT_NE(problemWithTarget(bad), "") << bad;
 }
 

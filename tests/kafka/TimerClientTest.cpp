@@ -53,7 +53,10 @@ TimerClient unreachable() {
 TEST(TimerClient, RefusesBadOptionsByName) {
     std::vector<std::pair<timingwheel::kafka::TimerClientOptions, char const*>> const bad{
         {{.brokers = ""}, "brokers is empty"},
-        {{.brokers = "localhost:9092", .commands = ""}, "commands is empty"},
+        {{.brokers = std::string{"a\0b", 3}}, "bootstrap.servers: it must be without a zero byte"},
+        {{.brokers = "localhost:9092", .commands = ""}, "commands is \"\": it must be 1 to 249"},
+        {{.brokers = "localhost:9092", .commands = std::string{"a\0b", 3}},
+         "commands is \"a?b\": it must be 1 to 249 of a-z"},
         {{.brokers = "localhost:9092", .librdkafka = {{"sasl.passwords", "hidden"}}},
          "sasl.passwords: No such"},
         {{.brokers = "localhost:9092", .librdkafka = {{"linger.ms", "soon"}}},
@@ -92,7 +95,9 @@ TEST(TimerClient, RefusesWhatWorkersWouldRefuse) {
     EXPECT_THAT(refusedAt(system_clock::now() + 36'601 * kDay), HasSubstr("it must be "));
     record = good;
     record.to.clear();
-    EXPECT_THAT(refusal(record), HasSubstr("to is empty"));
+    EXPECT_THAT(refusal(record), HasSubstr("to is \"\": it must be 1 to 249"));
+    record.to = "a b";
+    EXPECT_THAT(refusal(record), HasSubstr("to is \"a b\": it must be 1 to 249"));
     record = good;
     record.headers = {{"timingwheel-at", "1"}};
     EXPECT_THAT(refusal(record), HasSubstr("timingwheel-at"));

@@ -72,6 +72,9 @@ public:
     /// Throws std::invalid_argument that names the key, and not the value: it may be secret.
     explicit Configuration(Settings const& settings) : conf_{rd_kafka_conf_new()} {
         for (auto const& [key, value] : settings) {
+            // librdkafka reads both up to there.
+            if ((key + value).find('\0') != std::string::npos)
+                throw std::invalid_argument{key + ": it must be without a zero byte"};
             char reason[512];
             if (rd_kafka_conf_set(conf_.get(), key.c_str(), value.c_str(), reason, sizeof reason) !=
                 RD_KAFKA_CONF_OK)

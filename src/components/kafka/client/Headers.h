@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 /// The names of headers, and bounds: what users of any Kafka client, the daemon and its state agree
@@ -67,6 +68,25 @@ inline constexpr std::string_view kRefused = "refused";
 /// Bytes of a timer's id, and headers of its user's own.
 inline constexpr std::size_t kMaxId = 1'000;
 inline constexpr std::size_t kMaxHeaders = 100;
+
+/// What Kafka allows as the name of a topic.
+inline constexpr char const* kTopicBound =
+    "1 to 249 of a-z, A-Z, 0-9, '.', '_' and '-', and not '.' or '..'";
+inline bool isTopic(std::string_view name) {
+    constexpr char const* kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return !name.empty() && name.size() <= 249 && name != "." && name != ".." &&
+           name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
+/// For messages: what a stranger has written, in bounds.
+inline std::string quoted(std::string_view text) {
+    constexpr std::size_t kMost = 60;
+    std::string result = "\"";
+    for (char const letter : text.substr(0, kMost))
+        result += letter >= ' ' && letter <= '~' ? letter : '?';
+    return result + (text.size() > kMost ? "...\"" : "\"");
+}
 
 /// From one delivery to the next, in milliseconds; and the bytes of a header of a rule.
 inline constexpr std::int64_t kMinEvery = 1'000;

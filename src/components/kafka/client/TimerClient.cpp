@@ -33,6 +33,10 @@ void checkId(std::string_view id) {
     requireWithin("kafka: the length of id", id.size(), 1, kMaxId, " bytes");
 }
 
+void requireTopic(char const* option, std::string_view name) {
+    if (!isTopic(name)) refuseOption(option, quoted(name), kTopicBound);
+}
+
 std::string inMilliseconds(TimerClient::TimePoint at) {
     std::int64_t const time = timingwheel::detail::deadlineToMilliseconds(at);
     std::int64_t const now =
@@ -79,7 +83,7 @@ HeaderPairs headersOf(RecurrenceRule const& rule) {
 
 void checkRecord(DelayedRecord const& record) {
     checkId(record.id);
-    if (record.to.empty()) refuseOption("kafka: to", "empty", "the name of a topic");
+    requireTopic("kafka: to", record.to);
     requireAtMost("kafka: the number of headers", record.headers.size(), kMaxHeaders);
     for (auto const& [name, value] : record.headers) {
         if (name.starts_with(header::kPrefix))
@@ -98,8 +102,7 @@ class TimerClient::Connection {
 public:
     explicit Connection(TimerClientOptions const& options) : commands_{options.commands} {
         if (options.brokers.empty()) refuseOption("kafka: brokers", "empty", "host:port");
-        if (options.commands.empty())
-            refuseOption("kafka: commands", "empty", "the name of a topic");
+        requireTopic("kafka: commands", options.commands);
         Settings settings = options.librdkafka;
         settings["bootstrap.servers"] = options.brokers;
         // As Java does it: the worker of a timer is found by its id, whoever schedules it.

@@ -21,15 +21,6 @@ bool isOfKafka(std::string_view topic) {
     return std::find(std::begin(kTopics), std::end(kTopics), topic) != std::end(kTopics);
 }
 
-bool isTopic(std::string_view name) {
-    auto const isAllowed = [](char letter) {
-        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-               (letter >= '0' && letter <= '9') || letter == '.' || letter == '_' || letter == '-';
-    };
-    return !name.empty() && name.size() <= CommandLimits::kMaxTopic && name != "." &&
-           name != ".." && std::all_of(name.begin(), name.end(), isAllowed);
-}
-
 /// Fills in the time, or returns what is wrong with it.
 std::optional<Refusal> readAt(Record const& record, CommandLimits limits, std::int64_t& at) {
     auto const written = lastHeader(record, header::kAt);
@@ -88,8 +79,7 @@ std::optional<Refusal> readTimer(Record const& record, Command& command) {
     auto const to = lastHeader(record, header::kTo);
     if (!to) return Refusal{"timingwheel-to is missing: it names the topic to deliver to"};
     if (!isTopic(*to))
-        return Refusal{"timingwheel-to is " + quoted(*to) + ": a topic's name has 1 to 249 of " +
-                       "a-z, A-Z, 0-9, '.', '_' and '-'"};
+        return Refusal{"timingwheel-to is " + quoted(*to) + ": it must be " + kTopicBound};
     command.to = *to;
     command.key = lastHeader(record, header::kKey);
     command.value = record.value;
@@ -141,14 +131,6 @@ std::optional<Refusal> checkNames(Record const& record) {
 }
 
 }  // namespace
-
-std::string quoted(std::string_view text) {
-    constexpr std::size_t kMost = 60;
-    std::string result = "\"";
-    for (char const letter : text.substr(0, kMost))
-        result += letter >= ' ' && letter <= '~' ? letter : '?';
-    return result + (text.size() > kMost ? "...\"" : "\"");
-}
 
 std::variant<Command, Refusal> readCommand(Record const& record, CommandLimits limits) {
     Command command;

@@ -2,7 +2,6 @@
 
 #include "components/kafka/daemon/Record.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +14,6 @@ namespace timingwheel::inline v1::kafka {
 /// The bounds of a command. A record beyond them is refused, with a reason that names value and
 /// bound.
 struct CommandLimits {
-    static constexpr std::size_t kMaxTopic = 249;
-
     // Milliseconds since 1970.
     std::int64_t now = 0;
     std::int64_t earliest = 0;
@@ -55,8 +52,5 @@ inline std::optional<std::string_view> lastHeader(Record const& record,
                                                   std::string_view name) noexcept {
     return lastHeader(record.headers, name);
 }
-
-/// For messages: what a stranger has written, in bounds.
-std::string quoted(std::string_view text);
 
 }  // namespace timingwheel::inline v1::kafka

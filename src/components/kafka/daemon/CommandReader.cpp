@@ -59,31 +59,28 @@ CommandReader::Batch CommandReader::read(milliseconds patience) {
         batch.commands.push_back(recordOf(*message));
         next_ = message->offset + 1;
     }
-    batch.hasLost = !gaps.empty() && reportLost(gaps);
+    batch.lost = reportLost(gaps);
+    batch.begin = batch.commands.empty() ? next_ : batch.commands.front().offset;
     return batch;
 }
 
-/// Offsets without a command are of transactions, or of commands that retention has removed. True
-/// if any of them are. Brokers say with all that they send where the log begins.
-bool CommandReader::reportLost(std::vector<Gap> const& gaps) const {
+/// Offsets without a command are of transactions, or of commands that retention has removed.
+/// Returns how many those are. Brokers say with all that they send where the log begins.
+std::uint64_t CommandReader::reportLost(std::vector<Gap> const& gaps) const {
     Shared const& shared = assignment_.shared;
     std::int64_t now = -1;
-    bool areLost = false;
+    std::uint64_t lost = 0;
     for (auto const& [from, to, logBegin] : gaps) {
         if (logBegin < 0 && now < 0)  // they said last that they cannot
             now = rangeOf(shared.consumer, shared.options.commands, assignment_.number).low;
         std::int64_t const low = logBegin < 0 ? now : logBegin;
         if (from >= low) continue;
-        reportLost(from, std::min(to, low));
-        areLost = true;
+        std::int64_t const end = std::min(to, low);
+        spdlog::error("partition {}: commands {} to {} are lost: retention removed them unread",
+                      assignment_.number, from, end - 1);
+        lost += static_cast<std::uint64_t>(end - from);
     }
-    return areLost;
-}
-
-void CommandReader::reportLost(std::int64_t from, std::int64_t to) const {
-    spdlog::error("partition {}: commands {} to {} are lost: retention removed them unread",
-                  assignment_.number, from, to - 1);
-    assignment_.shared.metrics.lostToRetention(to - from);
+    return lost;
 }
 
 void CommandReader::showLag() const {

@@ -25,7 +25,8 @@ public:
     struct Batch {
         std::vector<Record> commands;
         std::vector<Inbox::Read> messages;
-        bool hasLost = false;
+        std::uint64_t lost = 0;  // commands before its end that retention has removed
+        std::int64_t begin = 0;  // its first command, or its end
     };
     /// The next commands, at most as many as a transaction takes. Waits for `patience` if there are
     /// none. If memory is full, a schedule waits, and all behind it.
@@ -45,8 +46,7 @@ private:
         std::int64_t logBegin;  // when it was read
     };
 
-    bool reportLost(std::vector<Gap> const& gaps) const;
-    void reportLost(std::int64_t from, std::int64_t to) const;
+    std::uint64_t reportLost(std::vector<Gap> const& gaps) const;
 
     Assignment& assignment_;
     Inbox& inbox_;

@@ -51,20 +51,23 @@ void Committer::commit(std::int64_t next) {
         Batches left = write(std::move(batch));
         std::move(left.rbegin(), left.rend(), std::back_inserter(work));
     }
-    account(Steady::now() - began);
+    assignment_.shared.metrics.committed(Steady::now() - began);
     refusals_.forgetBefore(next);
     next_ = next;
     restsUntil_ = Steady::now() + kRestOfPosition;
 }
 
-void Committer::account(Steady::duration took) {
+void Committer::account(Batch const& batch) const {
     std::int64_t const now = nowInMilliseconds();
     Metrics& metrics = assignment_.shared.metrics;
-    for (Output const& output : outputs_.all())
+    Tally tally;
+    for (std::size_t const i : batch.outputs) {
+        Output const& output = at(i);
         if (output.kind == Output::Kind::delivery)
             metrics.delivered(milliseconds{std::max<std::int64_t>(now - output.at, 0)});
-    metrics.committed(took);
-    metrics.add(std::exchange(tally_, {}));
+        if (output.countsAs != nullptr) tally.*output.countsAs += output.count;
+    }
+    metrics.add(tally);
 }
 
 /// Makes one transaction. Returns what is left to write, in its order: nothing; the same again; or
@@ -85,6 +88,7 @@ Committer::Batches Committer::write(Batch batch) {
         producer_->commit(batch.next, partitions_);
         for (auto const& [i, offset] : producer_->offsets()) outputs_.all()[i].offset = offset;
         assignment_.metrics->worked = Steady::now();
+        account(batch);
         return {};
     } catch (ClientError const& error) {
         if (error.isFatal() || isFenced(error.code())) throw;
@@ -232,8 +236,7 @@ bool Committer::giveUpWhatIsGone(Batch const& batch) {
 
 void Committer::giveUp(Producer::Failure const& failure) {
     if (failure.output != Producer::kPosition)
-        return refusals_.giveUp(outputs_.all()[failure.output], failure.error, timers_, outputs_,
-                                tally_);
+        return refusals_.giveUp(outputs_.all()[failure.output], failure.error, timers_, outputs_);
     // Else what shares its batch is at fault.
     if (failure.isCertain) refusals_.fail(Output::Kind::state, failure.error);
 }

@@ -2,7 +2,6 @@
 
 #include "components/kafka/client/Client.h"
 #include "components/kafka/daemon/Assignment.h"
-#include "components/kafka/daemon/Intake.h"
 #include "components/kafka/daemon/Outputs.h"
 #include "components/kafka/daemon/PendingTimers.h"
 #include "components/kafka/daemon/Producer.h"
@@ -25,13 +24,11 @@ bool isFenced(rd_kafka_resp_err_t code);
 /// order. Each of them is right by itself: this may end anywhere.
 class Committer {
 public:
-    Committer(Assignment& assignment, PendingTimers& timers, Outputs& outputs, Tally& tally,
-              Refusals& refusals, std::unique_ptr<Producer> producer, std::int32_t partitions,
-              std::int64_t next)
+    Committer(Assignment& assignment, PendingTimers& timers, Outputs& outputs, Refusals& refusals,
+              std::unique_ptr<Producer> producer, std::int32_t partitions, std::int64_t next)
         : assignment_{assignment},
           timers_{timers},
           outputs_{outputs},
-          tally_{tally},
           refusals_{refusals},
           producer_{std::move(producer)},
           partitions_{partitions},
@@ -70,14 +67,13 @@ private:
     Batches eachTargetApart(Batch const& batch);
     bool giveUpWhatIsGone(Batch const& batch);
     void giveUp(Producer::Failure const& failure);
-    void account(std::chrono::steady_clock::duration took);
+    void account(Batch const& batch) const;
 
     Output const& at(std::size_t output) const { return outputs_.all()[output]; }
 
     Assignment& assignment_;
     PendingTimers& timers_;
     Outputs& outputs_;
-    Tally& tally_;
     Refusals& refusals_;
     std::unique_ptr<Producer> producer_;  // none after an abort
     std::int32_t const partitions_;

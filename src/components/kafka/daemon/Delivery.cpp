@@ -2,6 +2,7 @@
 
 #include "components/kafka/client/Headers.h"
 #include "components/kafka/daemon/Command.h"
+#include "components/kafka/daemon/Intake.h"
 #include "components/kafka/daemon/Recurrence.h"
 
 #include <optional>
@@ -12,11 +13,11 @@
 namespace timingwheel::inline v1::kafka {
 
 void deliverDue(PendingTimers& timers, DeliveryRules const& rules, std::int64_t now,
-                std::int64_t next, Outputs& outputs, Tally& tally) {
+                std::int64_t next, Outputs& outputs) {
     for (PendingTimer::Owner& timer : timers.takeDue(now, rules.atMost, rules.atMostBytes)) {
-        ++tally.delivered;
         outputs.beginStep(next);
         outputs.delivery(*timer);
+        outputs.countAs(&Tally::delivered);
         std::optional<std::int64_t> again;
         if (auto const rule = timer->rule(); !rule.empty()) {
             auto const read = Recurrence::read(rule, kMaxDelayDays * kDay);
@@ -24,9 +25,9 @@ void deliverDue(PendingTimers& timers, DeliveryRules const& rules, std::int64_t 
                 again = recurrence->next(timer->at, now);
             } else {
                 // It was accepted once: this machine lacks its zone.
-                ++tally.failed;
                 outputs.deadLetter(letterOf(*timer, timer->at, timers, rules.source,
                                             std::get<Refusal>(read).reason));
+                outputs.countAs(&Tally::failed);
             }
         }
         if (again)

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "components/kafka/daemon/Intake.h"
 #include "components/kafka/daemon/Outputs.h"
 #include "components/kafka/daemon/PendingTimers.h"
 
@@ -23,7 +22,7 @@ struct DeliveryRules {
 /// A timer that recurs is pending again before anything is written. A transaction that is aborted
 /// is made again from the same outputs, and a partition that begins anew forgets both.
 void deliverDue(PendingTimers& timers, DeliveryRules const& rules, std::int64_t now,
-                std::int64_t next, Outputs& outputs, Tally& tally);
+                std::int64_t next, Outputs& outputs);
 
 /// Ends a timer whose next time the state does not take, as if it had none.
 void endRecurrence(Output& output, PendingTimers& timers, Outputs& outputs);

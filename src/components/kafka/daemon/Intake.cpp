@@ -26,7 +26,7 @@ OwnRecord deadLetter(OwnRecord record, std::string const& source, std::string co
     return record;
 }
 
-void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally) {
+void Intake::take(Record const& record, std::int64_t now, Outputs& outputs) {
     outputs.beginStep(record.offset + 1);
     auto const read = readCommand(
         record, {.now = now, .earliest = now - rules_.maxPast, .latest = now + rules_.maxDelay});
@@ -45,7 +45,6 @@ void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tall
         if (reason.empty() && isSchedule) reason = rules_.refusalOfTopic(command.to);
     }
     if (!reason.empty()) {
-        ++tally.refused;
         refuse(record, reason, outputs);
         return;
     }
@@ -54,29 +53,31 @@ void Intake::take(Record const& record, std::int64_t now, Outputs& outputs, Tall
     if (command.kind == Command::Kind::schedule) {
         auto [added, hasReplaced, replaced] = timers_.schedule(command);
         outputs.state(*added);
+        outputs.countAs(&Tally::scheduled);
         reply(record, hasReplaced ? kReplaced : kScheduled, {}, outputs);
         outputs.keep(std::move(replaced));
-        ++tally.scheduled;
     } else if (!timers_.contains(command.id)) {
+        outputs.nothing();
+        outputs.countAs(&Tally::tooLate);
         reply(record, kTooLate, {}, outputs);
-        ++tally.tooLate;
     } else if (command.kind == Command::Kind::pushBack) {
         PendingTimer* const timer = timers_.find(command.id);
         if (timer == nullptr) throw std::logic_error{"a far timer is pushed back"};
         timers_.pushBack(*timer, command.at);
         outputs.state(*timer);
+        outputs.countAs(&Tally::pushedBack);
         reply(record, kPushedBack, {}, outputs);
-        ++tally.pushedBack;
     } else {
         outputs.tombstone(timers_.takeOut(command.id));
+        outputs.countAs(&Tally::cancelled);
         reply(record, kCancelled, {}, outputs);
-        ++tally.cancelled;
     }
 }
 
 void Intake::refuse(Record const& record, std::string const& reason, Outputs& outputs) {
     std::string const source = rules_.source + "/" + std::to_string(record.offset);
     outputs.deadLetter(deadLetter(OwnRecord::of(record), source, reason));
+    outputs.countAs(&Tally::refused);
     reply(record, kRefused, reason, outputs);
 }
 

@@ -12,17 +12,6 @@
 
 namespace timingwheel::inline v1::kafka {
 
-/// What became of commands, and of what was due.
-struct Tally {
-    std::uint64_t scheduled = 0;
-    std::uint64_t pushedBack = 0;
-    std::uint64_t cancelled = 0;
-    std::uint64_t tooLate = 0;
-    std::uint64_t refused = 0;
-    std::uint64_t delivered = 0;
-    std::uint64_t failed = 0;  // deliveries, and rules, that went to the dead letters
-};
-
 /// What commands make of the timers of one partition, and what a transaction has to write for it.
 /// Knows nothing of Kafka but its records.
 class Intake {
@@ -45,7 +34,7 @@ public:
 
     /// Takes a command in, by the clock `now`, and adds to the outputs what is to be written.
     /// REQUIRES: what it pushes back is not far.
-    void take(Record const& record, std::int64_t now, Outputs& outputs, Tally& tally);
+    void take(Record const& record, std::int64_t now, Outputs& outputs);
 
 private:
     void refuse(Record const& record, std::string const& reason, Outputs& outputs);

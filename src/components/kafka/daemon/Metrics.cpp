@@ -87,6 +87,7 @@ void Metrics::add(Tally const& tally) {
     add(refused_, tally.refused);
     add(delivered_, tally.delivered);
     add(failed_, tally.failed);
+    add(lost_, tally.lost);
 }
 
 prometheus::Counter& Metrics::counter(std::string const& name, std::string const& help) {

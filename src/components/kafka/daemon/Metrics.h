@@ -1,6 +1,7 @@
 #pragma once
 
-#include "components/kafka/daemon/Intake.h"
+#include "components/kafka/daemon/DueMinutes.h"
+#include "components/kafka/daemon/Outputs.h"
 
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
@@ -118,7 +119,6 @@ public:
     void tookOver(std::chrono::steady_clock::duration took) {
         takeOvers_.Observe(std::chrono::duration<double>(took).count());
     }
-    void lostToRetention(std::int64_t commands) { lost_.Increment(static_cast<double>(commands)); }
     void setMemory(std::size_t bytes) { memory_.Set(static_cast<double>(bytes)); }
 
 private:

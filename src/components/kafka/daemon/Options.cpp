@@ -108,6 +108,10 @@ public:
             if (app_.get_option_no_throw("--" + item.name) == nullptr)
                 refuse(text, item.name,
                        "there is no such option: did you mean " + nearest(item.name) + "?");
+            // What is C reads a text up to there.
+            for (std::string const& given : item.inputs)
+                if (given.find('\0') != std::string::npos)
+                    refuse(text, item.name, "it must be without a zero byte");
         }
         return read;
     }
@@ -142,19 +146,38 @@ private:
     CLI::App const& app_;
 };
 
+std::string problemWithTopic(std::string const& name) {
+    if (isTopic(name)) return {};
+    return "is " + kafka::quoted(name) + ": it must be " + kTopicBound;
+}
+
+std::string problemIfEmpty(std::string const& text) {
+    return text.empty() ? "is empty: it must not be" : "";
+}
+
 void addCluster(CLI::App& app, Options& options, std::vector<std::string>& settings) {
     auto* const cluster = app.add_option_group("The cluster");
     cluster->add_option("--brokers", options.brokers, "host:port, and more of them after commas")
-        ->required();
-    cluster->add_option("--group", options.group,
-                        "Workers of one group share the partitions. Also the beginning of the "
-                        "transactional ids");
-    cluster->add_option("--commands", options.commands, "The topic that users write to");
-    cluster->add_option("--state", options.state, "The compacted topic of what is pending");
-    cluster->add_option("--dead-letters", options.deadLetters,
-                        "The topic of refused commands and failed deliveries");
-    cluster->add_option("--replies", options.replies,
-                        "The topic of replies, to commands that ask for one; empty: none");
+        ->required()
+        ->check(problemIfEmpty);
+    cluster
+        ->add_option("--group", options.group,
+                     "Workers of one group share the partitions. Also the beginning of the "
+                     "transactional ids")
+        ->check(problemIfEmpty);
+    cluster->add_option("--commands", options.commands, "The topic that users write to")
+        ->check(problemWithTopic);
+    cluster->add_option("--state", options.state, "The compacted topic of what is pending")
+        ->check(problemWithTopic);
+    cluster
+        ->add_option("--dead-letters", options.deadLetters,
+                     "The topic of refused commands and failed deliveries")
+        ->check(problemWithTopic);
+    cluster
+        ->add_option("--replies", options.replies,
+                     "The topic of replies, to commands that ask for one; empty: none")
+        ->check(
+            [](std::string const& name) { return name.empty() ? name : problemWithTopic(name); });
     cluster
         ->add_option("--targets", options.targets,
                      "Topics that timers may be delivered to, and more of them after commas; a * "

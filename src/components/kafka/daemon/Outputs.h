@@ -21,6 +21,18 @@ struct OwnRecord {
     static OwnRecord of(Record const& record);
 };
 
+/// What became of commands, and of what was due.
+struct Tally {
+    std::uint64_t scheduled = 0;
+    std::uint64_t pushedBack = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t tooLate = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t failed = 0;  // deliveries, and rules, that went to the dead letters
+    std::uint64_t lost = 0;    // commands that retention has removed
+};
+
 /// What a transaction writes, in this order. It is kept until the transaction is committed, because
 /// one that was aborted is made again.
 struct Output {
@@ -31,7 +43,7 @@ struct Output {
         recurrence,  // of a timer that is delivered: as it is now, with its next time
         reply,
         deadLetter,
-        nothing,  // it was given up
+        nothing,  // it was given up, or only counts
     };
 
     Kind kind;
@@ -41,6 +53,8 @@ struct Output {
     std::int64_t next = 0;                // the offset behind the commands up to this
     std::uint32_t step = 0;               // what belongs together has the same, and stands together
     std::int64_t offset = -1;             // of state, once it is committed: where it stands there
+    std::uint64_t Tally::*countsAs = nullptr;  // once it is committed
+    std::uint64_t count = 1;
 
     /// Keeps its place and step.
     void turnInto(Kind newKind, std::unique_ptr<OwnRecord> newRecord = {}) {
@@ -69,6 +83,18 @@ public:
     void recurrence(PendingTimer const& timer) { add(Output::Kind::recurrence, &timer); }
     void reply(OwnRecord record) { add(Output::Kind::reply, std::move(record)); }
     void deadLetter(OwnRecord record) { add(Output::Kind::deadLetter, std::move(record)); }
+    void nothing() {
+        outputs_.push_back({Output::Kind::nothing, nullptr, 0, nullptr, next_, step_});
+    }
+    /// The last output counts as this.
+    void countAs(std::uint64_t Tally::*what) { outputs_.back().countsAs = what; }
+    /// Commands that retention has removed: they count once `next` is committed.
+    void lost(std::uint64_t count, std::int64_t next) {
+        beginStep(next);
+        nothing();
+        countAs(&Tally::lost);
+        outputs_.back().count = count;
+    }
     /// A timer that an earlier output names.
     void keep(PendingTimer::Owner timer) {
         if (timer) kept_.push_back(std::move(timer));

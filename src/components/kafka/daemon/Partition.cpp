@@ -111,7 +111,6 @@ void Partition::own() {
     std::unique_ptr<StateCopy> owned;  // what it does to the timers, no copy may have
     PendingTimers& timers = copy_->timers;
     Outputs outputs;
-    Tally tally;
     PendingGauges gauges{assignment_, *copy_, outputs};
     Placement const placement{assignment_};
     Horizon horizon{assignment_, timers};
@@ -119,7 +118,7 @@ void Partition::own() {
     if (assignment_.isStopping) return;
     owned = std::move(copy_);
     CommandReader commands{assignment_, inbox_, taken.next, taken.commands};
-    Committer committer(assignment_, timers, outputs, tally, refusals_, std::move(taken.producer),
+    Committer committer(assignment_, timers, outputs, refusals_, std::move(taken.producer),
                         placement.partitions(), commands.next());
     Intake intake{timers,
                   {.source = shared.options.commands + "/" + std::to_string(assignment_.number),
@@ -152,14 +151,14 @@ void Partition::own() {
         placement.requireUnchanged();
         bool const isReading = horizon.bringNear(nowInMilliseconds());
         auto const batch = commands.read(isReading ? kShortly : untilNextOf(timers));
+        if (batch.lost > 0) outputs.lost(batch.lost, batch.begin);
         horizon.bringNear(batch.commands);
         for (Record const& command : batch.commands)
-            intake.take(command, nowInMilliseconds(), outputs, tally);
+            intake.take(command, nowInMilliseconds(), outputs);
         deliverDue(timers, {assignment_.sourceOfLetters(), shared.options.batch, kMaxBytesDue},
-                   nowInMilliseconds(), commands.next(), outputs, tally);
+                   nowInMilliseconds(), commands.next(), outputs);
         gauges.updateEarliest();
-        if (!batch.commands.empty() || batch.hasLost || !outputs.empty() ||
-            committer.isDue(commands.next())) {
+        if (!batch.commands.empty() || !outputs.empty() || committer.isDue(commands.next())) {
             committer.commit(commands.next());
             horizon.putAway(outputs, nowInMilliseconds());
             outputs.clear();

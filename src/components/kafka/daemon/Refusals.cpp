@@ -11,7 +11,7 @@
 namespace timingwheel::inline v1::kafka {
 
 void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers,
-                      Outputs& outputs, Tally& tally) {
+                      Outputs& outputs) {
     std::string const reason = rd_kafka_err2str(error);
     switch (output.kind) {
         case Output::Kind::delivery:
@@ -20,8 +20,7 @@ void Refusals::giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& 
             output.turnInto(Output::Kind::deadLetter, std::make_unique<OwnRecord>(letterOf(
                                                           *output.timer, output.at, timers,
                                                           assignment_.sourceOfLetters(), reason)));
-            --tally.delivered;
-            ++tally.failed;
+            output.countsAs = &Tally::failed;
             return;
         case Output::Kind::state:
             if (!isRecordFault(error)) break;

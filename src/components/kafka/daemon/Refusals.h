@@ -2,7 +2,6 @@
 
 #include "components/kafka/client/Client.h"
 #include "components/kafka/daemon/Assignment.h"
-#include "components/kafka/daemon/Intake.h"
 #include "components/kafka/daemon/Outputs.h"
 #include "components/kafka/daemon/PendingTimers.h"
 
@@ -21,8 +20,7 @@ public:
     /// Turns the output into what stands instead: a dead letter for a delivery, nothing for a
     /// reply, or for a dead letter that is at fault itself. Throws std::runtime_error where
     /// nothing may: the state and the dead letters must be written.
-    void giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers, Outputs& outputs,
-                Tally& tally);
+    void giveUp(Output& output, rd_kafka_resp_err_t error, PendingTimers& timers, Outputs& outputs);
     /// Throws that: what is of this kind cannot be written.
     [[noreturn]] void fail(Output::Kind kind, rd_kafka_resp_err_t error) const;
 

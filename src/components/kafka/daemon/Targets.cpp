@@ -1,6 +1,6 @@
 #include "components/kafka/daemon/Targets.h"
 
-#include "components/kafka/daemon/Command.h"
+#include "components/kafka/client/Headers.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -34,13 +34,10 @@ bool matches(std::string_view pattern, std::string_view name) {
 }  // namespace
 
 std::string problemWithTarget(std::string const& pattern) {
-    constexpr char const* kLetters =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-*";
-    if (!pattern.empty() && pattern.size() <= CommandLimits::kMaxTopic &&
-        pattern.find_first_not_of(kLetters) == std::string::npos)
-        return {};
-    return "is \"" + pattern + "\": it must be 1 to " + std::to_string(CommandLimits::kMaxTopic) +
-           " of a-z A-Z 0-9 . _ - and *";
+    std::string name = pattern;
+    std::replace(name.begin(), name.end(), '*', '_');
+    if (isTopic(name)) return {};
+    return "is " + kafka::quoted(pattern) + ": it must be " + kTopicBound + "; or have a *";
 }
 
 std::string refusalOfTarget(std::vector<std::string> const& patterns, std::string_view topic) {
