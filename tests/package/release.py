@@ -27,7 +27,7 @@ NOT_FOR_USERS = ("src/apps/walkthrough", "src/package/conan-center", "src/packag
                  "src/package/timingwheel.hpp.in")  # fmt: skip
 # What a clone needs to be released.
 RELEASED = ["include", "src/core", "CHANGELOG.md", "LICENSE", ".gitattributes", ".gitignore",
-            "README.md", "docs/beyond.md", "docs/installing.md", "docs/store.md", "src/package",
+            "README.md", "docs/beyond.md", "docs/installing.md", "src/package",
             "test_package", "tests/package/consumer", "tests/benchmark/page"]  # fmt: skip
 
 
@@ -109,7 +109,7 @@ class Command(unittest.TestCase):
         self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
         subprocess.run(["cp", "-r", "--parents", *RELEASED, self.root], cwd=ROOT, check=True)
         edit(self.root / "CHANGELOG.md", rf"(## \[{VERSION}\]) - \S+", r"\1 - unreleased")
-        for page in ("README.md", "docs/beyond.md", "docs/store.md"):  # none of their commits
+        for page in ("README.md", "docs/beyond.md"):  # none of their commits
             edit(self.root / page, "Written by `", "")
         self.git("init", "--quiet")
         self.git("config", "user.name", "timingwheel")
@@ -161,7 +161,7 @@ class Command(unittest.TestCase):
         tag = re.sub(r"\.\d+\.", ".99.", TAG)
         self.git("tag", tag)
         (self.root / "include" / "new.h").touch()
-        naming = {"docs/installing.md": 4, "docs/beyond.md": 1, "docs/store.md": 1,
+        naming = {"docs/installing.md": 4, "docs/beyond.md": 1,
                   "tests/package/consumer/CMakeLists.txt": 1}  # fmt: skip
         reasons = ["the tree is not clean", f"there is a tag {tag}", "CHANGELOG.md has no section",
                    f"changed since {commit}: include",
