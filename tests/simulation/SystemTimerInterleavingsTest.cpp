@@ -298,6 +298,35 @@ TEST(SystemTimerInterleavings, ATaskMayDestroyItsTimerWhileAPushBackReturns) {
         });
 }
 
+// G8
+// Bug pattern: a batch goes on with the timer that the task of its first hook has destroyed.
+TEST(SystemTimerInterleavings, AHooksTaskMayDestroyItsTimerWhileABatchIsScheduled) {
+    expectAll("G8", "interleavings of a batch's rest and its timer's end in dead memory", [] {
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner<SystemTimer>{isGone};
+        Session second;
+        TimerHookBase* const batch[]{&owner->hook, &second.hook};
+        try {
+            owner->timer.schedule(batch, milliseconds{0});
+        } catch (std::logic_error const&) {
+            // The timer has stopped before the second was its turn.
+        }
+        Owner<SystemTimer>::await(isGone);
+    });
+}
+
+// G8
+// Bug pattern: a drain() looks at what the last task has destroyed.
+TEST(SystemTimerInterleavings, ATaskMayDestroyItsTimerWhileADrainWaitsForIt) {
+    expectAll("G8", "interleavings of a drain() and its timer's end in dead memory", [] {
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner<SystemTimer>{isGone};
+        owner->timer.newTimeout([owner] { owner->end(); }, milliseconds{5});
+        owner->timer.drain();
+        Owner<SystemTimer>::await(isGone);
+    });
+}
+
 // Bug pattern: a push-back counts before its compare-and-set, and again when that has lost.
 TEST(SystemTimerInterleavings, APushBackThatTriesAgainCountsOnce) {
     auto const body = [] {

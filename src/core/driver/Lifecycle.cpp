@@ -110,10 +110,7 @@ void Lifecycle::refuseInside(char const* function) const {
 
 StoppedTimeouts Lifecycle::stop(Caller caller) {
     if (caller == Caller::user) refuseInside("stop()");
-    // The user's code may destroy the timer meanwhile.
-    context_.retain();
-    auto const release = [](TimerContext* context) { context->release(); };
-    std::unique_ptr<TimerContext, decltype(release)> const kept{&context_, release};
+    KeptTimer const kept{context_};
     bool const inside = RunFrame::isInside(context_);
     {
         std::unique_lock lock{mutex_};

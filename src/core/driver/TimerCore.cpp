@@ -133,11 +133,10 @@ std::size_t TimerCore::cancelAll() noexcept {
     TimerTaskList ended;
     std::size_t count = 0;
     // The user's code may destroy the timer: at the end of a run on another thread, or below.
-    context_.retain();
+    KeptTimer const kept{context_};
     for (auto const& shard : shards_) count += shard->cancelAll(ended);
     endGivenUp();
     Shard::endAll(ended);
-    context_.release();
     return count;
 }
 
@@ -348,6 +347,7 @@ void TimerCore::orphanKeepers() noexcept {
 
 void TimerCore::drain() {
     life_.refuseInside("drain()");
+    KeptTimer const kept{context_};  // a task that this waits for may destroy the timer
     accepts_.store(false, std::memory_order_relaxed);
     // A start() in between opens no shard that is draining.
     for (auto const& shard : shards_) shard->beginDraining();

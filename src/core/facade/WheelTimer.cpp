@@ -216,12 +216,15 @@ void WheelTimer::schedule(std::span<TimerHookBase* const> hooks, When when,
                           TimeoutOptions options) {
     refuseNull(hooks, "hooks");
     detail::TimerContext::checkTolerance(options);
-    auto const delayed = core_->context().clock.after(when);
+    TimerCore& core = *core_;
+    // The task of a hook may destroy the timer before the next is scheduled, which is refused then.
+    detail::KeptTimer const kept{core.context()};
+    auto const delayed = core.context().clock.after(when);
     forNeighbours(hooks, [&](Shard* shard, std::span<HookEntry* const> entries) {
-        if (shard != nullptr && &shard->context() == &core_->context())
-            return core_->schedule(*shard, entries, delayed.deadline, delayed.now, options);
+        if (shard != nullptr && &shard->context() == &core.context())
+            return core.schedule(*shard, entries, delayed.deadline, delayed.now, options);
         for (HookEntry* const entry : entries)
-            core_->schedule(*entry, delayed.deadline, delayed.now, options);
+            core.schedule(*entry, delayed.deadline, delayed.now, options);
     });
 }
 

@@ -124,5 +124,17 @@ private:
     std::atomic<std::int64_t> references_{1};
 };
 
+/// Keeps a timer in memory while it lives: the user's code may destroy the timer meanwhile.
+class KeptTimer {
+public:
+    explicit KeptTimer(TimerContext& context) noexcept : context_{context} { context_.retain(); }
+    KeptTimer(KeptTimer const&) = delete;
+    KeptTimer& operator=(KeptTimer const&) = delete;
+    ~KeptTimer() { context_.release(); }
+
+private:
+    TimerContext& context_;
+};
+
 }  // namespace detail
 }  // namespace timingwheel::inline v1
