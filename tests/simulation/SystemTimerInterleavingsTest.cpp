@@ -327,6 +327,29 @@ TEST(SystemTimerInterleavings, ATaskMayDestroyItsTimerWhileADrainWaitsForIt) {
     });
 }
 
+// G11
+// Bug pattern: a cancel() of the run that has destroyed its timer makes a share of what is gone,
+// and gives it back for the handle.
+TEST(SystemTimerInterleavings, ARunThatHasDestroyedItsTimerCanBeCancelled) {
+    for (bool const isInside : {false, true})
+        expectAll("G11", "interleavings of a cancel() and a run without a timer in dead memory",
+                  [=] {
+                      std::atomic<bool> isGone = false;
+                      auto* const owner = new Owner<SystemTimer>{isGone};
+                      auto const task = [=](Timeout const& self) {
+                          owner->end();
+                          if (isInside) self.cancel();
+                          std::this_thread::sleep_for(milliseconds{3});
+                      };
+                      Timeout const timeout =
+                          owner->timer.scheduleAtFixedRate(task, milliseconds{1}, milliseconds{9});
+                      Owner<SystemTimer>::await(isGone);
+                      if (!isInside) timeout.cancel();
+                      timeout.cancelAndWait();
+                      require(timeout.isCancelled() && timeout.timer() == nullptr, "no answer");
+                  });
+}
+
 // Bug pattern: a push-back counts before its compare-and-set, and again when that has lost.
 TEST(SystemTimerInterleavings, APushBackThatTriesAgainCountsOnce) {
     auto const body = [] {

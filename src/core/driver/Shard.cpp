@@ -109,6 +109,8 @@ bool Shard::cancel(TimeoutNode& node) noexcept {
         // Release the limit first, since the user's code may schedule.
         context().limit.release();
         endCancelled(node);
+    } else if (cancelled == Cancelled::whileRunning) [[unlikely]] {
+        context().release();
     }
     return cancelled != Cancelled::no;
 }
@@ -136,7 +138,9 @@ inline Shard::Cancelled Shard::cancelEntry(TimeoutEntry& entry) noexcept {
     if (word.state() == TimeoutState::running) {
         if (!static_cast<TimeoutNode&>(entry).isPeriodic()) return Cancelled::no;
         hold->cancelRunning(entry, word);
-        hold.keepKeeper();
+        // Until the lock is through. No share: the run may have destroyed the timer, which has
+        // counted them.
+        context().retain();
         return Cancelled::whileRunning;
     }
     if (!hold->seize(entry, word)) return Cancelled::no;
