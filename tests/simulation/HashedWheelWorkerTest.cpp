@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -193,6 +194,31 @@ TEST(HashedWheelWorkerInterleavings, WhatACancelEndsMayOwnTheHandleAndTheTimer) 
         owner->timeout = owner->timer.newTimeout(Task{owner}, milliseconds{9});
         require(owner->timeout.cancel(), "nobody else cancels");
         Owner<HashedWheelTimer>::await(isGone);
+    });
+}
+
+// G8
+// Bug pattern: the end of a timer counts the shares before a stop() on another thread has made all.
+TEST(HashedWheelWorkerInterleavings, ATaskMayDestroyItsTimerWhileAStopWaitsForIt) {
+    expectAll("G8", "interleavings of a stop() and its timer's end in dead memory", [] {
+        std::atomic<bool> isGone = false;
+        auto* const owner = new Owner<HashedWheelTimer>{isGone};
+        Timeout const waits = owner->timer.newTimeout([] {}, std::chrono::hours{1});
+        std::atomic<bool> hasBegun = false;
+        auto const task = [owner, &hasBegun] {
+            hasBegun = true;
+            try {
+                for (;; std::this_thread::sleep_for(milliseconds{1}))
+                    owner->timer.newTimeout([] {}, std::chrono::hours{1});
+            } catch (std::logic_error const&) {
+                owner->end();  // the other thread waits for this task
+            }
+        };
+        owner->timer.newTimeout(task, milliseconds{0});
+        Owner<HashedWheelTimer>::await(hasBegun);
+        static_cast<void>(owner->timer.stop());
+        Owner<HashedWheelTimer>::await(isGone);
+        require(waits.isReturned() && waits.timer() == nullptr, "no answer");
     });
 }
 

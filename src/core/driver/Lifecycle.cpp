@@ -54,6 +54,15 @@ void Lifecycle::listenToClock() {
 void Lifecycle::disown() noexcept {
     context_.owner.store(nullptr, std::memory_order_release);  // handles outlive their timer
     listener_.reset();
+    {
+        std::lock_guard const lock{mutex_};
+        isDisowned_ = true;
+        if (phase_ == Phase::stopping) return;  // that stop() makes shares yet, and does the rest
+    }
+    orphan();
+}
+
+void Lifecycle::orphan() noexcept {
     engine_.orphanKeepers();
     context_.release();
 }
@@ -139,9 +148,14 @@ StoppedTimeouts Lifecycle::stop(Caller caller) {
     context_.clock.freeze();
     engine_.tellStopped(stopped);
     engine_.endGivenUp();
-    std::lock_guard const lock{mutex_};
-    phase_ = Phase::stopped;
-    stopped_.notify_all();
+    bool isDisowned = false;
+    {
+        std::lock_guard const lock{mutex_};
+        phase_ = Phase::stopped;
+        isDisowned = isDisowned_;
+        stopped_.notify_all();
+    }
+    if (isDisowned) orphan();
     return stopped;
 }
 

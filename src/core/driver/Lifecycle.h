@@ -80,6 +80,7 @@ private:
     class Listener;
 
     std::thread makeThread();
+    void orphan() noexcept;
 
     TimerContext& context_;
     Engine& engine_;
@@ -89,6 +90,7 @@ private:
     std::mutex mutex_;  // protects what follows
     std::condition_variable stopped_;
     Phase phase_;
+    bool isDisowned_ = false;  // perhaps by a task, or by what a stop() calls, before that is over
     std::thread thread_;
 };
 
