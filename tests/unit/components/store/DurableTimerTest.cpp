@@ -444,8 +444,9 @@ TEST_F(DurableTimerTest, TriesAgainToRemoveWhatTheDiskHasRefused) {
     }
     waitUntil([&] { return errors > 0; });
     EXPECT_LT(timer->pendingTimeouts(), 5U) << "it has removed none";
-    for (int i = 0; i < 5; ++i) EXPECT_THROW(timer->schedule("e", now() + 1h).get(), StoreError);
-    EXPECT_EQ(errors, 1) << "it has not waited before it tried again";
+    for (int i = 0; i < 100; ++i) EXPECT_THROW(timer->schedule("e", now() + 1h).get(), StoreError);
+    // A handler that returns later has it tried once more: a, b, c, d.
+    EXPECT_LE(errors, 4) << "it has not waited before it tried again";
     disk.restore();
     waitUntil([&] {
         steady.advance(1s);
