@@ -149,8 +149,9 @@ public:
         if (tasks().madeShares++ == 0 && context().drivenBy != DrivenBy::loop)
             keeper_.droppedShares_.favourThisThread();
     }
-    /// The keeper stays in memory until this is through: once the lock is free, a task may run or
-    /// end, and destroy the hook, or the handle that the caller has named, and the timer.
+    /// The keeper stays in memory until this is through: once the lock is free, a task may run, and
+    /// destroy the hook, or the handle that the caller has named, and the timer.
+    /// REQUIRES: the timer accepts, or the entry is pending. Later its shares have been counted.
     void keepKeeper() noexcept {
         if (!keeper_.lock_.isUsedWhenFree()) return;
         makeShare();
